@@ -1,0 +1,49 @@
+# Every target makes .venv when it is missing, installs what it needs into it, and runs.
+#   make test ARGS="-k kernels"      options for pytest
+#   make demo PYTHON=python3.13      the Python that .venv is made with
+
+PYTHON ?= python3
+VENV ?= .venv
+ARGS ?=
+BIN := $(VENV)/bin
+CODE := $(wildcard src tests benchmarks examples docs)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: demo test lint docs bench clean help
+
+demo: $(VENV)/.plot ## fit a simulated field, draw its map and uncertainty into demo-output/
+	$(BIN)/python examples/demo.py -o demo-output
+
+test: $(VENV)/.test ## run every test
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.test ## check style and types
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy
+
+docs: $(VENV)/.docs ## build the documentation into docs/_build/html; a warning is an error
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+bench: $(VENV)/.test ## run every script in benchmarks/
+	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script $(ARGS); done
+
+clean: ## remove what the other targets made, except .venv
+	rm -rf build dist demo-output out docs/_build docs/auto_gallery docs/generated docs/sg_execution_times.rst
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage htmlcov
+	find $(CODE) -type d -name __pycache__ -prune -exec rm -rf {} +
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# One stamp per extra: installed again when the requirements or the version change.
+$(VENV)/.%: pyproject.toml src/bochner/_version.py | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -e '.[$*]'
+	@touch $@
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found. Needed is Python 3.11 or newer: install it, or name it, as in: make PYTHON=python3.13"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is $$($(PYTHON) -V 2>&1). Needed is Python 3.11 or newer: install it, or name it, as in: make PYTHON=python3.13"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make a virtual environment: its modules venv and ensurepip are missing. Install them (Debian, Ubuntu: apt install python3-venv)."; exit 1; }
+	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,29 @@
+"""Spatial analysis made easy: kernels as waves, maps with honest uncertainty.
+
+By Bochner's theorem a kernel is a distribution of waves, so a kernel model is a linear model on
+those waves. Start with `SpatialRegressor`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bochner._version import __version__
+
+if TYPE_CHECKING:
+    from bochner.estimators import FourierFeatures, SpatialRegressor, load
+
+__all__ = ["FourierFeatures", "SpatialRegressor", "__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    # Estimators bring scikit-learn; `import bochner` alone stays light.
+    if name in ("FourierFeatures", "SpatialRegressor", "load"):
+        from bochner import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module 'bochner' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

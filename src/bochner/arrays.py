@@ -1,0 +1,65 @@
+"""Checks at the door: what every public function does first with its arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bochner.exceptions import InputError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+def as_coords(values: ArrayLike, dim: int | None = None, name: str = "coords") -> FloatArray:
+    """Coordinates as a finite float64 array of shape (n, dim)."""
+    coords = as_finite(values, name)
+    if coords.ndim == 1:
+        coords = coords[:, None] if dim in (None, 1) else coords[None, :]
+    if coords.ndim != 2:
+        raise InputError(f"{name} has shape {np.shape(values)}; needed is (n, dim): one row per place.")
+    if dim is not None and coords.shape[1] != dim:
+        raise InputError(f"{name} has {coords.shape[1]} columns; needed are {dim}, one per coordinate.")
+    return coords
+
+
+def as_finite(values: ArrayLike, name: str) -> FloatArray:
+    """Float64 array without NaN or infinity."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} cannot be read as numbers ({error}); pass numeric values.") from error
+    bad = ~np.isfinite(array)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InputError(
+            f"{name} holds {int(bad.sum())} NaN or infinite value(s), the first at {where}; drop or fill those rows."
+        )
+    return array
+
+
+def as_rows(values: ArrayLike | None, n: int, name: str, default: float | None = None) -> FloatArray | None:
+    """One finite number per row; a single number is repeated."""
+    if values is None:
+        return None if default is None else np.full(n, default)
+    array = as_finite(values, name)
+    if array.ndim == 0:
+        return np.full(n, float(array))
+    if array.shape == (n, 1):
+        array = array[:, 0]
+    if array.shape != (n,):
+        raise InputError(f"{name} has shape {array.shape}; needed is one value per row, ({n},).")
+    return array
+
+
+def positive(value: Any, name: str, *, zero: bool = False) -> float:
+    """A positive (or, if `zero`, non-negative) finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {value!r}; needed is a number.") from None
+    if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
+        raise InputError(f"{name} is {value!r}; needed is a finite number {'>= 0' if zero else '> 0'}.")
+    return number

@@ -1,0 +1,104 @@
+"""Columns: which columns of a table are coordinates and which are covariates."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.exceptions import ColumnError, InputError
+
+Selector = str | int | Sequence[str | int] | None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Positions of coordinates and covariates among the columns that the model uses."""
+
+    coords: tuple[int, ...]
+    covariates: tuple[int, ...]
+    names: tuple[str, ...]
+
+    def coords_of(self, table: FloatArray) -> FloatArray:
+        """Coordinates, (n, dim)."""
+        return table[:, self.coords]
+
+    def covariates_of(self, table: FloatArray) -> FloatArray:
+        """Covariates, (n, number of covariates)."""
+        return table[:, self.covariates]
+
+    @property
+    def covariate_names(self) -> tuple[str, ...]:
+        return tuple(self.names[j] for j in self.covariates)
+
+    @property
+    def coord_names(self) -> tuple[str, ...]:
+        return tuple(self.names[j] for j in self.coords)
+
+
+def used_part(X: Any, coords: Selector, covariates: Selector) -> Any:
+    """The columns of a data frame that the model uses, when they are named; other tables as they are.
+
+    So a frame may hold further columns, text included, and in any order.
+    """
+    if not hasattr(X, "columns") or coords is None or not all(isinstance(c, str) for c in _listed(coords)):
+        return X
+    wanted = [*_listed(coords), *_listed(covariates)]
+    have = [str(c) for c in X.columns]
+    for name in wanted:
+        if not isinstance(name, str):
+            raise InputError(
+                f"coords are names but covariates hold {name!r}; use names for both, or positions for both."
+            )
+        _position(name, have)
+    return X[wanted]
+
+
+def resolve_columns(names: Sequence[str], coords: Selector, covariates: Selector) -> Columns:
+    """Turn the user's selection into positions."""
+    second = [_position(c, names) for c in _listed(covariates)]
+    if coords is None:
+        first = [j for j in range(len(names)) if j not in second]
+    else:
+        first = [_position(c, names) for c in _listed(coords)]
+    both = sorted(set(first) & set(second))
+    if both:
+        raise InputError(f"column {names[both[0]]!r} is given both as a coordinate and as a covariate; choose one.")
+    if not first:
+        raise InputError("no column is left as a coordinate; name at least one in coords.")
+    return Columns(tuple(first), tuple(second), tuple(names))
+
+
+def table_names(X: Any, n_columns: int) -> list[str]:
+    """Column names of a table; x0, x1, ... where it has none."""
+    columns = getattr(X, "columns", None)
+    return [f"x{j}" for j in range(n_columns)] if columns is None else [str(c) for c in columns]
+
+
+def _listed(selector: Selector) -> list[str | int]:
+    if selector is None:
+        return []
+    if isinstance(selector, (str, int, np.integer)):
+        return [selector if isinstance(selector, str) else int(selector)]
+    return list(selector)
+
+
+def _position(column: str | int, names: Sequence[str]) -> int:
+    if isinstance(column, str):
+        if column in names:
+            return list(names).index(column)
+        near = difflib.get_close_matches(column, names, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the columns are {list(names)}."
+        raise ColumnError(f"there is no column {column!r}; {hint}")
+    if not -len(names) <= column < len(names):
+        raise ColumnError(f"there is no column {column}; the table has {len(names)} columns.")
+    return int(column) % len(names)
+
+
+def duplicated(index: IntArray) -> bool:
+    """Whether an index names a position twice."""
+    return len(set(index.tolist())) < len(index)

@@ -1,0 +1,65 @@
+"""Settings: the parameters of an estimator, checked and made plain."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from bochner.arrays import positive
+from bochner.exceptions import InputError, KernelError
+from bochner.families import family_named
+from bochner.inference import Settings, Spec
+from bochner.kernels import Kernel
+from bochner.random import seed_of
+
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+def settings_of(estimator: Any) -> Settings:
+    """Check every parameter of an estimator, once, before any data is looked at."""
+    kernel = estimator.kernel
+    if kernel is not None and not isinstance(kernel, Kernel):
+        raise KernelError(f"kernel={kernel!r} is not a kernel; take one from bochner.kernels, e.g. Matern(nu=1.5).")
+    family_named(estimator.family)
+    noise = estimator.noise_variance
+    spec = Spec(
+        features=estimator.features,
+        n_frequencies=estimator.n_frequencies,
+        tolerance=positive(estimator.tolerance, "tolerance"),
+        dtype=_one_of(estimator.dtype, "dtype", ("auto", "float32", "float64")),
+        memory_limit=memory_bytes(estimator.memory_limit),
+        seed=seed_of(estimator.random_state),
+    )
+    _one_of(estimator.device, "device", ("auto", "cpu"))
+    return Settings(
+        kernel=kernel,
+        spec=spec,
+        noise_variance=None if noise is None else positive(noise, "noise_variance", zero=True),
+        tune=_tune(estimator.tune),
+        criterion="likelihood" if estimator.tune == "likelihood" else "evidence",
+    )
+
+
+def memory_bytes(limit: Any) -> int | None:
+    """Bytes from a number or from text like "2GB"."""
+    if limit is None:
+        return None
+    if isinstance(limit, str):
+        match = re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]*)\s*", limit)
+        if not match or match[2].upper() not in UNITS:
+            raise InputError(f"memory_limit={limit!r}; needed is a number of bytes, or text like '2GB'.")
+        return int(positive(match[1], "memory_limit") * UNITS[match[2].upper()])
+    return int(positive(limit, "memory_limit"))
+
+
+def _tune(tune: Any) -> Any:
+    if tune is None or (hasattr(tune, "split") and not isinstance(tune, str)):
+        return tune
+    return _one_of(tune, "tune", ("evidence", "likelihood", "spatial-cv"), "None, or a scikit-learn splitter")
+
+
+def _one_of(value: Any, name: str, allowed: tuple[str, ...], more: str = "") -> Any:
+    if value not in allowed:
+        tail = f", {more}" if more else ""
+        raise InputError(f"{name}={value!r}; needed is one of {allowed}{tail}.")
+    return value

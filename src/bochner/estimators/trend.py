@@ -1,0 +1,80 @@
+"""Trend: intercept and covariates, brought to a common footing and checked for collinearity."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.exceptions import CollinearityWarning
+
+COLLINEAR = 1e-9  # relative singular value below which a direction counts as absent
+
+
+@dataclass(frozen=True)
+class Trend:
+    """Fixed effects with a flat prior.
+
+    Covariates are centred and scaled inside (so that elevations in metres and rates in percent
+    are equally easy to solve for); `coefficients` gives them back in the user's units.
+    """
+
+    names: tuple[str, ...]  # of the user's coefficients, intercept first
+    intercept: bool
+    centre: FloatArray
+    scale: FloatArray
+    basis: FloatArray  # (q, rank): identity unless columns are collinear
+
+    @classmethod
+    def learn(cls, covariates: FloatArray, weight: FloatArray, names: tuple[str, ...], fit_intercept: bool) -> Trend:
+        """Centre, scale and basis from the rows with positive weight."""
+        kept = covariates[weight > 0]
+        w = weight[weight > 0] / weight.sum()
+        centre = w @ kept if fit_intercept else np.zeros(kept.shape[1])
+        scale = np.sqrt(w @ (kept - centre) ** 2)
+        constant = scale <= 1e-12 * np.maximum(np.abs(centre), 1e-300) if fit_intercept else scale == 0
+        scale = np.where(constant, 1.0, scale)
+        labels = ("intercept", *names) if fit_intercept else names
+        draft = cls(labels, fit_intercept, centre, scale, np.eye(len(labels)))
+        return cls(labels, fit_intercept, centre, scale, _basis(draft, kept, w))
+
+    def columns(self, covariates: FloatArray) -> FloatArray:
+        """Trend columns, (n, rank)."""
+        z = (covariates - self.centre) / self.scale
+        full = np.column_stack([np.ones(len(z)), z]) if self.intercept else z
+        return np.asarray(full @ self.basis)
+
+    def coefficients(self, coef: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients and their covariance in the user's units."""
+        back = np.diag(1 / np.r_[np.ones(int(self.intercept)), self.scale])
+        if self.intercept:
+            back[0, 1:] = -self.centre / self.scale
+        back = back @ self.basis
+        return back @ coef, back @ covariance @ back.T
+
+    @property
+    def log_scale(self) -> float:
+        """What the scaling adds to the log evidence of the scaled model, to be taken off."""
+        return float(np.sum(np.log(self.scale)))
+
+
+def _basis(trend: Trend, covariates: FloatArray, weight: FloatArray) -> FloatArray:
+    columns = trend.columns(covariates) * np.sqrt(weight)[:, None]
+    if not columns.shape[1]:
+        return np.zeros((0, 0))
+    _, s, vt = np.linalg.svd(columns, full_matrices=False)
+    kept = s > COLLINEAR * max(s[0], 1e-300)
+    if kept.all() and len(s) == columns.shape[1]:
+        return np.eye(columns.shape[1])
+    lost = np.ones(len(vt), dtype=bool) if len(s) < columns.shape[1] else ~kept
+    involved = np.abs(vt[lost]).max(axis=0) > 1e-3
+    names = [name for name, is_in in zip(trend.names, involved, strict=True) if is_in]
+    warnings.warn(
+        f"trend columns {names} are collinear: {int(kept.sum())} of {columns.shape[1]} directions can be learned. The "
+        f"coefficients of least norm are taken; predictions are unaffected. Drop one of the columns to read them.",
+        CollinearityWarning,
+        stacklevel=5,
+    )
+    return np.asarray(vt[kept].T)

@@ -1,0 +1,65 @@
+"""Structured orthogonal: perpendicular directions by fast Walsh-Hadamard transforms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from bochner.arrays import FloatArray
+from bochner.frequencies.orthogonal import Orthogonal, haar_directions
+
+# Below it sign flips reach too few directions: the kernel is biased by 0.23 in 2, 0.14 in 4, 0.03 in 8 dimensions.
+STRUCTURED_FROM = 16
+
+
+@dataclass(frozen=True)
+class StructuredOrthogonal(Orthogonal):
+    """Blocks S H D1 H D2 H D3 in place of Haar matrices (Yu et al., 2016; Choromanski et al., 2017).
+
+    H is the normalised Walsh-Hadamard matrix of the next power of two, D are random signs:
+    a block of d rows costs d^2 log d instead of d^3. Below 16 dimensions Haar blocks are used.
+    """
+
+    name: ClassVar[str] = "structured"
+
+    def explain(self, dim: int) -> str:
+        if dim < STRUCTURED_FROM:
+            return (
+                f"orthogonal blocks of {dim} by Haar matrices: below {STRUCTURED_FROM} dimensions "
+                f"structured blocks have too few directions and would bias the kernel"
+            )
+        return f"structured orthogonal blocks of {_next_power_of_two(dim)} by Walsh-Hadamard transforms"
+
+    def directions(self, n: int, dim: int, rng: Generator) -> FloatArray:
+        if dim < STRUCTURED_FROM:
+            return haar_directions(n, dim, rng)
+        return structured_directions(n, _next_power_of_two(dim), rng)
+
+
+def structured_directions(n: int, dim: int, rng: Generator) -> FloatArray:
+    """Rows of independent matrices H D1 H D2 H D3, cut to n, for `dim` a power of two; shape (n, dim)."""
+    n_blocks = -(-n // dim)
+    d1, d2, d3 = rng.choice([-1.0, 1.0], size=(3, n_blocks, 1, dim))
+    rows = walsh_hadamard(np.eye(dim)) * d1
+    rows = walsh_hadamard(rows) * d2
+    rows = walsh_hadamard(rows) * d3
+    return np.asarray(rows.reshape(-1, dim)[:n])
+
+
+def walsh_hadamard(x: FloatArray) -> FloatArray:
+    """Normalised Walsh-Hadamard transform of the last axis, of length a power of two d, in d log d."""
+    d = x.shape[-1]
+    half = 1
+    while half < d:
+        pairs = x.reshape(*x.shape[:-1], -1, 2, half)
+        first, second = pairs[..., 0, :], pairs[..., 1, :]
+        x = np.stack([first + second, first - second], axis=-2).reshape(x.shape)
+        half *= 2
+    return np.asarray(x / np.sqrt(d))
+
+
+def _next_power_of_two(dim: int) -> int:
+    return 1 << (dim - 1).bit_length()

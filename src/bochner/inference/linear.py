@@ -1,0 +1,162 @@
+"""Gaussian inference on a feature map: primal or Woodbury solve, evidence and its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.features import FeatureMap, FourierMap
+from bochner.frequencies import Frequencies
+from bochner.inference.observations import Observations
+from bochner.moments import DenseMoments, dense_moments
+from bochner.posterior import CoefficientPosterior
+from bochner.solvers import Factor, cholesky_factor, woodbury_factor
+
+
+@dataclass(frozen=True)
+class LinearFit:
+    """Posterior of a linear model with a Gaussian prior on its features, and how likely the data are."""
+
+    posterior: CoefficientPosterior
+    log_evidence: float
+    log_likelihood: float
+    reason: str
+
+
+def fit_linear(features: FeatureMap, obs: Observations, noise_variance: float) -> LinearFit:
+    """Posterior of the coefficients, in the smaller of the two spaces."""
+    precision = row_precision(features, obs, noise_variance)
+    p, n = features.n_columns, len(obs)
+    if n < p:
+        return fit_woodbury(
+            features, obs, noise_variance, precision, f"{n} rows < {p} columns: solved in the rows (Woodbury)"
+        )
+    moments = dense_moments(features, obs.rows, obs.y, precision)
+    reason = f"{p} columns <= {n} rows: solved in the columns (primal)"
+    return fit_moments(features, obs, noise_variance, precision, moments, reason)
+
+
+def fit_moments(
+    features: FeatureMap,
+    obs: Observations,
+    noise_variance: float,
+    precision: FloatArray,
+    moments: DenseMoments,
+    reason: str,
+) -> LinearFit:
+    """Primal solve: (Phi'N Phi + I) c = Phi'N y; O(p^3 / 3) once the moments are there."""
+    p = features.n_columns
+    system = moments.gram.copy(order="F")
+    system[np.arange(p), np.arange(p)] += 1.0
+    factor = cholesky_factor(system, obs.n_trend)
+    coef = factor.solve(moments.projection)
+    misfit = moments.energy - moments.projection @ coef
+    return _finish(features, obs, noise_variance, precision, factor, coef, misfit, reason)
+
+
+def fit_woodbury(
+    features: FeatureMap, obs: Observations, noise_variance: float, precision: FloatArray, reason: str
+) -> LinearFit:
+    """Solve in the rows: O(n^2 p); for fewer rows than columns."""
+    phi = np.asarray(features.block(obs.rows.coords), dtype=np.float64)
+    factor = woodbury_factor(phi, obs.rows.trend, precision)
+    weighted = precision * obs.y
+    projection = np.r_[phi.T @ weighted, obs.rows.trend.T @ weighted]
+    coef = factor.solve(projection)
+    misfit = float(obs.y @ weighted - projection @ coef)
+    return _finish(features, obs, noise_variance, precision, factor, coef, misfit, reason)
+
+
+def row_precision(features: FeatureMap, obs: Observations, noise_variance: float) -> FloatArray:
+    """Precision of each row about the carried surface: copies over noise, known error and missing variance."""
+    missing = features.missing_variance(obs.rows.coords)
+    floor = 1e-10 * float(np.mean(features.prior_variance(obs.rows.coords[:1])))
+    # copies share the missing part of the field, so it does not shrink with their number
+    return 1 / np.maximum(missing + obs.copy_variance(noise_variance) / obs.weight, floor)
+
+
+def linear_objective(
+    draw: Callable[[FloatArray], Frequencies],
+    theta: FloatArray,
+    obs: Observations,
+    noise_variance: float,
+    *,
+    reml: bool,
+) -> tuple[float, FloatArray]:
+    """Log evidence of a Fourier model and its gradient in [theta, log noise variance].
+
+    `draw(theta)` gives the frequencies, smoothly in theta. The gradient in omega and mass is
+    closed form; the one of the cheap map from theta to them is taken by central differences.
+    """
+    features = FourierMap(draw(theta))
+    fit = fit_linear(features, obs, noise_variance)
+    by_omega, by_log_mass, by_log_noise = frequency_gradient(fit, obs, noise_variance, reml=reml)
+    slopes = []
+    for j in range(len(theta)):
+        step = np.zeros(len(theta))
+        step[j] = 1e-5
+        up, down = draw(theta + step), draw(theta - step)
+        omega_slope = (up.omega - down.omega) / 2e-5
+        mass_slope = (np.log(up.mass) - np.log(down.mass)) / 2e-5
+        slopes.append(float(np.vdot(by_omega, omega_slope) + by_log_mass @ mass_slope))
+    value = fit.log_evidence if reml else fit.log_likelihood
+    return value, np.array([*slopes, by_log_noise])
+
+
+def frequency_gradient(
+    fit: LinearFit, obs: Observations, noise_variance: float, *, reml: bool
+) -> tuple[FloatArray, FloatArray, float]:
+    """Gradient of the log evidence in omega (m, dim), log mass (m,) and log noise variance.
+
+    With dL/dPhi = alpha c' - N Phi_all P^-1, every wave's derivative is another wave.
+    """
+    post = fit.posterior
+    features, coef = post.features, post.coef
+    assert isinstance(features, FourierMap)
+    p, m = features.n_columns, features.n_columns // 2
+    covariance = post.factor.solve(np.eye(len(coef)))
+    if not reml and obs.n_trend:
+        # the trend is held: the features alone have covariance (I + Phi'N Phi)^-1
+        cross = covariance[:p, p:]
+        held = np.zeros_like(covariance)
+        held[:p, :p] = covariance[:p, :p] - cross @ np.linalg.solve(covariance[p:, p:], cross.T)
+        covariance = held
+    precision = row_precision(features, obs, noise_variance)
+    by_omega = np.zeros((m, obs.rows.coords.shape[1]))
+    by_log_mass = np.zeros(m)
+    by_log_noise = obs.replicate_terms(noise_variance)[1]
+    for i in features.slices(len(obs)):
+        columns = post.columns(obs.rows[i])
+        phi, prec = columns[:, :p], precision[i]
+        alpha = prec * (obs.y[i] - columns @ coef)
+        spread = columns @ covariance
+        g = np.outer(alpha, coef[:p]) - prec[:, None] * spread[:, :p]
+        by_phase = g[:, m:] * phi[:, :m] - g[:, :m] * phi[:, m:]
+        by_omega += by_phase.T @ obs.rows.coords[i]
+        by_log_mass += 0.5 * np.sum(g[:, :m] * phi[:, :m] + g[:, m:] * phi[:, m:], axis=0)
+        pi = prec - prec**2 * np.sum(spread * columns, axis=1)
+        by_log_noise += 0.5 * noise_variance * np.sum((alpha**2 - pi) / obs.weight[i])
+    return by_omega, by_log_mass, float(by_log_noise)
+
+
+def _finish(
+    features: FeatureMap,
+    obs: Observations,
+    noise_variance: float,
+    precision: FloatArray,
+    factor: Factor,
+    coef: FloatArray,
+    misfit: float,
+    reason: str,
+) -> LinearFit:
+    n, q = len(obs), obs.n_trend
+    floor = 1e-10 * float(np.mean(features.prior_variance(obs.rows.coords[:1])))
+    copies = obs.replicate_terms(max(noise_variance, floor))[0]
+    fit = -0.5 * (misfit - np.sum(np.log(precision))) + copies
+    log_evidence = fit - 0.5 * (n - q) * np.log(2 * np.pi) - 0.5 * factor.logdet()
+    log_likelihood = fit - 0.5 * n * np.log(2 * np.pi) - 0.5 * (factor.logdet() - factor.trend_logdet())
+    posterior = CoefficientPosterior(features, coef, factor)
+    return LinearFit(posterior, float(log_evidence), float(log_likelihood), reason)

@@ -1,0 +1,81 @@
+"""Observations: the rows of a fit, with equal rows merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.features import Rows
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Rows, responses and what is known of their errors.
+
+    Attributes
+    ----------
+    rows : Rows
+        Where each was made.
+    y : (n,)
+        Response; for merged rows their weighted mean.
+    weight : (n,)
+        Copies that each row stands for.
+    error : (n,)
+        Known error variance of each copy, beside the learned noise.
+    scatter : (n,)
+        Weighted sum of squares of merged responses about their mean.
+    """
+
+    rows: Rows
+    y: FloatArray
+    weight: FloatArray
+    error: FloatArray
+    scatter: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __getitem__(self, index: slice | IntArray) -> Observations:
+        return Observations(self.rows[index], self.y[index], self.weight[index], self.error[index], self.scatter[index])
+
+    @property
+    def n_trend(self) -> int:
+        return self.rows.trend.shape[1]
+
+    @property
+    def total(self) -> float:
+        """Number of rows, copies counted."""
+        return float(self.weight.sum())
+
+    def copy_variance(self, noise_variance: float) -> FloatArray:
+        """Error variance of one copy of each row."""
+        return noise_variance + self.error
+
+    def replicate_terms(self, noise_variance: float) -> tuple[float, float]:
+        """What merging took out of the log likelihood, and its derivative in log noise variance.
+
+        w copies with error variance v of a latent value f are, as a function of f, one mean with
+        variance v / w; the rest of their density is (2 pi v)^(-(w-1)/2) w^(-1/2) exp(-scatter / 2v).
+        """
+        v = self.copy_variance(noise_variance)
+        w, ss = self.weight, self.scatter
+        value = -0.5 * np.sum((w - 1) * np.log(2 * np.pi * v) + np.log(w) + ss / v)
+        slope = -0.5 * noise_variance * np.sum((w - 1) / v - ss / v**2)
+        return float(value), float(slope)
+
+
+def merge_equal_rows(observations: Observations) -> Observations:
+    """Rows that agree in place, trend and known error become one; rows without weight go.
+
+    The order of the result depends on the values alone, so that copies and weights are the same thing.
+    """
+    obs = observations[np.flatnonzero(observations.weight > 0)]
+    keys = np.column_stack([obs.rows.coords, obs.rows.trend, obs.error])
+    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    group = group.ravel()
+    weight = np.bincount(group, obs.weight)
+    y = np.bincount(group, obs.weight * obs.y) / weight
+    scatter = np.bincount(group, obs.weight * (obs.y - y[group]) ** 2 + obs.scatter)
+    return Observations(obs.rows[first], y, weight, obs.error[first], scatter)

@@ -1,0 +1,179 @@
+"""The contract of a kernel: what is similar to what, and how it is asked.
+
+A kernel is a frozen value. It gives covariances between places, their derivatives with
+respect to its log hyperparameters `theta`, and a changed copy of itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bochner.arrays import FloatArray, as_coords
+from bochner.exceptions import KernelError
+
+
+@dataclass(frozen=True)
+class Hyperparameter:
+    """One learnable number of a kernel: its name, its role and, if it has one, its axis."""
+
+    name: str
+    role: str  # "length_scale", "variance", "shape", "offset" or "angle" (the only one not on a log scale)
+    axis: int | None = None
+
+
+class Kernel:
+    """Covariance function: the contract that every kernel keeps.
+
+    Subclasses are frozen dataclasses. They implement `covariance`,
+    `covariance_and_gradient`, `hyperparameters`, `theta` and `with_theta`.
+    """
+
+    stationary: ClassVar[bool] = True
+
+    # ------------------------------------------------------------------ covariance
+
+    def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> FloatArray:
+        """Covariance matrix between the rows of `X` and those of `Z` (default: of `X`), shape (n, m)."""
+        x = as_coords(X, name="X")
+        self.check_dim(x.shape[1])
+        z = x if Z is None else as_coords(Z, x.shape[1], name="Z")
+        return self.covariance(x, z)
+
+    def diag(self, X: ArrayLike) -> FloatArray:
+        """Variance at each row of `X`, shape (n,)."""
+        x = as_coords(X, name="X")
+        return self.covariance(x[:, None, :], x[:, None, :])[:, 0, 0]
+
+    def at(self, lag: ArrayLike) -> FloatArray:
+        """Covariance at lag vectors of shape (n, dim), for shift-invariant kernels."""
+        if not self.stationary:
+            raise KernelError(
+                f"{type(self).__name__} depends on the places, not on their lag alone; call kernel(X, Z)."
+            )
+        tau = as_coords(lag, name="lag")
+        return self.covariance(tau, np.zeros((1, tau.shape[1])))[:, 0]
+
+    def covariance(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        """Covariances of x (..., n, dim) with z (..., m, dim): (..., n, m). Trusts its input."""
+        raise NotImplementedError
+
+    def covariance_and_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        """`covariance` and its derivatives with respect to each entry of `theta`."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------- hyperparameters
+
+    @property
+    def hyperparameters(self) -> tuple[Hyperparameter, ...]:
+        """What each entry of `theta` is."""
+        raise NotImplementedError
+
+    @property
+    def theta(self) -> FloatArray:
+        """Logarithms of the learnable hyperparameters (angles as they are)."""
+        raise NotImplementedError
+
+    def with_theta(self, theta: FloatArray) -> Self:
+        """Same kernel with other hyperparameters."""
+        raise NotImplementedError
+
+    def replace(self, **changes: Any) -> Self:
+        """Same kernel with some parameters changed."""
+        names = {f.name for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        unknown = sorted(set(changes) - names)
+        if unknown:
+            raise KernelError(f"{type(self).__name__} has no parameter {unknown[0]!r}; it has {sorted(names)}.")
+        return dataclasses.replace(self, **changes)  # type: ignore[type-var]
+
+    def check_dim(self, dim: int) -> None:
+        """Refuse coordinates whose dimension the kernel was not made for."""
+
+    # --------------------------------------------------------------------- algebra
+
+    def leaves(self) -> tuple[Kernel, ...]:
+        """Simple kernels that this one is made of."""
+        return (self,)
+
+    def terms(self) -> tuple[tuple[Kernel, ...], ...]:
+        """Kernel multiplied out to a sum of products of simple kernels."""
+        return ((self,),)
+
+    def scaled(self, factor: float) -> Kernel:
+        """Kernel times a positive number."""
+        raise NotImplementedError
+
+    def __add__(self, other: Kernel) -> Kernel:
+        from bochner.kernels.algebra import Sum
+
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        from bochner.kernels.algebra import Product
+
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        if not np.isscalar(other):
+            return NotImplemented
+        factor = float(other)  # type: ignore[arg-type]
+        if not (np.isfinite(factor) and factor > 0):
+            raise KernelError(f"a kernel was multiplied by {other!r}; needed is a finite number > 0.")
+        return self.scaled(factor)
+
+    __rmul__ = __mul__
+
+    # ---------------------------------------------------------- scikit-learn's protocol
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name, nested kernels included if `deep`."""
+        params: dict[str, Any] = {}
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            params[field.name] = value
+            if deep and isinstance(value, Kernel):
+                params.update({f"{field.name}__{k}": v for k, v in value.get_params().items()})
+        return params
+
+    def with_params(self, **changes: Any) -> Self:
+        """Copy with parameters changed by name; `k1__length_scale` reaches into a sum or product."""
+        own: dict[str, Any] = {}
+        nested: dict[str, dict[str, Any]] = {}
+        for name, value in changes.items():
+            head, _, rest = name.partition("__")
+            if rest:
+                nested.setdefault(head, {})[rest] = value
+            else:
+                own[head] = value
+        for head, inner in nested.items():
+            part = own.get(head, getattr(self, head, None))
+            if not isinstance(part, Kernel):
+                raise KernelError(f"{type(self).__name__} has no nested kernel {head!r}.")
+            own[head] = part.with_params(**inner)
+        return self.replace(**own)
+
+
+def check_positive(kernel: Kernel, **values: Any) -> None:
+    """Refuse hyperparameters that are not finite positive numbers."""
+    for name, value in values.items():
+        numbers = np.atleast_1d(np.asarray(value, dtype=object))
+        for number in numbers:
+            try:
+                good = np.isfinite(float(number)) and float(number) > 0
+            except (TypeError, ValueError):
+                good = False
+            if not good:
+                raise KernelError(f"{type(kernel).__name__}: {name} is {value!r}; needed is a finite number > 0.")
+
+
+def freeze(kernel: Kernel, name: str) -> None:
+    """Turn a list or array parameter of a frozen kernel into a tuple, so that it compares and hashes."""
+    value = getattr(kernel, name)
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (tuple, str)):
+        array = np.asarray(value)
+        frozen = array.item() if array.ndim == 0 else tuple(float(v) for v in array.ravel())
+        object.__setattr__(kernel, name, frozen)

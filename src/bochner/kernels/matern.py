@@ -1,0 +1,87 @@
+"""The Matern kernel: fields of limited smoothness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from bochner.arrays import FloatArray
+from bochner.kernels.base import check_positive
+from bochner.kernels.bessel import log_bessel_k
+from bochner.kernels.stationary import IsotropicKernel
+
+
+@dataclass(frozen=True)
+class Matern(IsotropicKernel):
+    r"""Matern kernel, for fields of limited smoothness.
+
+    .. math:: k(r) = \sigma^2 \frac{2^{1-\nu}}{\Gamma(\nu)} s^\nu K_\nu(s), \quad s = \sqrt{2\nu}\, r / \ell
+
+    Parameters
+    ----------
+    length_scale : float or tuple of float
+        One length scale, or one per axis, in the unit of the coordinates.
+    variance : float
+        Variance of the field.
+    nu : float
+        Smoothness: the field has derivatives up to order nu. 1/2, 3/2 and 5/2 have fast closed forms.
+    learn_nu : bool
+        Whether tuning moves `nu` as well.
+    """
+
+    nu: float = 1.5
+    learn_nu: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(self, nu=self.nu)
+
+    @property
+    def shapes(self) -> tuple[str, ...]:
+        return ("nu",) if self.learn_nu else ()
+
+    def correlation(self, distance: FloatArray) -> FloatArray:
+        s = np.sqrt(2 * self.nu) * distance
+        match self.nu:
+            case 0.5:
+                return np.exp(-s)
+            case 1.5:
+                return (1 + s) * np.exp(-s)
+            case 2.5:
+                return (1 + s + s**2 / 3) * np.exp(-s)
+        return _bessel_form(s, self.nu, self.nu, at_zero=1.0)
+
+    def decay(self, distance: FloatArray) -> FloatArray:
+        s = np.sqrt(2 * self.nu) * distance
+        match self.nu:
+            case 0.5:
+                return s * np.exp(-s)
+            case 1.5:
+                return s**2 * np.exp(-s)
+            case 2.5:
+                return s**2 * (1 + s) / 3 * np.exp(-s)
+        # d/ds s^nu K_nu(s) = -s^nu K_(nu-1)(s)
+        return _bessel_form(s, self.nu, self.nu - 1, power=1, at_zero=0.0)
+
+    def radial_density(self, w: FloatArray, dim: int) -> FloatArray:
+        # multivariate Student t with 2 nu degrees of freedom
+        nu = self.nu
+        log_constant = special.gammaln(nu + dim / 2) - special.gammaln(nu) - dim / 2 * np.log(2 * nu * np.pi)
+        return np.asarray(np.exp(log_constant - (nu + dim / 2) * np.log1p(w**2 / (2 * nu))))
+
+    def radial_quantile(self, u: FloatArray, dim: int) -> FloatArray:
+        # For a Student t vector, |omega|^2 / dim follows F(dim, 2 nu).
+        # The bound keeps it finite when nu is tiny.
+        return np.asarray(np.sqrt(dim * np.minimum(special.fdtri(dim, 2 * self.nu, u), 1e300)))
+
+
+def _bessel_form(s: FloatArray, nu: float, order: float, *, power: int = 0, at_zero: float) -> FloatArray:
+    """2^(1-nu) / Gamma(nu) s^(nu+power) K_order(s), by logarithms so that nothing overflows."""
+    out = np.full(np.shape(s), at_zero)
+    inside = s > 1e-10
+    t = np.asarray(s)[inside]
+    log_constant = (1 - nu) * np.log(2) - special.gammaln(nu)
+    out[inside] = np.exp(log_constant + (nu + power) * np.log(t) + log_bessel_k(order, t))
+    return out

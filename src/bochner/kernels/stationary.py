@@ -1,0 +1,247 @@
+"""Simple shift-invariant kernels: length scales, variance and a spectral measure.
+
+By Bochner's theorem k(tau) = integral of S(omega) cos(omega'tau), and S / variance is a
+probability density. Every class here gives S and a way to turn uniform numbers into
+frequencies that follow it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import interpolate, special
+
+from bochner.arrays import FloatArray, as_coords
+from bochner.exceptions import KernelError
+from bochner.kernels.base import Hyperparameter, Kernel, check_positive, freeze
+
+
+@dataclass(frozen=True)
+class SimpleKernel(Kernel):
+    """Kernel with length scales (one, or one per axis) and a variance."""
+
+    length_scale: float | tuple[float, ...] = 1.0
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        freeze(self, "length_scale")
+        check_positive(self, length_scale=self.length_scale, variance=self.variance)
+
+    @property
+    def shapes(self) -> tuple[str, ...]:
+        """Names of further positive parameters that are learned."""
+        return ()
+
+    @property
+    def hyperparameters(self) -> tuple[Hyperparameter, ...]:
+        scales: tuple[Hyperparameter, ...]
+        if isinstance(self.length_scale, tuple):
+            scales = tuple(
+                Hyperparameter(f"length_scale[{j}]", "length_scale", j) for j in range(len(self.length_scale))
+            )
+        else:
+            scales = (Hyperparameter("length_scale", "length_scale"),)
+        return (*scales, Hyperparameter("variance", "variance"), *(Hyperparameter(s, "shape") for s in self.shapes))
+
+    @property
+    def theta(self) -> FloatArray:
+        shapes = [getattr(self, s) for s in self.shapes]
+        return np.log(np.r_[np.atleast_1d(self.length_scale), self.variance, shapes].astype(float))
+
+    def with_theta(self, theta: FloatArray) -> Self:
+        values = [float(v) for v in np.exp(theta)]
+        n_scales = len(self.length_scale) if isinstance(self.length_scale, tuple) else 1
+        scale = tuple(values[:n_scales]) if isinstance(self.length_scale, tuple) else values[0]
+        changes: dict[str, Any] = dict(zip(self.shapes, values[n_scales + 1 :], strict=True))
+        return self.replace(length_scale=scale, variance=values[n_scales], **changes)
+
+    def scaled(self, factor: float) -> Kernel:
+        return self.replace(variance=self.variance * factor)
+
+    def check_dim(self, dim: int) -> None:
+        if isinstance(self.length_scale, tuple) and len(self.length_scale) not in (1, dim):
+            raise KernelError(
+                f"{type(self).__name__} has {len(self.length_scale)} length scales for {dim} coordinates; "
+                f"give one number, or one per coordinate."
+            )
+
+    def scales(self, dim: int) -> FloatArray:
+        """Length scale of every axis, shape (dim,)."""
+        return np.broadcast_to(np.asarray(self.length_scale, dtype=float), (dim,))
+
+    def _shape_gradients(self, x: FloatArray, z: FloatArray) -> list[FloatArray]:
+        # Shape parameters enter through special functions without a simple derivative.
+        step, gradients = 1e-5, []
+        for name in self.shapes:
+            value = getattr(self, name)
+            up, down = (self.replace(**{name: value * np.exp(sign * step)}) for sign in (1, -1))
+            gradients.append((up.covariance(x, z) - down.covariance(x, z)) / (2 * step))
+        return gradients
+
+
+@dataclass(frozen=True)
+class SpectralKernel(SimpleKernel):
+    """Simple kernel with a spectral density."""
+
+    def spectral_density(self, omega: ArrayLike) -> FloatArray:
+        r"""Spectral density at angular frequencies, shape (m, dim) -> (m,).
+
+        Normalised so that :math:`k(\tau) = \int S(\omega) \cos(\omega'\tau)\, d\omega`.
+        """
+        w = as_coords(omega, name="omega")
+        self.check_dim(w.shape[1])
+        scales = self.scales(w.shape[1])
+        return self.variance * np.prod(scales) * self.unit_density(w * scales)
+
+    def frequencies(self, uniforms: FloatArray, dim: int) -> FloatArray:
+        """Frequencies (n, dim) that follow the spectral measure, from uniform numbers (n, n_uniforms(dim)).
+
+        Covers half the space in one and two dimensions, where a wave and its negative are the same.
+        """
+        return self.unit_frequencies(uniforms, dim) / self.scales(dim)
+
+    def n_uniforms(self, dim: int) -> int:
+        """Uniform numbers that one frequency takes."""
+        return dim
+
+    def unit_density(self, w: FloatArray) -> FloatArray:
+        """Spectral density for unit length scales and variance, (m, dim) -> (m,)."""
+        raise NotImplementedError
+
+    def unit_frequencies(self, uniforms: FloatArray, dim: int) -> FloatArray:
+        """Frequencies for unit length scales."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class IsotropicKernel(SpectralKernel):
+    """Kernel of the scaled distance s = |tau / l| alone."""
+
+    def correlation(self, distance: FloatArray) -> FloatArray:
+        """Correlation at scaled distances."""
+        raise NotImplementedError
+
+    def decay(self, distance: FloatArray) -> FloatArray:
+        """-s times the derivative of the correlation at s: its derivative in the log length scale."""
+        raise NotImplementedError
+
+    def radial_density(self, w: FloatArray, dim: int) -> FloatArray:
+        """Spectral density at |omega| = w for unit length scale, as a density on R^dim."""
+        raise NotImplementedError
+
+    def log_radial_density(self, w: FloatArray, dim: int) -> FloatArray:
+        """Log of `radial_density`; a kernel overrides it where the density itself overflows."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.radial_density(w, dim))
+
+    def radial_quantile(self, u: FloatArray, dim: int) -> FloatArray:
+        """Quantile of |omega| for unit length scale."""
+        log_quantile = _radial_table(self.replace(length_scale=1.0, variance=1.0), dim)
+        return np.asarray(np.exp(log_quantile(np.clip(u, *log_quantile.x[[0, -1]]))))
+
+    def covariance(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        return self.variance * self.correlation(np.sqrt(sum(self._squares(x, z))))
+
+    def covariance_and_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        squares = self._squares(x, z)
+        squared = sum(squares)
+        s = np.sqrt(squared)
+        k = self.variance * self.correlation(s)
+        decay = self.variance * self.decay(s)
+        if isinstance(self.length_scale, tuple):
+            share = np.divide(decay, squared, out=np.zeros_like(s), where=squared > 0)
+            scales = [share * square for square in squares]
+        else:
+            scales = [decay]
+        return k, [*scales, k, *self._shape_gradients(x, z)]
+
+    def _squares(self, x: FloatArray, z: FloatArray) -> list[FloatArray]:
+        scales = self.scales(x.shape[-1])
+        return [np.square((x[..., :, None, j] - z[..., None, :, j]) / scales[j]) for j in range(x.shape[-1])]
+
+    def unit_density(self, w: FloatArray) -> FloatArray:
+        return self.radial_density(np.sqrt(np.sum(w**2, axis=1)), w.shape[1])
+
+    def n_uniforms(self, dim: int) -> int:
+        return dim if dim <= 3 else dim + 1
+
+    def unit_frequencies(self, uniforms: FloatArray, dim: int) -> FloatArray:
+        radius = self.radial_quantile(uniforms[:, -1], dim)
+        return radius[:, None] * directions(uniforms[:, :-1], dim)
+
+
+@dataclass(frozen=True)
+class AxisKernel(SpectralKernel):
+    """Product over the axes of one function of tau_j / l_j."""
+
+    def axis_correlation(self, t: FloatArray) -> FloatArray:
+        """Correlation along one axis, at t = tau_j / l_j."""
+        raise NotImplementedError
+
+    def axis_decay(self, t: FloatArray) -> FloatArray:
+        """Derivative of the log of `axis_correlation` in the log length scale."""
+        raise NotImplementedError
+
+    def axis_density(self, w: FloatArray) -> FloatArray:
+        """Spectral density along one axis."""
+        raise NotImplementedError
+
+    def axis_quantile(self, u: FloatArray) -> FloatArray:
+        """Quantile of the frequency along one axis, symmetric about zero."""
+        raise NotImplementedError
+
+    def covariance(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        return self.variance * np.prod([self.axis_correlation(t) for t in self._lags(x, z)], axis=0)
+
+    def covariance_and_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        lags = self._lags(x, z)
+        k = self.variance * np.prod([self.axis_correlation(t) for t in lags], axis=0)
+        scales = [k * self.axis_decay(t) for t in lags]
+        if not isinstance(self.length_scale, tuple):
+            scales = [np.sum(scales, axis=0)]
+        return k, [*scales, k, *self._shape_gradients(x, z)]
+
+    def _lags(self, x: FloatArray, z: FloatArray) -> list[FloatArray]:
+        scales = self.scales(x.shape[-1])
+        return [(x[..., :, None, j] - z[..., None, :, j]) / scales[j] for j in range(x.shape[-1])]
+
+    def unit_density(self, w: FloatArray) -> FloatArray:
+        return np.asarray(np.prod(self.axis_density(w), axis=1))
+
+    def unit_frequencies(self, uniforms: FloatArray, dim: int) -> FloatArray:
+        return self.axis_quantile(uniforms)
+
+
+def directions(uniforms: FloatArray, dim: int) -> FloatArray:
+    """Directions uniform on the sphere (1-D and 2-D: the half sphere) from uniform numbers."""
+    n = len(uniforms)
+    if dim == 1:
+        return np.ones((n, 1))
+    if dim == 2:
+        angle = np.pi * uniforms[:, 0]
+        return np.column_stack([np.cos(angle), np.sin(angle)])
+    if dim == 3:
+        height, angle = 2 * uniforms[:, 0] - 1, 2 * np.pi * uniforms[:, 1]
+        ring = np.sqrt(1 - height**2)
+        return np.column_stack([ring * np.cos(angle), ring * np.sin(angle), height])
+    z = special.ndtri(np.clip(uniforms, 1e-16, 1 - 1e-16))
+    return np.asarray(z / np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-300))
+
+
+@lru_cache(maxsize=64)
+def _radial_table(kernel: IsotropicKernel, dim: int) -> interpolate.PchipInterpolator:
+    # Log of |omega| against its cumulative mass, from a logarithmic grid on which |omega|^dim S(omega) is smooth.
+    log_w = np.linspace(np.log(1e-9), np.log(1e6), 10_001)
+    log_shell = kernel.log_radial_density(np.exp(log_w), dim) + dim * log_w
+    shell = np.exp(log_shell - log_shell.max())
+    # Below the grid the shell is a power of omega, of exponent `slope`: heavy for kernels of very long range.
+    step = log_w[1] - log_w[0]
+    slope = max((log_shell[1] - log_shell[0]) / step, 1e-3) if shell[0] > 0 else np.inf
+    steps = np.r_[shell[0] / slope, (shell[1:] + shell[:-1]) / 2 * step]
+    cumulative = np.cumsum(steps) / steps.sum()
+    rising = np.r_[True, np.diff(cumulative) > 0] & (cumulative > 1e-20)  # no uniform number is smaller
+    return interpolate.PchipInterpolator(cumulative[rising], log_w[rising])

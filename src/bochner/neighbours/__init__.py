@@ -1,0 +1,15 @@
+"""Neighbours: what the nearest observations say.
+
+What a feature expansion cannot see is local, and local things are cheap. Here are orders from coarse to fine, the Vecchia
+likelihood (each point given its nearest predecessors) and kriging from the nearest observations::
+
+    vecchia = Vecchia.plan(coords, y, trend)
+    value, gradient = vecchia.evaluate(kernel, noise_variance)
+    mean, variance = local_kriging(kernel, noise_variance, coords, residual, targets)
+"""
+
+from bochner.neighbours.kriging import Covariance, local_kriging, nearest_sd
+from bochner.neighbours.ordering import maximin_order, predecessors
+from bochner.neighbours.vecchia import Vecchia
+
+__all__ = ["Covariance", "Vecchia", "local_kriging", "maximin_order", "nearest_sd", "predecessors"]

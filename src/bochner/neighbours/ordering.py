@@ -1,0 +1,125 @@
+"""Orders that go from coarse to fine, and the nearest predecessors in them."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.random import generator
+
+
+def maximin_order(coords: FloatArray, seed: int = 0) -> IntArray:
+    """Approximate maximin order: every prefix is spread evenly over the data.
+
+    Cells are halved again and again; at each level every cell that holds no chosen point yet
+    gives its point nearest to the centre. A prefix that fills a level leaves no point farther than
+    a cell's diagonal from it. This is approximate: the exact order takes at each step the
+    point farthest from those before. Repeated places come last.
+
+    Parameters
+    ----------
+    coords : array, shape (n, dim)
+        Coordinates, in one unit for all axes.
+    seed : int
+        Decides the order within a level.
+
+    Returns
+    -------
+    array of int, shape (n,)
+        Rows in order. Cost n log n (0.1 s for 100,000 points in 2-D).
+    """
+    rng = generator(seed, "maximin order")
+    n, dim = coords.shape
+    n_levels = max(62 // max(dim, 1), 1)
+    unit = (coords - coords.min(axis=0)) / max(float(np.ptp(coords, axis=0).max()), 1e-300)
+    code = _morton(unit, n_levels)
+    rows = np.argsort(code, kind="stable")
+    code, unit = code[rows], unit[rows]
+    waiting = np.ones(n, dtype=bool)
+    chosen: list[IntArray] = []
+    for level in range(n_levels + 1):
+        new = _one_per_empty_cell(code >> (dim * (n_levels - level)), unit * 2.0**level, waiting)
+        waiting[new] = False
+        chosen.append(rng.permutation(new))
+        if not waiting.any():
+            break
+    chosen.append(rng.permutation(np.flatnonzero(waiting)))
+    return rows[np.concatenate(chosen)]
+
+
+def predecessors(coords: FloatArray, order: IntArray, n_neighbours: int, positions: IntArray | None = None) -> IntArray:
+    """Nearest points among those that come earlier in an order.
+
+    Parameters
+    ----------
+    coords : array, shape (n, dim)
+        Coordinates.
+    order : array of int, shape (n,)
+        Rows of `coords` in order.
+    n_neighbours : int
+        How many predecessors at most.
+    positions : array of int, optional
+        Places in the order that are asked for (default: all).
+
+    Returns
+    -------
+    array of int, shape (len(positions), n_neighbours)
+        Rows of `coords`, nearest first; -1 where there are fewer predecessors.
+        Exact, by one KD-tree for each doubling of the order: n log n.
+    """
+    n = len(order)
+    asked = np.arange(n) if positions is None else np.asarray(positions)
+    k = min(n_neighbours, max(n - 1, 0))
+    found = np.full((len(asked), k), -1)
+    ordered = coords[order]
+    end = min(n, 64)
+    begin = 0
+    while begin < n:
+        inside = np.flatnonzero((asked >= begin) & (asked < end))
+        if len(inside):
+            found[inside] = _earlier(ordered[:end], asked[inside], k)
+        begin, end = end, min(n, 2 * end)
+    return np.where(found >= 0, order[found], -1)
+
+
+def _morton(unit: FloatArray, n_levels: int) -> IntArray:
+    """Cell of each point at the finest level; the first bits are its cell at coarser ones."""
+    cell = np.minimum(unit * 2.0**n_levels, 2.0**n_levels - 1).astype(np.int64)
+    code = np.zeros(len(unit), dtype=np.int64)
+    for bit in reversed(range(n_levels)):
+        for axis in range(unit.shape[1]):
+            code = (code << 1) | ((cell[:, axis] >> bit) & 1)
+    return code
+
+
+def _one_per_empty_cell(cell: IntArray, unit: FloatArray, waiting: np.ndarray) -> IntArray:
+    """In every cell without a chosen point, the point nearest to its centre; `cell` is sorted."""
+    starts = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]])
+    sizes = np.diff(np.r_[starts, len(cell)])
+    empty = np.repeat(np.logical_and.reduceat(waiting, starts), sizes)
+    off_centre = np.sum((unit % 1.0 - 0.5) ** 2, axis=1)
+    nearest = empty & (off_centre == np.repeat(np.minimum.reduceat(off_centre, starts), sizes))
+    candidates = np.flatnonzero(nearest)
+    return candidates[np.unique(cell[candidates], return_index=True)[1]]
+
+
+def _earlier(ordered: FloatArray, asked: IntArray, k: int) -> IntArray:
+    """The k nearest of the points before each asked position; -1 where there are fewer."""
+    tree = cKDTree(ordered)
+    found = np.full((len(asked), k), -1)
+    open_rows = np.arange(len(asked))
+    width = 2 * k + 8  # half or more of the neighbours precede, since the tree at most doubles the prefix
+    while len(open_rows):
+        width = min(width, len(ordered))
+        position = asked[open_rows]
+        near = tree.query(ordered[position], k=np.arange(1, width + 1), workers=-1)[1]
+        before = near < position[:, None]
+        first = np.argsort(~before, axis=1, kind="stable")[:, :k]
+        taken = np.take_along_axis(near, first, axis=1)
+        taken[~np.take_along_axis(before, first, axis=1)] = -1
+        found[open_rows, : taken.shape[1]] = taken
+        short = before.sum(axis=1) < np.minimum(k, position)
+        open_rows = open_rows[short] if width < len(ordered) else open_rows[:0]
+        width *= 2
+    return found

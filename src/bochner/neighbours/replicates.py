@@ -1,0 +1,34 @@
+"""Rows that repeat a place, merged without loss."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bochner.arrays import FloatArray, IntArray
+
+
+class Replicates(NamedTuple):
+    """Groups of rows with equal keys: one row each, and what the mean of a group leaves out."""
+
+    rows: IntArray  # a row of each group
+    mean: FloatArray  # weighted mean of the values
+    weight: FloatArray  # sum of the weights
+    scatter: FloatArray  # weighted sum of squares about the mean
+
+
+def merge(keys: FloatArray, values: FloatArray, weight: FloatArray) -> Replicates:
+    r"""Rows whose `keys` (n, n_keys) are equal, as one row each.
+
+    A weight w stands for w copies of a row. With :math:`s^2` the noise variance of one copy, and W the weight of
+    a group, all its copies together have the density
+
+    .. math:: N(\bar y \mid f, s^2 / W)\, (2 \pi s^2)^{-(W - 1) / 2}\, W^{-1/2} e^{-\mathrm{scatter} / 2 s^2}
+    """
+    _, rows, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    group = group.reshape(-1)
+    total = np.bincount(group, weight)
+    mean = np.bincount(group, weight * values) / total
+    scatter = np.bincount(group, weight * (values - mean[group]) ** 2)
+    return Replicates(rows, mean, total, scatter)

@@ -1,0 +1,251 @@
+"""The Vecchia likelihood: every point given its nearest predecessors.
+
+The conditional density of point i given its neighbours needs one row of a small inverse Cholesky factor, w_i, with
+which y and the trend columns are whitened. Summed over the points, the log density and the Gram matrix of
+the whitened columns are all that generalised least squares, ML and REML need; so are their derivatives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy import linalg
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.kernels.base import Kernel
+from bochner.neighbours import batches
+from bochner.neighbours.ordering import maximin_order, predecessors
+from bochner.neighbours.replicates import merge
+from bochner.random import generator
+
+LOG_2PI = float(np.log(2 * np.pi))
+COARSE_SHARE = 0.25  # of the evaluated points: the first of the order, which carry the long scales
+
+
+@dataclass(frozen=True)
+class Vecchia:
+    r"""Vecchia log likelihood of a Gaussian field with noise and fixed effects.
+
+    .. math:: y \sim N(X \beta, K + N), \qquad \log p(y) \approx \sum_i \log p(y_i \mid y_{c(i)})
+
+    c(i) are the nearest predecessors of i in an order from coarse to fine. The sum is exact when they are all the
+    predecessors. Row i has noise (noise_variance + measurement_variance_i) / weight_i: a weight w
+    stands for w copies of the row, and the log likelihood is that of all copies. Build it with `plan`, once,
+    and `evaluate` it for every kernel.
+    """
+
+    coords: FloatArray  # (n, dim)
+    columns: FloatArray  # (n, q + 1): a basis of the trend, then y less its least-squares trend
+    weight: FloatArray  # (n,) copies of each row
+    measurement_variance: FloatArray  # (n,)
+    scatter: FloatArray  # (n,) sum of squares among the copies
+    targets: IntArray  # (t,) rows whose densities are evaluated
+    neighbours: IntArray  # (t, k) rows they are conditioned on, -1 for none
+    represents: FloatArray  # (t,) how many rows each target was drawn from
+    log_det_basis: float  # log |det R|, where trend = basis R
+
+    @classmethod
+    def plan(
+        cls,
+        coords: FloatArray,
+        y: FloatArray,
+        trend: FloatArray | None = None,
+        weight: FloatArray | None = None,
+        measurement_variance: FloatArray | None = None,
+        *,
+        n_neighbours: int = 20,
+        n_points: int = 20_000,
+        scales: FloatArray | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """Choose the points to evaluate and their neighbours, once.
+
+        Parameters
+        ----------
+        coords : array, shape (n, dim)
+            Coordinates.
+        y : array, shape (n,)
+            Observations.
+        trend : array, shape (n, q), optional
+            Columns of the fixed effects. One that the others already span is left out.
+        weight, measurement_variance : array, shape (n,), optional
+            Copies of each row (default 1), known noise variance of each (default 0).
+        n_neighbours : int
+            Predecessors that each point is conditioned on.
+        n_points : int
+            Conditional densities to evaluate at most. Beyond it, a quarter of them are the first points of
+            the order, the others a random sample of the rest; neighbours are searched among all rows, so that
+            short scales are not lost.
+        scales : array, shape (dim,), optional
+            Unit of each axis in which neighbours are near (default: as the coordinates are).
+        seed : int
+            Decides the order and the sample.
+        """
+        n = len(y)
+        trend = np.empty((n, 0)) if trend is None else trend
+        weight = np.ones(n) if weight is None else weight
+        known = np.zeros(n) if measurement_variance is None else measurement_variance
+        coords, y, trend, weight, known = (a[weight > 0] for a in (coords, y, trend, weight, known))
+        merged = merge(np.column_stack([coords, trend, known]), y, weight)
+        coords, trend, known = (a[merged.rows] for a in (coords, trend, known))
+
+        near = coords if scales is None else coords / scales
+        order = maximin_order(near, seed)
+        positions, represents = _sample(len(order), n_points, seed)
+        neighbours = predecessors(near, order, n_neighbours, positions)
+        used, targets, neighbours = _renumbered(order[positions], neighbours)
+        columns, log_det_basis = _trend_basis(trend[used], merged.mean[used], targets)
+        weight, scatter = merged.weight[used], merged.scatter[used]
+        return cls(coords[used], columns, weight, known[used], scatter, targets, neighbours, represents, log_det_basis)
+
+    def evaluate(self, kernel: Kernel, noise_variance: float, reml: bool = True) -> tuple[float, FloatArray]:
+        """Log likelihood of the evaluated points, and its gradient.
+
+        When `plan` drew a sample of the points, this is the sum of their conditional densities: each counts once, which
+        estimates parameters better than weighting them up to all points. `estimate` does that.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Covariance of the field.
+        noise_variance : float
+            Noise variance of one copy of a row.
+        reml : bool
+            Whether the fixed effects are integrated out under a flat prior (REML) or put at their maximum (ML).
+
+        Returns
+        -------
+        value : float
+            -inf where the covariance is so extreme that the fixed effects cannot be told from each other.
+        gradient : array, shape (len(kernel.theta) + 1,)
+            Derivatives with respect to `kernel.theta` and log `noise_variance`. Cost per evaluation t k^3, in
+            batches; 20,000 points with 20 neighbours take about 0.3 s on two cores.
+        """
+        return self._fixed_effects(self._sums(kernel, noise_variance, np.ones(len(self.targets))), reml)
+
+    def estimate(self, kernel: Kernel, noise_variance: float, reml: bool = True) -> float:
+        """Estimate of the Vecchia log likelihood of all rows, the value of `evaluate` if none was left out."""
+        return self._fixed_effects(self._sums(kernel, noise_variance, self.represents), reml)[0]
+
+    def _fixed_effects(self, sums: _Sums, reml: bool) -> tuple[float, FloatArray]:
+        q = len(sums.gram) - 1
+        trend_gram, cross = sums.gram[:q, :q], sums.gram[:q, q]
+        sign, log_det = np.linalg.slogdet(trend_gram)
+        if not (sign > 0 and np.isfinite(sums.gram).all()):
+            return -np.inf, np.zeros(len(sums.d_log_density))
+        inverse = np.linalg.inv(trend_gram)
+        # At the maximum in beta the derivative through beta vanishes: c holds for value and gradient.
+        c = np.r_[-inverse @ cross, 1.0]
+        value = sums.log_density - 0.5 * c @ sums.gram @ c
+        gradient = sums.d_log_density - 0.5 * c @ sums.d_gram @ c
+        if reml:
+            value += 0.5 * (q * LOG_2PI - log_det) - self.log_det_basis
+            gradient = gradient - 0.5 * np.sum(inverse * sums.d_gram[:, :q, :q], axis=(1, 2))
+        return float(value), gradient
+
+    def _sums(self, kernel: Kernel, noise_variance: float, counts: FloatArray) -> _Sums:
+        k = self.neighbours.shape[1] + 1
+        terms = batches.in_batches(
+            lambda batch: self._batch(kernel, noise_variance, counts[batch], batch), len(self.targets), k
+        )
+        copies = self._copies(noise_variance, counts, len(kernel.theta) + 1)
+        return _Sums(*(sum(parts[1:], parts[0]) for parts in zip(copies, *terms, strict=True)))
+
+    def _batch(self, kernel: Kernel, noise_variance: float, counts: FloatArray, batch: slice) -> _Sums:
+        """Sums over some of the targets."""
+        rows = np.vstack([self.neighbours[batch].T, self.targets[batch]])  # (k, b), the target last
+        covariance, gradients = _covariances(kernel, self.coords.T[:, rows], rows >= 0)
+        noise, d_noise, columns = self._noise_and_columns(noise_variance, rows)
+        factor = batches.cholesky(covariance, noise)
+        z = batches.solve_lower(factor, columns)
+        last = np.zeros((1, *rows.shape))
+        last[0, -1] = 1.0
+        *solved, w = batches.solve_upper(factor, np.concatenate([z, last]))
+        whitened = z[:, -1]  # w' columns
+
+        # C w is a multiple of the last unit vector; hence dw = -C^-1 dC w + w (w' dC w) / 2.
+        slope = 0.5 * whitened[:, None] * w - np.stack(solved)
+        d_w = np.stack([*(batches.multiply(g, w) for g in gradients), d_noise * w])
+        d_whitened = np.einsum("pkb,tkb->tpb", slope, d_w)
+        half = (counts * d_whitened) @ whitened.T
+        return _Sums(
+            log_density=-counts @ (0.5 * LOG_2PI + np.log(factor[-1, -1])),
+            d_log_density=-0.5 * np.einsum("kb,tkb->tb", w, d_w) @ counts,
+            gram=(counts * whitened) @ whitened.T,
+            d_gram=half + half.swapaxes(1, 2),
+        )
+
+    def _noise_and_columns(self, noise_variance: float, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Noise variances, their derivatives in log noise_variance, columns; absent rows are independent zeros."""
+        present = rows >= 0
+        d_noise = np.where(present, noise_variance / self.weight[rows], 0.0)
+        noise = np.where(present, d_noise + self.measurement_variance[rows] / self.weight[rows], 1.0)
+        return noise, d_noise, np.where(present, self.columns.T[:, rows], 0.0)
+
+    def _copies(self, noise_variance: float, counts: FloatArray, n_theta: int) -> _Sums:
+        """What the copies of each target add beyond their mean (see `merge`)."""
+        w, scatter = self.weight[self.targets], self.scatter[self.targets]
+        s2 = np.maximum(noise_variance + self.measurement_variance[self.targets], 1e-300)
+        log_density = -0.5 * ((w - 1) * (LOG_2PI + np.log(s2)) + np.log(w) + scatter / s2)
+        d_log_density = np.zeros(n_theta)
+        d_log_density[-1] = counts @ (-0.5 * noise_variance / s2 * (w - 1 - scatter / s2))
+        p = self.columns.shape[1]
+        return _Sums(float(counts @ log_density), d_log_density, np.zeros((p, p)), np.zeros((n_theta, p, p)))
+
+
+class _Sums(NamedTuple):
+    """Sums over targets: log density without its quadratic form, Gram of the whitened columns, derivatives."""
+
+    log_density: float
+    d_log_density: FloatArray  # (n_theta,)
+    gram: FloatArray  # (q + 1, q + 1)
+    d_gram: FloatArray  # (n_theta, q + 1, q + 1)
+
+
+def _covariances(kernel: Kernel, places: FloatArray, present: np.ndarray) -> tuple[FloatArray, list[FloatArray]]:
+    """Packed covariances among places (dim, k, b) and their derivatives; zero where a place is absent."""
+    covariance, gradients = kernel.covariance_and_gradient(*batches.pairs(places))
+    matrices = [batches.packed(matrix) for matrix in (covariance, *gradients)]
+    if not present.all():
+        rows, columns = np.tril_indices(len(present))
+        both = present[rows] & present[columns]
+        matrices = [np.where(both, matrix, 0.0) for matrix in matrices]
+    return matrices[0], matrices[1:]
+
+
+def _sample(n: int, n_points: int, seed: int) -> tuple[IntArray, FloatArray]:
+    """Positions to evaluate out of n, coarse ones and a sample of the others, and how many each represents."""
+    if n <= n_points:
+        return np.arange(n), np.ones(n)
+    n_coarse = int(COARSE_SHARE * n_points)
+    n_fine = n_points - n_coarse
+    fine = generator(seed, "vecchia sample").choice(np.arange(n_coarse, n), n_fine, replace=False)
+    represents = np.repeat([1.0, (n - n_coarse) / n_fine], [n_coarse, n_fine])
+    return np.r_[np.arange(n_coarse), np.sort(fine)], represents
+
+
+def _renumbered(targets: IntArray, neighbours: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Rows that occur, and the same targets and neighbours counted among them."""
+    used = np.union1d(targets, neighbours[neighbours >= 0])
+    among = np.where(neighbours >= 0, np.searchsorted(used, neighbours), -1)
+    return used, np.searchsorted(used, targets), among
+
+
+def _trend_basis(trend: FloatArray, y: FloatArray, targets: IntArray) -> tuple[FloatArray, float]:
+    """Trend made orthonormal on the targets, and y less its trend there, as columns; log |det R|.
+
+    Large offsets in covariates or in y would otherwise cost digits of the likelihood.
+    """
+    if trend.shape[1] == 0:
+        return y[:, None], 0.0
+    norm = np.linalg.norm(trend[targets], axis=0)
+    scale = np.where(norm > 0, norm, 1.0)
+    q, r, pivots = linalg.qr(trend[targets] / scale, mode="economic", pivoting=True)
+    size = np.abs(np.diag(r))
+    rank = int(np.sum(size > 1e-10 * size[0]))
+    kept = pivots[:rank]
+    basis = linalg.solve_triangular(r[:rank, :rank], (trend[:, kept] / scale[kept]).T, trans="T").T
+    level = basis @ (q[:, :rank].T @ y[targets])
+    return np.column_stack([basis, y - level]), float(np.sum(np.log(size[:rank] * scale[kept])))

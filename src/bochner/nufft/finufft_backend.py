@@ -1,0 +1,69 @@
+"""FINUFFT (Apache-2.0), the first choice wherever it has a wheel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.nufft.contract import Array, RealType, complex_type
+
+takes_real = False
+float32_phase_error = 3.2e-8
+
+# One FINUFFT plan serves one type, one sign and one number of vectors; more than a few are not kept.
+_KEPT_PLANS = 4
+
+
+class FinufftPlan:
+    """FINUFFT plans for one set of coordinates, made when first needed."""
+
+    def __init__(self, coords: FloatArray, shape: tuple[int, ...], eps: float, dtype: RealType, n_jobs: int) -> None:
+        self._axes = _columns(coords, dtype)
+        self._shape = shape
+        self._options: dict[str, Any] = {"eps": eps, "dtype": complex_type(dtype).name, "nthreads": n_jobs}
+        self._plans: dict[tuple[int, int, int], Any] = {}
+
+    def type1(self, strengths: Array, sign: int) -> Array:
+        return _execute(self._plan(1, sign, len(strengths)), strengths)
+
+    def type2(self, modes: Array, sign: int) -> Array:
+        return _execute(self._plan(2, sign, len(modes)), modes)
+
+    def _plan(self, kind: int, sign: int, n_vectors: int) -> Any:
+        import finufft
+
+        key = (kind, sign, n_vectors)
+        if key not in self._plans:
+            while len(self._plans) >= _KEPT_PLANS:
+                self._plans.pop(next(iter(self._plans)))
+            # modeord=0: modes increase along each axis; FINUFFT's default, stated because it is our contract
+            made = finufft.Plan(kind, self._shape, n_vectors, isign=sign, modeord=0, **self._options)
+            made.setpts(*self._axes)
+            self._plans[key] = made
+        return self._plans[key]
+
+
+plan = FinufftPlan
+
+
+def type3(coords: FloatArray, strengths: Array, targets: FloatArray, eps: float, sign: int, n_jobs: int) -> Array:
+    """Type 3 in one go."""
+    import finufft
+
+    dim, real = coords.shape[1], strengths.real.dtype
+    made = finufft.Plan(3, dim, len(strengths), eps=eps, isign=sign, dtype=strengths.dtype.name, nthreads=n_jobs)
+    x, s = _columns(coords, real), _columns(targets, real)
+    made.setpts(*x, *[None] * (3 - dim), *s)
+    return _execute(made, strengths)
+
+
+def _columns(coords: FloatArray, dtype: Any) -> list[Array]:
+    return [np.ascontiguousarray(column, dtype) for column in coords.T]
+
+
+def _execute(made: Any, vectors: Array) -> Array:
+    # A plan for one vector wants no leading axis.
+    result: Array = made.execute(vectors) if len(vectors) > 1 else made.execute(vectors[0])[None]
+    return result

@@ -1,0 +1,39 @@
+"""The contract of a posterior: what is known of the latent surface after seeing the data."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+from scipy import linalg
+
+from bochner.arrays import FloatArray
+from bochner.features import Rows
+
+
+class Posterior:
+    """Gaussian law of the latent surface (trend and field, without noise) at any rows."""
+
+    n_stored: int  # numbers that a prediction block needs per row, for the memory budget
+
+    def mean(self, rows: Rows) -> FloatArray:
+        """Posterior mean, (n,)."""
+        raise NotImplementedError
+
+    def variance(self, rows: Rows) -> FloatArray:
+        """Posterior variance, (n,), never negative."""
+        raise NotImplementedError
+
+    def covariance(self, rows: Rows) -> FloatArray:
+        """Joint posterior covariance, (n, n)."""
+        raise NotImplementedError
+
+    def draw(self, rows: Rows, n_draws: int, rng: Generator) -> FloatArray:
+        """Joint draws of the surface, (n_draws, n)."""
+        raise NotImplementedError
+
+
+def draw_gaussian(mean: FloatArray, covariance: FloatArray, n_draws: int, rng: Generator) -> FloatArray:
+    """Draws from N(mean, covariance), a nearly singular covariance included; (n_draws, n)."""
+    values, vectors = linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(mean + rng.standard_normal((n_draws, len(mean))) @ root.T)

@@ -1,0 +1,92 @@
+"""Posterior averaged over hyperparameters: a mixture of Gaussian posteriors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from scipy import special
+
+from bochner.arrays import FloatArray
+from bochner.features import Rows
+from bochner.posterior.base import Posterior
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Posteriors with their masses (summing to 1) and noise variances; the first has the best hyperparameters.
+
+    One component is the plain posterior at fixed hyperparameters.
+    """
+
+    components: Sequence[Posterior]
+    mass: FloatArray
+    noise_variance: FloatArray
+
+    def moments(self, rows: Rows, *, variance: bool = True, noise: FloatArray | None = None) -> Moments:
+        """Means and variances of every component at some rows.
+
+        `noise` (n,) is added as further variance of a new observation, beside the components' own;
+        None leaves the latent surface.
+        """
+        means = np.stack([c.mean(rows) for c in self.components])
+        variances = np.zeros_like(means)
+        if variance:
+            variances = np.stack([c.variance(rows) for c in self.components])
+            if noise is not None:
+                variances += self.noise_variance[:, None] + noise
+        return Moments(means, variances, self.mass)
+
+    def covariance(self, rows: Rows) -> FloatArray:
+        """Joint covariance of the latent surface, the spread of the means included."""
+        means = np.stack([c.mean(rows) for c in self.components])
+        centred = means - self.mass @ means
+        within = sum(m * c.covariance(rows) for m, c in zip(self.mass, self.components, strict=True))
+        return np.asarray(within + (centred.T * self.mass) @ centred)
+
+    def draw(self, rows: Rows, n_draws: int, rng: Generator, *, noise: FloatArray | None = None) -> FloatArray:
+        """Joint draws, (n_draws, n); with `noise`, of new observations."""
+        counts = rng.multinomial(n_draws, self.mass)
+        draws = []
+        for count, component, s2 in zip(counts, self.components, self.noise_variance, strict=True):
+            if not count:
+                continue
+            eta = component.draw(rows, int(count), rng)
+            if noise is not None:
+                eta = eta + np.sqrt(s2 + noise) * rng.standard_normal(eta.shape)
+            draws.append(eta)
+        return np.asarray(rng.permutation(np.concatenate(draws)))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Pointwise Gaussian mixtures: means and variances (components, n) and masses (components,)."""
+
+    means: FloatArray
+    variances: FloatArray
+    mass: FloatArray
+
+    @property
+    def mean(self) -> FloatArray:
+        return np.asarray(self.mass @ self.means)
+
+    @property
+    def variance(self) -> FloatArray:
+        return np.asarray(self.mass @ (self.variances + (self.means - self.mean) ** 2))
+
+    def cdf(self, value: FloatArray | float) -> FloatArray:
+        """Probability of a value not above `value` (a number, or one per row)."""
+        sd = np.sqrt(np.maximum(self.variances, 1e-300))
+        return np.asarray(self.mass @ special.ndtr((value - self.means) / sd))
+
+    def quantile(self, q: float) -> FloatArray:
+        """Quantile of each row: closed form for one component, bisection between the components' otherwise."""
+        each = self.means + special.ndtri(q) * np.sqrt(self.variances)
+        low, high = each.min(axis=0), each.max(axis=0)
+        for _ in range(60 if len(self.mass) > 1 else 0):
+            middle = (low + high) / 2
+            below = self.cdf(middle) < q
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray((low + high) / 2)

@@ -1,0 +1,68 @@
+"""Cholesky factor of a dense precision matrix: the primal solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from scipy import linalg
+
+from bochner.arrays import FloatArray
+from bochner.exceptions import ConvergenceError
+from bochner.solvers.base import Factor, Report
+
+
+@dataclass(frozen=True)
+class CholeskyFactor(Factor):
+    """P = L L', columns scaled to a unit diagonal first. The last `n_trend` columns are the trend."""
+
+    root: FloatArray  # lower
+    scale: FloatArray
+    n_trend: int
+    report: Report
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        scale = self.scale if b.ndim == 1 else self.scale[:, None]
+        return np.asarray(linalg.cho_solve((self.root, True), b * scale) * scale)
+
+    def logdet(self) -> float:
+        return float(2 * np.sum(np.log(np.diag(self.root)) - np.log(self.scale)))
+
+    def trend_logdet(self) -> float:
+        # The last block of the factor is the root of the Schur complement.
+        first = len(self.root) - self.n_trend
+        return float(2 * np.sum(np.log(np.diag(self.root)[first:]) - np.log(self.scale[first:])))
+
+    def quadratic_form(self, phi: FloatArray) -> FloatArray:
+        whitened = linalg.solve_triangular(self.root, (phi * self.scale).T, lower=True)
+        return np.asarray(np.sum(whitened**2, axis=0))
+
+    def draw(self, n_draws: int, rng: Generator) -> FloatArray:
+        z = rng.standard_normal((len(self.root), n_draws))
+        return np.asarray(linalg.solve_triangular(self.root, z, lower=True, trans="T") * self.scale[:, None])
+
+
+def cholesky_factor(precision: FloatArray, n_trend: int = 0) -> CholeskyFactor:
+    """Factor a symmetric positive definite matrix; O(p^3 / 3).
+
+    A diagonal scaling brings columns of very different size to the same footing.
+    """
+    if len(precision) == 0:  # no trend columns
+        return CholeskyFactor(np.zeros((0, 0)), np.zeros(0), 0, Report("cholesky", 0))
+    scale = 1 / np.sqrt(np.maximum(np.diag(precision), 1e-300))
+    scaled = np.asfortranarray(precision * scale * scale[:, None])
+    report = Report("cholesky", len(precision))
+    try:
+        root = linalg.cholesky(scaled, lower=True, check_finite=False)
+    except linalg.LinAlgError:
+        scaled[np.diag_indices_from(scaled)] += 1e-9
+        report = Report("cholesky", len(precision), {"jitter": 1e-9})
+        try:
+            root = linalg.cholesky(scaled, lower=True, check_finite=False)
+        except linalg.LinAlgError as error:
+            raise ConvergenceError(
+                f"the precision matrix of {len(precision)} coefficients is not positive definite even after 1e-9 was "
+                f"added to its scaled diagonal; raise noise_variance, or drop collinear covariates."
+            ) from error
+    return CholeskyFactor(root, scale, n_trend, report)

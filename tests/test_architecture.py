@@ -1,0 +1,221 @@
+"""The shape of the library: imports point down the floors, heavy libraries load late, files say what they are."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+# Data flows down this list; a room imports rooms of earlier floors (and itself), never of its own or later ones.
+FLOORS = (
+    ("exceptions",),
+    ("arrays", "random", "threads"),
+    ("nufft",),
+    ("kernels",),
+    ("neighbours",),
+    ("families",),
+    ("validation",),
+    ("geo",),
+    ("frequencies",),
+    ("features",),
+    ("moments",),
+    ("solvers",),
+    ("posterior",),
+    ("inference",),
+    ("archive",),
+    ("estimators",),
+    ("maps",),
+    ("paper",),
+    ("cli",),
+)
+FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
+
+# `from bochner import SpatialRegressor` is for users, and for the two rooms that write as users do.
+FACE = "the public face"
+WRITES_AS_USER = {"cli", "paper"}
+
+# Imported by the function that needs them, so that `import bochner` stays quick and installs stay small.
+HEAVY = {
+    *("dask", "distributed", "torch", "jax", "jax_finufft", "finufft", "ducc0"),
+    *("pandas", "polars", "pyarrow", "geopandas", "pyogrio", "pyproj", "shapely", "rasterio"),
+    *("xarray", "rioxarray", "zarr", "h5netcdf", "matplotlib", "formulaic", "statsmodels"),
+}
+TERMINAL = {"rich", "typer"}
+
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+PATHS = sorted((SOURCE / "bochner").rglob("*.py"))
+
+every_module = pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(SOURCE)))
+
+
+@every_module
+def test_imports_point_down_the_floors(path: Path) -> None:
+    """A room imports only rooms listed before it; imports for type checking count too."""
+    room = room_of(module_name(path))
+    if room is None:  # bochner/__init__.py shows every room, bochner/_version.py is seen by every room
+        return
+    assert room in FLOOR, f"{room} has no floor: give it one in FLOORS and in ARCHITECTURE.md"
+    wrong = [target for target in rooms_imported(path) if not may_import(room, target)]
+    assert not wrong, f"{room} must not import {', '.join(wrong)}"
+
+
+@every_module
+def test_heavy_libraries_are_imported_where_they_are_needed(path: Path) -> None:
+    """No module pays for a large or optional library before a function asks for it."""
+    late = HEAVY if room_of(module_name(path)) == "cli" else HEAVY | TERMINAL
+    early = {name.split(".")[0] for name in imports(path, run_at_import(parsed(path)))} & late
+    assert not early, f"import {', '.join(sorted(early))} inside the function that needs it"
+
+
+@every_module
+def test_file_is_named_after_one_noun(path: Path) -> None:
+    """No attic: what has no better name than `utils` belongs elsewhere."""
+    attics = {"utils", "util", "helpers", "helper", "common", "misc"}
+    names = {part.strip("_") for part in path.relative_to(SOURCE).with_suffix("").parts}
+    assert not names & attics
+
+
+@every_module
+def test_first_line_says_what_the_file_is(path: Path) -> None:
+    """A module begins with its docstring, and that with a sentence."""
+    docstring = ast.get_docstring(parsed(path)) or ""
+    assert docstring.split("\n")[0].strip(), "the module has no docstring"
+    assert path.read_text(encoding="utf-8").lstrip("r").startswith('"""'), "the docstring is not on the first line"
+
+
+@every_module
+def test_library_does_not_print(path: Path) -> None:
+    """Only the command line speaks to the terminal; the library logs."""
+    if room_of(module_name(path)) == "cli":
+        return
+    lines = [
+        node.lineno
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert not lines, f"print( on lines {lines}: use logging"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        pytest.param("", id="import"),
+        pytest.param("[getattr(bochner, name) for name in getattr(bochner, '__all__', ())]", id="every public name"),
+    ],
+)
+def test_import_loads_nothing_heavy(use: str) -> None:
+    """A fresh interpreter that imports bochner has loaded no heavy library that scikit-learn does not load itself."""
+    # from 1.9 on, scikit-learn imports pandas, pyarrow and rich where they are installed
+    own = libraries_loaded_by(f"import bochner\n{use}") - libraries_loaded_by("import sklearn.model_selection")
+    assert not own & (HEAVY | TERMINAL)
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "rooms"),
+    [
+        ("bochner.kernels.sum", "import bochner.frequencies.rule", {"frequencies"}),
+        ("bochner.kernels.sum", "from bochner.features import dense", {"features"}),
+        ("bochner.kernels.sum", "from bochner import features, load", {"features", FACE}),
+        ("bochner.kernels.sum", "from .matern import Matern", {"kernels"}),
+        ("bochner.kernels.sum", "from .. import solvers", {"solvers"}),
+        ("bochner.kernels.sum", "from ..moments.dense import Dense", {"moments"}),
+        ("bochner.kernels", "from . import matern", {"kernels"}),
+        ("bochner.archive", "from . import estimators", {"estimators"}),
+        ("bochner.archive", "from bochner._version import __version__", set()),
+        ("bochner.archive", "def late():\n    from bochner import maps", {"maps"}),
+        ("bochner.archive", "if TYPE_CHECKING:\n    from bochner.maps import Map", {"maps"}),
+        ("bochner.archive", "import numpy.random, random", set()),
+    ],
+)
+def test_every_way_to_import_is_seen(module: str, code: str, rooms: set[str]) -> None:
+    """The reader of imports above finds absolute, relative, late and type-checking imports."""
+    found = imported_names(module, module == "bochner.kernels", ast.walk(ast.parse(code)))
+    assert {target for target in map(target_room, found) if target} == rooms
+
+
+@cache
+def libraries_loaded_by(program: str) -> set[str]:
+    """Top-level names in `sys.modules` after a program has run in an interpreter of its own."""
+    path = os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH")]))
+    result = subprocess.run(
+        [sys.executable, "-c", f"{program}\nimport json, sys\nprint(json.dumps(list(sys.modules)))"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    return {name.split(".")[0] for name in json.loads(result.stdout)}
+
+
+def may_import(room: str, target: str) -> bool:
+    """Whether `room` may import `target`."""
+    if target == FACE:
+        return room in WRITES_AS_USER
+    return target == room or FLOOR[target] < FLOOR[room]
+
+
+def rooms_imported(path: Path) -> list[str]:
+    """Rooms that a file imports anywhere: at the top, in a function, for type checking."""
+    return sorted({room for room in map(target_room, imports(path, ast.walk(parsed(path)))) if room})
+
+
+def target_room(name: str) -> str | None:
+    """Room that an imported name belongs to; None outside bochner and for its version."""
+    package, _, rest = name.partition(".")
+    if package != "bochner" or rest.startswith("_version"):
+        return None
+    room = rest.split(".")[0]
+    return room if room in FLOOR else FACE
+
+
+def imports(path: Path, nodes: Iterator[ast.AST]) -> set[str]:
+    """Dotted names imported by some nodes of a file."""
+    return imported_names(module_name(path), path.name == "__init__.py", nodes)
+
+
+def imported_names(module: str, is_package: bool, nodes: Iterator[ast.AST]) -> set[str]:
+    """Dotted names imported by some nodes of a module, relative ones made absolute."""
+    names: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parents = module.split(".")[: len(module.split(".")) - node.level + is_package] if node.level else []
+            base = ".".join([*parents, *([node.module] if node.module else [])])
+            names |= {f"{base}.{alias.name}" for alias in node.names}
+    return names
+
+
+def run_at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """Nodes that run when the module is imported: not function bodies, not type-checking blocks."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        yield child
+        yield from run_at_import(child)
+
+
+def room_of(module: str) -> str | None:
+    """Room of a module of bochner; None for the package itself and its version."""
+    room = module.partition(".")[2].split(".")[0]
+    return None if room in {"", "_version"} else room
+
+
+def module_name(path: Path) -> str:
+    """Dotted name of a source file."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def parsed(path: Path) -> ast.Module:
+    """Syntax tree of a source file."""
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
