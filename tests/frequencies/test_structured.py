@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import hadamard
 
 from bochner.frequencies import Orthogonal, StructuredOrthogonal
@@ -20,7 +20,7 @@ def test_walsh_hadamard_matches_the_matrix(d):
 
 
 @pytest.mark.parametrize("directions", [haar_directions, structured_directions])
-@pytest.mark.parametrize("dim", [2, 16, 32])
+@pytest.mark.parametrize("dim", [8, 16, 32])
 def test_blocks_are_orthonormal(directions, dim):
     unit = directions(2 * dim + 1, dim, np.random.default_rng(1))
     assert unit.shape == (2 * dim + 1, dim)
@@ -46,11 +46,8 @@ def test_rows_of_a_block_stay_orthogonal_as_frequencies():
 
 
 def test_structured_says_when_it_is_not():
-    assert "Haar" in StructuredOrthogonal().explain(3)
-    assert "blocks of 32 by Walsh-Hadamard" in StructuredOrthogonal().explain(20)
-    same = (rule.draw(SquaredExponential(), 9, 3, np.random.default_rng(4)) for rule in (Orthogonal(), RULE))
-    a, b = same
-    assert_allclose(a.omega, b.omega)
-
-
-RULE = StructuredOrthogonal()
+    structured = StructuredOrthogonal()
+    assert "Haar" in structured.explain(3)
+    assert "blocks of 32 by Walsh-Hadamard" in structured.explain(20)
+    a, b = (rule.draw(SquaredExponential(), 9, 3, np.random.default_rng(4)) for rule in (Orthogonal(), structured))
+    assert_array_equal(a.omega, b.omega)

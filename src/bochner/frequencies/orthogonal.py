@@ -43,7 +43,7 @@ class Orthogonal(Rule):
 
     def _draw_factor(self, kernel: SpectralKernel, n: int, dim: int, rng: Generator) -> FloatArray:
         if isinstance(kernel, IsotropicKernel):
-            return np.asarray(self._vectors(kernel, n, dim, rng) / kernel.scales(dim))
+            return kernel.from_unit(self._vectors(kernel, n, dim, rng))
         gaussian = self._vectors(SquaredExponential(), n, kernel.n_uniforms(dim), rng)
         return kernel.frequencies(inside_unit(special.ndtr(gaussian)), dim)
 

@@ -12,6 +12,7 @@ from bochner.arrays import FloatArray
 from bochner.inference.observations import Observations
 from bochner.kernels import Kernel, Product
 
+STRETCH = 3.0  # largest log of a ratio of rotated length scales
 MAX_PLACES = 50_000  # enough to know the spacing
 
 
@@ -49,9 +50,11 @@ def bounds(kernel: Kernel, scale: Scale) -> list[tuple[float, float]]:
                 limits.append((1e-4 * scale.variance, 1e3 * scale.variance))
             case "shape":
                 limits.append((0.1, 20.0) if h.name.endswith("nu") else (0.05, 100.0))
+            case "stretch":
+                limits.append((np.exp(-STRETCH), np.exp(STRETCH)))
             case _:
                 limits.append((1e-4, 1e4))
-    limits.append((1e-6 * scale.variance, 10 * scale.variance))
+    limits.append((1e-8 * scale.variance, 10 * scale.variance))
     return [(float(np.log(low)), float(np.log(high))) for low, high in limits]
 
 
@@ -84,7 +87,7 @@ def log_prior(kernel: Kernel, scale: Scale) -> tuple[float, FloatArray]:
             pull = -np.log(0.05) / 5 * np.exp(theta / 2) / np.sqrt(scale.variance)
             value -= pull
             slope = -0.5 * pull
-        elif h.role == "shape":
+        elif h.role in ("shape", "stretch"):
             value -= 0.5 * theta**2
             slope = -theta
         slopes.append(slope)

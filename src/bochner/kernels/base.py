@@ -23,7 +23,7 @@ class Hyperparameter:
     """One learnable number of a kernel: its name, its role and, if it has one, its axis."""
 
     name: str
-    role: str  # "length_scale", "variance", "shape", "offset" or "angle" (the only one not on a log scale)
+    role: str  # "length_scale", "variance", "shape" or "stretch" (the only one not on a log scale)
     axis: int | None = None
 
 
@@ -76,7 +76,7 @@ class Kernel:
 
     @property
     def theta(self) -> FloatArray:
-        """Logarithms of the learnable hyperparameters (angles as they are)."""
+        """Logarithms of the learnable hyperparameters (rotated stretches as they are)."""
         raise NotImplementedError
 
     def with_theta(self, theta: FloatArray) -> Self:

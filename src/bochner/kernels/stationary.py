@@ -7,7 +7,7 @@ frequencies that follow it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Self
 
@@ -17,6 +17,7 @@ from scipy import interpolate, special
 
 from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import KernelError
+from bochner.kernels import anisotropy
 from bochner.kernels.base import Hyperparameter, Kernel, check_positive, freeze
 
 
@@ -94,15 +95,24 @@ class SpectralKernel(SimpleKernel):
         """
         w = as_coords(omega, name="omega")
         self.check_dim(w.shape[1])
-        scales = self.scales(w.shape[1])
-        return self.variance * np.prod(scales) * self.unit_density(w * scales)
+        unit = self.to_unit(w)
+        volume = np.exp(np.sum(np.log(self.scales(w.shape[1]))))
+        return self.variance * volume * self.unit_density(unit)
 
     def frequencies(self, uniforms: FloatArray, dim: int) -> FloatArray:
         """Frequencies (n, dim) that follow the spectral measure, from uniform numbers (n, n_uniforms(dim)).
 
         Covers half the space in one and two dimensions, where a wave and its negative are the same.
         """
-        return self.unit_frequencies(uniforms, dim) / self.scales(dim)
+        return self.from_unit(self.unit_frequencies(uniforms, dim))
+
+    def from_unit(self, omega: FloatArray) -> FloatArray:
+        """Frequencies of this kernel from those for unit length scales, (m, dim)."""
+        return omega / self.scales(omega.shape[1])
+
+    def to_unit(self, omega: FloatArray) -> FloatArray:
+        """Frequencies for unit length scales from those of this kernel, (m, dim)."""
+        return omega * self.scales(omega.shape[1])
 
     def n_uniforms(self, dim: int) -> int:
         """Uniform numbers that one frequency takes."""
@@ -119,7 +129,60 @@ class SpectralKernel(SimpleKernel):
 
 @dataclass(frozen=True)
 class IsotropicKernel(SpectralKernel):
-    """Kernel of the scaled distance s = |tau / l| alone."""
+    """Kernel of the scaled distance alone, s = |tau / l|.
+
+    With `rotation` (radians from the first coordinate axis in 2-D, a rotation vector in 3-D) the length scales
+    lie along rotated axes: ``length_scale[0]`` along the direction that the angle points to.
+    """
+
+    rotation: anisotropy.Rotation | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        freeze(self, "rotation")
+        if self.rotation is not None:
+            if not isinstance(self.length_scale, tuple):
+                raise KernelError(
+                    f"{type(self).__name__}: rotation={self.rotation!r} with one length scale; give one per axis, e.g. "
+                    f"length_scale=(2.0, 1.0)."
+                )
+            anisotropy.axes(self.rotation, len(self.length_scale))
+
+    @property
+    def hyperparameters(self) -> tuple[Hyperparameter, ...]:
+        plain = super().hyperparameters
+        if self.rotation is None:
+            return plain
+        dim = len(self.length_scale)  # type: ignore[arg-type]
+        shear = [Hyperparameter(f"stretch[{j}]", "stretch") for j in range(dim * (dim + 1) // 2 - 1)]
+        return (Hyperparameter("length_scale", "length_scale"), *shear, *plain[dim:])
+
+    @property
+    def theta(self) -> FloatArray:
+        plain = super().theta
+        if self.rotation is None:
+            return plain
+        assert isinstance(self.length_scale, tuple)
+        return np.r_[anisotropy.stretch_of(self.length_scale, self.rotation), plain[len(self.length_scale) :]]
+
+    def with_theta(self, theta: FloatArray) -> Self:
+        if self.rotation is None:
+            return super().with_theta(theta)
+        n = len(theta) - 1 - len(self.shapes)
+        scales, rotation = anisotropy.unstretch(np.asarray(theta[:n]))
+        other = self.replace(length_scale=scales, rotation=None).with_theta(np.r_[np.log(scales), theta[n:]])
+        return other.replace(rotation=rotation)
+
+    def from_unit(self, omega: FloatArray) -> FloatArray:
+        if self.rotation is None:
+            return super().from_unit(omega)
+        return np.asarray(omega @ anisotropy.whitening(self.length_scale, self.rotation))  # type: ignore[arg-type]
+
+    def to_unit(self, omega: FloatArray) -> FloatArray:
+        if self.rotation is None:
+            return super().to_unit(omega)
+        w = anisotropy.whitening(self.length_scale, self.rotation)  # type: ignore[arg-type]
+        return np.asarray(np.linalg.solve(w.T, omega.T).T)
 
     def correlation(self, distance: FloatArray) -> FloatArray:
         """Correlation at scaled distances."""
@@ -144,9 +207,14 @@ class IsotropicKernel(SpectralKernel):
         return np.asarray(np.exp(log_quantile(np.clip(u, *log_quantile.x[[0, -1]]))))
 
     def covariance(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        if self.rotation is not None:
+            w = anisotropy.whitening(self.length_scale, self.rotation)  # type: ignore[arg-type]
+            return self.replace(rotation=None, length_scale=1.0).covariance(x @ w.T, z @ w.T)
         return self.variance * self.correlation(np.sqrt(sum(self._squares(x, z))))
 
     def covariance_and_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        if self.rotation is not None:
+            return self._rotated_gradient(x, z)
         squares = self._squares(x, z)
         squared = sum(squares)
         s = np.sqrt(squared)
@@ -158,6 +226,27 @@ class IsotropicKernel(SpectralKernel):
         else:
             scales = [decay]
         return k, [*scales, k, *self._shape_gradients(x, z)]
+
+    def _rotated_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        assert isinstance(self.length_scale, tuple) and self.rotation is not None
+        w = anisotropy.whitening(self.length_scale, self.rotation)
+        u, v, dim = x @ w.T, z @ w.T, x.shape[-1]
+        tau = [u[..., :, None, j] - v[..., None, :, j] for j in range(dim)]
+        squared = sum(t**2 for t in tau)
+        s = np.sqrt(squared)
+        k = self.variance * self.correlation(s)
+        # d corr / d s^2 = -decay / (2 s^2)
+        slope = np.divide(-0.5 * self.variance * self.decay(s), squared, out=np.zeros_like(s), where=squared > 0)
+        back = np.linalg.inv(w)
+        entries = anisotropy.stretch_of(self.length_scale, self.rotation)
+        gradients = []
+        for dm in anisotropy.metric_gradient(entries):
+            c = back.T @ dm @ back  # the change of the metric, seen in whitened lags
+            change = sum(
+                (c[i, j] * (1 if i == j else 2)) * tau[i] * tau[j] for i in range(dim) for j in range(i, dim)
+            )
+            gradients.append(slope * change)
+        return k, [*gradients, k, *self._shape_gradients(x, z)]
 
     def _squares(self, x: FloatArray, z: FloatArray) -> list[FloatArray]:
         scales = self.scales(x.shape[-1])

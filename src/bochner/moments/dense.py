@@ -10,6 +10,8 @@ from scipy.linalg import blas
 from bochner.arrays import FloatArray
 from bochner.features import FeatureMap, Rows
 
+PARTIAL_ROWS = 4_096  # summed in the precision of the waves before they join the float64 total
+
 
 @dataclass(frozen=True)
 class DenseMoments:
@@ -49,29 +51,52 @@ def dense_moments(features: FeatureMap, rows: Rows, y: FloatArray, weight: Float
     p, q = features.n_columns, rows.trend.shape[1]
     gram = np.zeros((p + q, p + q), order="F")
     projection = np.zeros(p + q)
+    waves = _WaveGram(gram[:p, :p])
     for i in features.slices(len(rows)):
         phi = features.block(rows.coords[i])
         root = np.sqrt(weight[i])
         phi *= root[:, None].astype(phi.dtype)
-        trend = rows.trend[i] * root[:, None]
-        target = y[i] * root
-        # syrk does half the work of a general product and fills the upper triangle
-        syrk = blas.ssyrk if phi.dtype == np.float32 else blas.dsyrk
-        gram[:p, :p] += syrk(1.0, phi.T, lower=0)
-        columns = np.column_stack([trend, target])
-        mixed = _adjoint(phi, columns)
+        waves.add(phi)
+        columns = np.column_stack([rows.trend[i], y[i]]) * root[:, None]
+        mixed, small = _adjoint(phi, columns), columns.T @ columns
         gram[:p, p:] += mixed[:, :q]
-        gram[p:, p:] += trend.T @ trend
-        projection += np.r_[mixed[:, q], trend.T @ target]
-    lower = np.tril_indices(p + q, -1)
-    gram[lower] = gram.T[lower]
+        gram[p:, p:] += np.triu(small[:q, :q])
+        projection += np.r_[mixed[:, q], small[:q, q]]
+    waves.flush()
+    gram += np.triu(gram, 1).T
     return DenseMoments(gram, projection, float(np.sum(weight * y**2)), float(weight.sum()))
 
 
+class _WaveGram:
+    """Upper triangle of Phi'Phi: partial sums in the precision of the waves, each added to a float64 total.
+
+    Such an addition costs as much as the products of some 200 rows, so a partial sum spans several blocks.
+    """
+
+    def __init__(self, total: FloatArray) -> None:
+        self.total = total
+        self.partial: FloatArray | None = None
+        self.n_rows = 0
+
+    def add(self, phi: FloatArray) -> None:
+        # syrk does half the work of a general product, and adds to the partial sum in place
+        syrk = blas.ssyrk if phi.dtype == np.float32 else blas.dsyrk
+        self.partial = syrk(1.0, phi.T, beta=1.0, c=self.partial, overwrite_c=1, lower=0)
+        self.n_rows += len(phi)
+        if self.n_rows >= PARTIAL_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        if self.partial is not None:
+            self.total += self.partial
+        self.partial, self.n_rows = None, 0
+
+
 def _adjoint(phi: FloatArray, columns: FloatArray) -> FloatArray:
-    # Right-hand sides keep float64's digits although phi may not: they are split into a float32 part and the rest.
+    """Phi' columns. They keep float64's digits although phi may not: as a float32 part and the rest."""
     if phi.dtype == np.float64:
         return np.asarray(phi.T @ columns)
     coarse = columns.astype(np.float32)
-    fine = (columns - coarse).astype(np.float32)
-    return np.asarray(phi.T @ coarse, dtype=np.float64) + np.asarray(phi.T @ fine, dtype=np.float64)
+    parts = phi.T @ np.hstack([coarse, (columns - coarse).astype(np.float32)])
+    k = columns.shape[1]
+    return np.add(parts[:, :k], parts[:, k:], dtype=np.float64)

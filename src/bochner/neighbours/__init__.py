@@ -1,7 +1,7 @@
 """Neighbours: what the nearest observations say.
 
-What a feature expansion cannot see is local, and local things are cheap. Here are orders from coarse to fine, the Vecchia
-likelihood (each point given its nearest predecessors) and kriging from the nearest observations::
+What waves cannot see is local, and local things are cheap. Here are orders from coarse to fine, the
+Vecchia likelihood (each point given its nearest predecessors) and kriging from the nearest observations::
 
     vecchia = Vecchia.plan(coords, y, trend)
     value, gradient = vecchia.evaluate(kernel, noise_variance)

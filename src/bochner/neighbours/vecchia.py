@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from bochner.arrays import FloatArray, IntArray
@@ -162,11 +163,11 @@ class Vecchia:
         z = batches.solve_lower(factor, columns)
         last = np.zeros((1, *rows.shape))
         last[0, -1] = 1.0
-        *solved, w = batches.solve_upper(factor, np.concatenate([z, last]))
-        whitened = z[:, -1]  # w' columns
+        solved = batches.solve_upper(factor, np.concatenate([z, last]))
+        w, whitened = solved[-1], z[:, -1]  # whitened = w' columns
 
         # C w is a multiple of the last unit vector; hence dw = -C^-1 dC w + w (w' dC w) / 2.
-        slope = 0.5 * whitened[:, None] * w - np.stack(solved)
+        slope = 0.5 * whitened[:, None] * w - solved[:-1]
         d_w = np.stack([*(batches.multiply(g, w) for g in gradients), d_noise * w])
         d_whitened = np.einsum("pkb,tkb->tpb", slope, d_w)
         half = (counts * d_whitened) @ whitened.T
@@ -204,7 +205,7 @@ class _Sums(NamedTuple):
     d_gram: FloatArray  # (n_theta, q + 1, q + 1)
 
 
-def _covariances(kernel: Kernel, places: FloatArray, present: np.ndarray) -> tuple[FloatArray, list[FloatArray]]:
+def _covariances(kernel: Kernel, places: FloatArray, present: NDArray[np.bool_]) -> tuple[FloatArray, list[FloatArray]]:
     """Packed covariances among places (dim, k, b) and their derivatives; zero where a place is absent."""
     covariance, gradients = kernel.covariance_and_gradient(*batches.pairs(places))
     matrices = [batches.packed(matrix) for matrix in (covariance, *gradients)]

@@ -18,8 +18,9 @@ type 3    f_k = sum over i of c_i exp(sign 1j s_k.x_i)          scattered places
 - **Precision** is that of the strengths or modes: float32 and complex64 give complex64, all else complex128.
   Where float32 coordinates could not reach eps (many modes, or a small eps) the work is done in float64.
 - **eps** is the relative error of the result in the Euclidean norm, between 1e-6 (float32) or 1e-12 (float64) and 0.1.
-- **Real strengths** are welcome; the result is complex and Hermitian. The built-in back end then does half the
-  spreading; the others transform complex numbers only, so real ones save nothing there.
+  It is a mean over the modes: the outermost ones may err several times more.
+- **Real strengths** are welcome; the result is complex and Hermitian. The built-in back end then spreads one number
+  instead of two; the others transform complex numbers only, so real ones save nothing there.
 - **n_jobs** is a number of threads; None means all cores. Results of finufft, jax-finufft and ducc0 may differ in the
   last bits from run to run with more than one thread; those of the built-in one do not.
 
@@ -45,6 +46,7 @@ from bochner.nufft.checks import (
     as_threads,
     as_tolerance,
     as_vectors,
+    check_grid,
     precision_of,
     wrapped,
 )
@@ -196,6 +198,7 @@ class Plan:
         self.shape = as_shape(shape, coords.shape[1])
         self.dtype = as_precision(dtype)
         self.eps = as_tolerance(eps, self.dtype)
+        check_grid(2 * n for n in self.shape)
         self.n_samples = len(coords)
         self.backend, module = load(backend)
         self._takes_real = module.takes_real
@@ -237,8 +240,9 @@ def _centred_type3(
     given = complex_type(vectors.real.dtype)
     x0, s0 = _centre(coords), _centre(targets)
     x, s = coords - x0, targets - s0
-    # twice the phase, because x and s are both rounded
-    working = _working(module, vectors.real.dtype, eps, 2 * np.abs(x).max(axis=0) * np.abs(s).max(axis=0))
+    phase = np.abs(x).max(axis=0) * np.abs(s).max(axis=0)
+    check_grid(np.maximum(1, 8 * phase / np.pi))  # refined twofold twice: at spreading, and in the type 2 inside
+    working = _working(module, vectors.real.dtype, eps, 2 * phase)  # x and s are both rounded
     if s0.any():
         vectors = vectors * np.exp(sign * 1j * (x @ s0))
     result = module.type3(x, _cast(vectors, working, module.takes_real), s, eps, sign, n_jobs)

@@ -14,16 +14,14 @@ import numpy as np
 from scipy import fft
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import MemoryLimitError
+from bochner.nufft.checks import check_grid
 from bochner.nufft.contract import Array, RealType, complex_type
 from bochner.nufft.gridding import Gridding
 from bochner.nufft.kaiser_bessel import UPSAMPLING, kernel_for
 
-# Real strengths cost half of complex ones.
+# Real strengths are spread as one number per place, complex ones as two.
 takes_real = True
 float32_phase_error = 0.0  # places stay in float64
-
-LARGEST_GRID = 2**31
 
 
 class BuiltinPlan:
@@ -32,7 +30,7 @@ class BuiltinPlan:
     def __init__(self, coords: FloatArray, shape: tuple[int, ...], eps: float, dtype: RealType, n_jobs: int) -> None:
         kernel = kernel_for(eps, n_bells=len(shape))
         self._fine = tuple(fft.next_fast_len(UPSAMPLING * max(n, kernel.width)) for n in shape)
-        _check_size(self._fine, dtype)
+        check_grid(self._fine)
         modes = [np.arange(-(n // 2), (n + 1) // 2) for n in shape]
         self._places = [j % g for j, g in zip(modes, self._fine, strict=True)]
         self._correction = [(1 / kernel.transform(j / g)).astype(dtype) for j, g in zip(modes, self._fine, strict=True)]
@@ -70,9 +68,8 @@ def type3(coords: FloatArray, strengths: Array, targets: FloatArray, eps: float,
     # two bells per axis: this one and that of the type 2 inside
     kernel, dtype = kernel_for(eps, n_bells=2 * coords.shape[1]), strengths.real.dtype
     a = UPSAMPLING * np.abs(targets).max(axis=0) / np.pi  # so that |theta| <= pi / UPSAMPLING
-    reach = np.ceil(a * np.abs(coords).max(axis=0)).astype(np.int64) + kernel.width
+    reach = np.ceil(a * np.abs(coords).max(axis=0)) + kernel.width
     shape = tuple(2 * int(r) for r in reach)
-    _check_size(tuple(UPSAMPLING * n for n in shape), dtype)
     grid = Gridding(coords * a + reach, shape, kernel, dtype, n_jobs).spread(strengths)
     theta = np.divide(targets, a, out=np.zeros_like(targets), where=a > 0)
     inner = BuiltinPlan(theta, shape, eps / np.sqrt(2), dtype, n_jobs)
@@ -83,13 +80,3 @@ def type3(coords: FloatArray, strengths: Array, targets: FloatArray, eps: float,
 
 def _along(vector: Array, axis: int, ndim: int) -> Array:
     return vector.reshape([-1 if k == axis else 1 for k in range(ndim)])
-
-
-def _check_size(shape: tuple[int, ...], dtype: RealType) -> None:
-    size = float(np.prod(shape, dtype=float))
-    if size > LARGEST_GRID:
-        gigabytes = size * 2 * dtype.itemsize / 1e9
-        raise MemoryLimitError(
-            f"the NUFFT needs a grid of {' x '.join(map(str, shape))} points ({gigabytes:.0f} GB); at most "
-            f"{LARGEST_GRID} points are allowed. Ask for fewer modes, or a smaller range of coordinates or targets."
-        )

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from bochner.arrays import FloatArray, as_coords, positive
-from bochner.exceptions import InputError
+from bochner.exceptions import InputError, MemoryLimitError
 from bochner.nufft.contract import Array, RealType, complex_type
 
 # What all back ends reach in 1 to 3 dimensions.
 FINEST = {"float32": 1e-6, "float64": 1e-12}
 COARSEST = 0.1
+# Points of the fine grid, 17 GB in complex128; also what 32-bit indices of the built-in back end can address.
+LARGEST_GRID = 2**30
 
 
 def as_places(values: ArrayLike, dim: int | None = None, name: str = "coords") -> FloatArray:
@@ -91,6 +93,17 @@ def as_threads(n_jobs: int | None) -> int:
     if n_jobs < 1:
         raise InputError(f"n_jobs is {n_jobs}; needed is a number of threads >= 1, or None for all cores.")
     return operator.index(n_jobs)
+
+
+def check_grid(shape: Iterable[float]) -> None:
+    """Refuse a fine grid that would exhaust the memory, before a back end tries to allocate it."""
+    counts = [float(n) for n in shape]
+    size = float(np.prod(counts))
+    if size > LARGEST_GRID:
+        raise MemoryLimitError(
+            f"the NUFFT needs a grid of {' x '.join(f'{n:.0f}' for n in counts)} points ({16 * size / 1e9:.0f} GB); "
+            f"at most {LARGEST_GRID} are allowed. Ask for fewer modes, or a smaller range of coordinates or targets."
+        )
 
 
 def wrapped(coords: FloatArray) -> FloatArray:

@@ -17,6 +17,7 @@ from scipy import sparse
 from bochner.arrays import FloatArray, IntArray
 from bochner.nufft.contract import Array, RealType
 from bochner.nufft.kaiser_bessel import KaiserBessel
+from bochner.threads import threads_for
 
 # Entries of one chunk's matrix: small enough for the cache, large enough to hide the interpreter.
 CHUNK_ENTRIES = 2**18
@@ -109,7 +110,8 @@ class Gridding:
         if self._n_jobs == 1 or len(self._chunks) == 1:
             yield from map(work, self._chunks)
             return
-        with ThreadPoolExecutor(self._n_jobs) as pool:
+        # BLAS inside a worker stays on that worker's thread
+        with threads_for(self._kernel.width), ThreadPoolExecutor(self._n_jobs) as pool:
             yield from pool.map(work, self._chunks)
 
     def _box(self, chunk: slice) -> _Box:

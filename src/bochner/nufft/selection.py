@@ -19,7 +19,7 @@ _PACKAGES = {"finufft": ("finufft",), "jax-finufft": ("jax", "jax_finufft"), "du
 _INSTALL = {
     "finufft": "pip install finufft",
     "jax-finufft": "pip install jax jax-finufft",
-    "ducc0": "pip install 'ducc0>=0.36'",
+    "ducc0": "pip install 'bochner[nufft]'",
 }
 _MODULES = {
     "finufft": "bochner.nufft.finufft_backend",

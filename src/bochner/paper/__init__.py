@@ -1,0 +1,1 @@
+"""The paper, reproduced: every table, figure and claim of Milton, Giorgi and Bhatt, as code."""

@@ -1,0 +1,111 @@
+"""Exhibits: one figure, table or claim of the paper, made again, with what it shows."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import io
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Cell = str | float | int
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper, what was measured here, and whether the two agree."""
+
+    paper: str
+    here: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns and rows of text and numbers."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[Cell, ...]]
+
+    def csv(self) -> str:
+        """Comma-separated values; numbers with six digits."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows([[_digits(cell, 6) for cell in row] for row in self.rows])
+        return text.getvalue()
+
+    def markdown(self) -> str:
+        """Table in Markdown; numbers with three digits."""
+        lines = [self.columns, ["---"] * len(self.columns), *self.shown()]
+        return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
+
+    def shown(self) -> list[list[str]]:
+        """Rows as text for reading."""
+        return [[_digits(cell, 3) for cell in row] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """What one file of `bochner.paper` makes.
+
+    Parameters
+    ----------
+    module : str
+        The file, as `__name__`; its docstring is the title and the story.
+    claims : sequence of Claim
+        What the paper says of it, and what was found.
+    table : Table, optional
+        The numbers.
+    draw : callable, optional
+        Returns the matplotlib figure.
+    code : sequence of functions
+        Those that made it, shown beside it.
+    """
+
+    module: str
+    claims: Sequence[Claim]
+    table: Table | None = None
+    draw: Callable[[], Any] | None = None
+    code: Sequence[Callable[..., Any]] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the files and of the option `--only`."""
+        return self.module.rpartition(".")[2]
+
+    @property
+    def title(self) -> str:
+        """First line of the module's docstring."""
+        return self._docstring().partition("\n")[0].rstrip(".")
+
+    @property
+    def story(self) -> list[str]:
+        """Paragraphs of the module's docstring after the first line."""
+        paragraphs = self._docstring().split("\n\n")[1:]
+        return [" ".join(paragraph.split()) for paragraph in paragraphs]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every claim was found to hold."""
+        return all(claim.holds for claim in self.claims)
+
+    def source(self) -> str:
+        """Source code of the functions that made it."""
+        return "\n\n".join(inspect.getsource(function).rstrip() for function in self.code)
+
+    def summary(self) -> str:
+        """Title and claims as text."""
+        lines = [self.title]
+        for claim in self.claims:
+            lines += [f"  {'holds' if claim.holds else 'FAILS'}: {claim.paper}", f"         {claim.here}"]
+        return "\n".join(lines)
+
+    def _docstring(self) -> str:
+        return inspect.cleandoc(sys.modules[self.module].__doc__ or "")
+
+
+def _digits(cell: Cell, digits: int) -> str:
+    return f"{cell:.{digits}g}" if isinstance(cell, float) else str(cell)

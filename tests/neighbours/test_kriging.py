@@ -1,0 +1,126 @@
+"""Kriging from the nearest observations against the exact Gaussian process."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from bochner.kernels import Matern, SquaredExponential
+from bochner.neighbours import local_kriging, nearest_sd
+
+every_dimension = pytest.mark.parametrize("dim", [1, 2, 3])
+
+
+def exact(kernel, noise, coords, residual, targets):
+    """Mean and variance by dense algebra."""
+    covariance = kernel(coords) + np.diag(np.broadcast_to(noise, len(coords)))
+    cross = kernel(targets, coords)
+    solved = np.linalg.solve(covariance, cross.T)
+    return solved.T @ residual, kernel.diag(targets) - np.sum(cross * solved.T, axis=1)
+
+
+def observations(n, dim, seed=0):
+    """Places, values, and targets inside and outside."""
+    rng = np.random.default_rng(seed)
+    return rng.uniform(size=(n, dim)), rng.normal(size=n), rng.uniform(-0.5, 1.5, size=(40, dim))
+
+
+@every_dimension
+@pytest.mark.parametrize("n", [1, 7, 50])
+def test_all_neighbours_give_the_exact_process(dim, n):
+    """More neighbours than rows, one row included; noise of its own for each."""
+    coords, residual, targets = observations(n, dim)
+    noise = np.linspace(0.05, 0.5, n)
+    kernel = Matern(0.5, variance=2.0)
+    mean, variance = local_kriging(kernel, noise, coords, residual, targets)
+    expected_mean, expected_variance = exact(kernel, noise, coords, residual, targets)
+    assert_allclose(mean, expected_mean, atol=1e-10)
+    assert_allclose(variance, expected_variance, atol=1e-10)
+    assert_allclose(nearest_sd(kernel, noise, coords, targets), np.sqrt(expected_variance), atol=1e-10)
+
+
+@every_dimension
+def test_sixty_neighbours_come_close(dim):
+    """The sd nearly, and the mean as nearly as the variances say."""
+    coords, _, targets = observations(400, dim, seed=1)
+    rng = np.random.default_rng(2)
+    kernel = Matern(0.2)
+    residual = np.linalg.cholesky(kernel(coords) + 0.05 * np.eye(400)) @ rng.normal(size=400)
+    mean, variance = local_kriging(kernel, 0.05, coords, residual, targets)
+    expected_mean, expected_variance = exact(kernel, 0.05, coords, residual, targets)
+    assert_allclose(np.sqrt(variance), np.sqrt(expected_variance), atol=0.01)
+    # the exact mean is a projection: the two means differ with variance (local - exact)
+    assert (np.abs(mean - expected_mean) < 5 * np.sqrt(variance - expected_variance + 1e-12)).all()
+
+
+def test_repeated_places_are_merged_exactly():
+    """Copies with different noise equal the dense answer, and do not crowd out other places."""
+    coords, residual, targets = observations(20, 2)
+    coords, residual = np.repeat(coords, 5, axis=0), np.repeat(residual, 5) + 0.1 * np.tile(np.arange(5.0), 20)
+    noise = np.tile([0.1, 0.2, 0.3, 0.4, 0.5], 20)
+    mean, variance = local_kriging(Matern(0.5), noise, coords, residual, targets, n_neighbours=20)
+    expected_mean, expected_variance = exact(Matern(0.5), noise, coords, residual, targets)
+    assert_allclose(mean, expected_mean, atol=1e-10)
+    assert_allclose(variance, expected_variance, atol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", [Matern(0.3, nu=0.5), Matern(0.3), SquaredExponential(0.3)])
+def test_without_noise_the_data_are_interpolated(kernel):
+    """No noise, repeated places, smooth kernels: the values come back with an sd near zero."""
+    coords, _, _ = observations(300, 2)
+    coords[10:20] = coords[:10]
+    residual = np.sin(4 * coords).sum(axis=1)
+    mean, variance = local_kriging(kernel, 0.0, coords, residual, coords)
+    assert_allclose(mean, residual, atol=1e-4)
+    assert (variance >= 0).all()
+    assert (variance < 1e-6).all()
+
+
+def test_far_away_the_prior_returns():
+    """Mean zero and the field's variance."""
+    coords, residual, _ = observations(100, 2)
+    mean, variance = local_kriging(Matern(0.1, variance=3.0), 0.1, coords, residual, np.full((1, 2), 50.0))
+    assert_allclose(mean, 0, atol=1e-12)
+    assert_allclose(variance, 3.0, rtol=1e-12)
+
+
+def test_any_object_with_a_covariance_serves():
+    """A remainder: here the difference of a kernel and a long-range part of it."""
+
+    class Remainder:
+        def covariance(self, x, z):
+            return (Matern(0.1) + Matern(0.5)).covariance(x, z) - Matern(0.5).covariance(x, z)
+
+    coords, residual, targets = observations(200, 2)
+    given = local_kriging(Remainder(), 0.1, coords, residual, targets)
+    assert_allclose(given, local_kriging(Matern(0.1), 0.1, coords, residual, targets), atol=1e-9)
+
+
+def test_a_field_of_no_variance():
+    """Nothing to krige: zero mean, zero variance."""
+
+    class Nothing:
+        def covariance(self, x, z):
+            return np.zeros((*x.shape[:-1], z.shape[-2]))
+
+    coords, residual, targets = observations(30, 2)
+    assert_allclose(local_kriging(Nothing(), 0.0, coords, residual, targets), 0.0)
+
+
+def test_scales_choose_the_neighbours():
+    """Neighbours in the kernel's own units give a smaller error."""
+    rng = np.random.default_rng(1)
+    coords, targets = rng.uniform(size=(600, 2)), rng.uniform(size=(50, 2))
+    kernel = Matern((0.02, 2.0))
+    best = np.sqrt(exact(kernel, 0.1, coords, np.zeros(600), targets)[1])
+    plain = nearest_sd(kernel, 0.1, coords, targets, 15)
+    scaled = nearest_sd(kernel, 0.1, coords, targets, 15, scales=np.array([0.02, 2.0]))
+    assert np.abs(scaled - best).max() < 0.5 * np.abs(plain - best).max()
+
+
+def test_no_targets():
+    """Empty in, empty out."""
+    coords, residual, _ = observations(5, 2)
+    mean, variance = local_kriging(Matern(), 0.1, coords, residual, np.empty((0, 2)))
+    assert mean.shape == variance.shape == (0,)
