@@ -18,6 +18,11 @@ extensions = [
 exclude_patterns = ["_build", "gallery", "**/sg_execution_times.rst", "sg_execution_times.rst"]
 templates_path = ["_templates"]
 default_role = "code"  # `theta` in a docstring is code
+# docstrings write a modulus as mathematics does; reStructuredText takes it for a substitution
+rst_prolog = r"""
+.. |omega| replace:: \|omega\|
+.. |tau / l| replace:: \|tau / l\|
+"""
 
 html_theme = "furo"
 html_title = f"bochner {release}"

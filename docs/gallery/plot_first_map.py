@@ -46,7 +46,7 @@ grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
 mean, sd = model.predict(grid, return_std=True)
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), sharex=True, sharey=True, layout="constrained")
-panels = {"truth": (truth(grid), "viridis"), "predicted mean": (mean, "viridis"), "standard deviation": (sd, "magma")}
+panels = {"truth": (truth(grid), "viridis"), "predicted mean": (mean, "viridis"), "standard deviation": (sd, "cividis")}
 for ax, (title, (surface, cmap)) in zip(axes, panels.items(), strict=True):
     image = ax.pcolormesh(axis, axis, surface.reshape(80, 80), cmap=cmap, shading="nearest")
     ax.plot(*places.T, ".", color="white", markersize=1.5, alpha=0.6)
@@ -58,6 +58,6 @@ plt.show()
 # %%
 # Is the uncertainty honest? About 95 % of the surface should lie within its 95 % intervals.
 
-lower, upper = model.predict_interval(grid, level=0.95)
+lower, upper = model.predict_interval(grid, level=0.95).T
 inside = (lower <= truth(grid)) & (truth(grid) <= upper)
 print(f"{inside.mean():.1%} of the map lies within its 95 % interval")

@@ -92,7 +92,11 @@ def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, type) and issubclass(value, np.generic):
         return {"dtype": np.dtype(value).name}
     if dataclasses.is_dataclass(value) and type(value).__name__ in _CLASSES:
-        fields = {f.name: _encode(getattr(value, f.name), arrays) for f in dataclasses.fields(value)}
+        fields = {
+            f.name: _encode(getattr(value, f.name), arrays)
+            for f in dataclasses.fields(value)
+            if not f.name.startswith("_")
+        }
         return {"class": type(value).__name__, "fields": fields}
     if isinstance(value, tuple):
         return {"tuple": [_encode(v, arrays) for v in value]}

@@ -7,6 +7,8 @@ import zlib
 import numpy as np
 from numpy.random import Generator, RandomState
 
+from bochner.exceptions import InputError
+
 
 def seed_of(random_state: int | RandomState | Generator | None) -> int:
     """One integer seed from whatever the user passed as `random_state`.
@@ -19,6 +21,8 @@ def seed_of(random_state: int | RandomState | Generator | None) -> int:
         return int(random_state.integers(2**31 - 1))
     if isinstance(random_state, RandomState):
         return int(random_state.randint(2**31 - 1))
+    if not isinstance(random_state, (int, np.integer)) or random_state < 0:
+        raise InputError(f"random_state={random_state!r}; needed is None, an integer >= 0, or a numpy RandomState.")
     return int(random_state)
 
 

@@ -130,7 +130,9 @@ def test_evidence_is_the_density_of_the_data(dim):
     features = waves(MonteCarlo(), Matern(), 12, dim)
     phi = features.block(obs.rows.coords)
     sigma = phi @ phi.T + s2 * np.eye(len(obs))
-    expected = -0.5 * (len(obs) * np.log(2 * np.pi) + np.linalg.slogdet(sigma)[1] + obs.y @ np.linalg.solve(sigma, obs.y))
+    expected = -0.5 * (
+        len(obs) * np.log(2 * np.pi) + np.linalg.slogdet(sigma)[1] + obs.y @ np.linalg.solve(sigma, obs.y)
+    )
     precision = row_precision(features, obs, s2)
     fit = fit_woodbury(features, obs, s2, precision, "")
     assert_allclose([fit.log_evidence, fit.log_likelihood], expected, rtol=1e-10)
@@ -162,5 +164,5 @@ def test_columns_of_very_different_size_are_factored():
 def test_singular_matrices_get_jitter_and_indefinite_ones_an_error():
     ones = np.ones((4, 4))
     assert cholesky_factor(ones).report.details == {"jitter": 1e-9}
-    with pytest.raises(ConvergenceError, match="not positive definite.*raise noise_variance"):
+    with pytest.raises(ConvergenceError, match=r"not positive definite.*raise noise_variance"):
         cholesky_factor(np.array([[1.0, 2.0], [2.0, 1.0]]))

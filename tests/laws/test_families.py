@@ -55,5 +55,5 @@ def test_families_are_found_by_name(family):
 
 
 def test_unknown_family_is_refused():
-    with pytest.raises(InputError, match="gausian.*choose from"):
+    with pytest.raises(InputError, match=r"gausian.*choose from"):
         family_named("gausian")

@@ -29,7 +29,9 @@ def test_adjoint_is_the_transpose_of_forward(map_of, dim, n_sides):
     coords = rng.uniform(-1, 1, size=(50, dim))
     sides = () if n_sides is None else (n_sides,)
     coef, residual = rng.normal(size=(features.n_columns, *sides)), rng.normal(size=(50, *sides))
-    assert_allclose(np.vdot(features.forward(coords, coef), residual), np.vdot(coef, features.adjoint(coords, residual)))
+    assert_allclose(
+        np.vdot(features.forward(coords, coef), residual), np.vdot(coef, features.adjoint(coords, residual))
+    )
 
 
 @every_map
@@ -42,9 +44,10 @@ def test_forward_and_adjoint_agree_with_the_block(map_of, dim, monkeypatch):
     coef, residual = rng.normal(size=features.n_columns), rng.normal(size=50)
     phi = features.block(coords)
     assert phi.shape == (50, features.n_columns)
-    monkeypatch.setattr(type(features), "slices", lambda self, n: [slice(i, min(i + 7, n)) for i in range(0, n, 7)])
-    assert_allclose(features.forward(coords, coef), phi @ coef, atol=1e-12)
-    assert_allclose(features.adjoint(coords, residual), phi.T @ residual, atol=1e-12)
+    monkeypatch.setattr(type(features), "slices", lambda self, n, *_: [slice(i, min(i + 7, n)) for i in range(0, n, 7)])
+    # solving with the root of a smooth K_mm, condition number 1e5, rounds each block a little differently
+    assert_allclose(features.forward(coords, coef), phi @ coef, atol=1e-9)
+    assert_allclose(features.adjoint(coords, residual), phi.T @ residual, atol=1e-9)
 
 
 @every_map
@@ -82,7 +85,7 @@ def test_carried_and_missing_variance_make_the_prior_variance(map_of, dim):
     phi, missing = features.block(coords), features.missing_variance(coords)
     assert np.all(missing >= 0)
     assert_allclose(np.sum(phi**2, axis=1) + missing, features.prior_variance(coords), rtol=1e-9)
-    assert_allclose(np.diag(features.missing_covariance(coords)), missing, atol=1e-9 * missing.max())
+    assert_allclose(np.diag(features.missing_covariance(coords)), missing, atol=1e-12)
 
 
 @every_map
@@ -90,7 +93,7 @@ def test_map_trusts_each_row_alone(map_of):
     """Rows do not see each other: a block of some rows is some rows of the block."""
     features = map_of(2)
     coords = np.random.default_rng(4).uniform(-1, 1, size=(9, 2))
-    assert_allclose(features.block(coords)[3:5], features.block(coords[3:5]), rtol=1e-12, atol=1e-13)
+    assert_allclose(features.block(coords)[3:5], features.block(coords[3:5]), atol=1e-9)
 
 
 @pytest.mark.parametrize("kernel", [Matern(0.7, 2.0), Matern(0.7) + SquaredExponential(2.0, 0.3)])

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from bochner.features import FourierMap, Rows
+from bochner.features import FourierMap, Rows, wave_dtype
 from bochner.frequencies import MonteCarlo
+from bochner.inference import Observations
+from bochner.inference.linear import fit_linear
 from bochner.kernels import Matern
 from bochner.moments import DenseMoments, dense_moments
 from tests.laws.registry import DIMS
@@ -72,26 +74,43 @@ def test_weights_are_copies(map_of):
 def test_blocks_make_no_difference(map_of, monkeypatch):
     features, (rows, y, weight) = map_of(2), table(2)
     whole = dense_moments(features, rows, y, weight)
-    monkeypatch.setattr(type(features), "slices", lambda self, n: [slice(i, min(i + 7, n)) for i in range(0, n, 7)])
+    monkeypatch.setattr(type(features), "slices", lambda self, n, *_: [slice(i, min(i + 7, n)) for i in range(0, n, 7)])
     assert_same(dense_moments(features, rows, y, weight), whole)
 
 
 @every_dimension
-def test_float32_waves_lose_little(dim):
-    """Entries of the Gram are off by rounding that averages out: MATH.md 3 allows 5e-7 sqrt(n) variance."""
-    n, variance = 20_000, 3.0
-    exact = waves(MonteCarlo(), Matern(0.5, variance), 20, dim)
-    rounded = FourierMap(exact.frequencies, np.float32)
+def test_float32_waves_are_summed_in_float64(dim):
+    """Of rounded waves the sums are right: they do not lose further digits with the number of rows."""
+    n = 30_000
+    features = waves(MonteCarlo(), Matern(0.5, 3.0), 20, dim, np.float32)
     rows, y, weight = table(dim, n)
-    a, b = (dense_moments(features, rows, y + 100.0, weight) for features in (rounded, exact))
-    assert a.gram.dtype == a.projection.dtype == np.float64
-    mass = exact.frequencies.mass[0]
-    # a sum of n products, each rounded by 6e-8 of the mass, within blocks of float32 sums
-    assert np.abs(a.gram[:40, :40] - b.gram[:40, :40]).max() <= 5e-7 * np.sqrt(n) * variance
-    assert np.abs(a.gram[:40, :40] - b.gram[:40, :40]).max() > 0
-    # right-hand sides keep their digits: only the waves are rounded, y is not
-    assert_allclose(a.projection, b.projection, atol=1e-6 * np.sqrt(mass) * np.abs(weight * (y + 100.0)).sum())
-    assert_allclose(a.gram[40:, 40:], b.gram[40:, 40:], rtol=1e-13)
+    found = dense_moments(features, rows, y + 100.0, weight)
+    assert found.gram.dtype == found.projection.dtype == np.float64
+    columns = np.column_stack([features.block(rows.coords).astype(float), rows.trend])
+    gram, projection = columns.T @ (columns * weight[:, None]), columns.T @ (weight * (y + 100.0))
+    # entries are sums of n products, rounded to 6e-8 of the mass 3 / 20 each and again in sums of 4,096 rows
+    assert_allclose(found.gram[:40, :40], gram[:40, :40], atol=1e-7 * n * 3 / 20)
+    # a column against the response, or the trend, is rounded only when the weight is multiplied in
+    assert_allclose(found.projection, projection, atol=1e-8 * n * 100.0 * np.sqrt(3 / 20))
+    assert_allclose(found.gram[40:, 40:], gram[40:, 40:], rtol=1e-12)
+
+
+@pytest.mark.parametrize("length_scale", [0.5, 3.0])
+def test_float32_waves_leave_the_posterior_alone_where_they_are_allowed(length_scale):
+    """At the least noise for which `wave_dtype` allows them, a mean moves by a fraction of its sd."""
+    n, rng = 20_000, np.random.default_rng(0)
+    noise_variance = 1.01 * 5e-7 * np.sqrt(n) / 0.01
+    assert wave_dtype(n, 1.0, noise_variance) is np.float32
+    coords = rng.normal(size=(n, 2))
+    y = 5 + np.sin(2 * coords[:, 0]) + np.sqrt(noise_variance) * rng.normal(size=n)
+    obs = Observations(Rows(coords, np.ones((n, 1))), y, np.ones(n), np.zeros(n), np.zeros(n))
+    new = Rows(1.5 * rng.normal(size=(200, 2)), np.ones((200, 1)))
+    exact = waves(MonteCarlo(), Matern(length_scale), 100, 2)
+    a, b = (fit_linear(f, obs, noise_variance).posterior for f in (FourierMap(exact.frequencies, np.float32), exact))
+    sd = np.sqrt(b.variance(new))
+    # right-hand sides summed in float32 moved it by up to 0.6
+    assert np.all(np.abs(a.mean(new) - b.mean(new)) <= 0.05 * sd)
+    assert_allclose(np.sqrt(a.variance(new)), sd, rtol=0.01)
 
 
 def test_no_rows_are_zero_moments():

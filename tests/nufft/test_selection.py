@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -84,5 +85,6 @@ def test_broken_installation_is_passed_over(monkeypatch):
 def test_import_loads_no_back_end():
     """`import bochner.nufft` is free."""
     program = "import sys, bochner.nufft; print({'finufft', 'ducc0', 'jax', 'scipy.sparse'} & set(sys.modules))"
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    result = subprocess.run([sys.executable, "-c", program], env=path, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "set()"

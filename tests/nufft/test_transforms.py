@@ -12,10 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from bochner import nufft
 from bochner.exceptions import InputError, MemoryLimitError
-from tests.nufft.registry import error, every_backend, every_shape, problem, waves
-
-# eps bounds the typical error; single draws of a few dozen values were seen to reach 1.2 eps
-SLACK = 2
+from tests.nufft.registry import SLACK, error, every_backend, every_shape, problem, waves
 
 every_precision = pytest.mark.parametrize(
     ("dtype", "eps"),
@@ -38,21 +35,23 @@ def test_types_1_and_2_are_the_direct_sums(backend, shape, dtype, eps):
     values = nufft.type2(coords, modes, eps=eps, backend=backend)
     assert spectrum.dtype == values.dtype == dtype
     assert spectrum.shape == shape and values.shape == (len(coords),)
-    assert error(spectrum.ravel(), phases.conj().T @ strengths.astype(complex)) < SLACK * eps
-    assert error(values, phases @ modes.ravel().astype(complex)) < SLACK * eps
+    assert error(spectrum.ravel(), phases.conj().T @ strengths.astype(complex)) < SLACK[backend] * eps
+    assert error(values, phases @ modes.ravel().astype(complex)) < SLACK[backend] * eps
 
 
 @every_backend
 @every_precision
 @pytest.mark.parametrize("dim", [1, 2, 3])
-def test_type_3_is_the_direct_sum(backend, dim, dtype, eps):
-    """Any coords and any targets, both far from centred."""
+@pytest.mark.parametrize("extent", [0.02, 1.0], ids=["no full wave", "many waves"])
+def test_type_3_is_the_direct_sum(backend, dim, extent, dtype, eps):
+    """Any coords and any targets, neither centred."""
     rng = np.random.default_rng(dim)
     coords, strengths, _ = problem((1,) * dim, dtype=dtype)
+    coords *= extent
     targets = rng.normal(1.0, 1.5, size=(45, dim))
     result = nufft.type3(coords, strengths, targets, eps=eps, backend=backend)
     assert result.dtype == dtype and result.shape == (45,)
-    assert error(result, np.exp(-1j * targets @ coords.T) @ strengths.astype(complex)) < SLACK * eps
+    assert error(result, np.exp(-1j * targets @ coords.T) @ strengths.astype(complex)) < SLACK[backend] * eps
 
 
 @every_backend
@@ -62,11 +61,11 @@ def test_sign_is_the_sign_of_the_exponent(backend, sign):
     coords, strengths, modes = problem((6, 9))
     targets = np.random.default_rng(1).normal(size=(20, 2))
     phases = waves(sign * coords, (6, 9))
-    options = {"eps": 1e-9, "sign": sign, "backend": backend}
-    assert error(nufft.type1(coords, strengths, (6, 9), **options).ravel(), phases.T @ strengths) < 2e-9
-    assert error(nufft.type2(coords, modes, **options), phases @ modes.ravel()) < 2e-9
+    options, bound = {"eps": 1e-9, "sign": sign, "backend": backend}, SLACK[backend] * 1e-9
+    assert error(nufft.type1(coords, strengths, (6, 9), **options).ravel(), phases.T @ strengths) < bound
+    assert error(nufft.type2(coords, modes, **options), phases @ modes.ravel()) < bound
     direct = np.exp(sign * 1j * targets @ coords.T) @ strengths
-    assert error(nufft.type3(coords, strengths, targets, **options), direct) < 2e-9
+    assert error(nufft.type3(coords, strengths, targets, **options), direct) < bound
 
 
 @every_backend
@@ -121,9 +120,9 @@ def test_coords_are_wrapped_in_float64(backend, dtype, eps):
     far = coords + 2 * np.pi * np.array([1000, -777])
     phases = waves(coords, (10, 11))
     spectrum = nufft.type1(far, strengths, (10, 11), eps=eps, backend=backend)
-    assert error(spectrum.ravel(), phases.conj().T @ strengths.astype(complex)) < SLACK * eps
+    assert error(spectrum.ravel(), phases.conj().T @ strengths.astype(complex)) < SLACK[backend] * eps
     values = nufft.type2(far, modes, eps=eps, backend=backend)
-    assert error(values, phases @ modes.ravel().astype(complex)) < SLACK * eps
+    assert error(values, phases @ modes.ravel().astype(complex)) < SLACK[backend] * eps
 
 
 @every_backend
@@ -133,33 +132,33 @@ def test_places_on_the_edge(backend, edge, dtype):
     """The seam of the period is a place like any other."""
     coords = np.full((3, 2), edge)
     spectrum = nufft.type1(coords, np.ones(3, dtype), (5, 6), eps=1e-5, backend=backend)
-    assert error(spectrum.ravel(), waves(coords, (5, 6)).conj().sum(axis=0)) < SLACK * 1e-5
+    assert error(spectrum.ravel(), waves(coords, (5, 6)).conj().sum(axis=0)) < SLACK[backend] * 1e-5
 
 
 @every_backend
-@pytest.mark.parametrize(("shape", "eps"), [((3000,), 1e-6), ((500, 500), 1e-5), ((3000,), 1e-4)])
+@pytest.mark.parametrize(("shape", "eps"), [((3000,), 1e-6), ((1500, 8), 1e-5), ((3000,), 1e-4)])
 def test_float32_keeps_eps_for_many_modes(backend, shape, eps):
     """High modes turn fast: rounded coordinates would cost 3e-8 of error per radian of phase."""
     coords, strengths, modes = problem(shape, n=30, dtype=np.complex64)
     phases = waves(coords, shape)
     spectrum = nufft.type1(coords, strengths, shape, eps=eps, backend=backend)
     assert spectrum.dtype == np.complex64
-    assert error(spectrum.ravel(), phases.conj().T @ strengths.astype(complex)) < SLACK * eps
+    assert error(spectrum.ravel(), phases.conj().T @ strengths.astype(complex)) < SLACK[backend] * eps
     values = nufft.type2(coords, modes, eps=eps, backend=backend)
-    assert error(values, phases @ modes.ravel().astype(complex)) < SLACK * eps
+    assert error(values, phases @ modes.ravel().astype(complex)) < SLACK[backend] * eps
 
 
 @every_backend
 @pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
 def test_type_3_with_offsets_of_a_map(backend, dtype):
-    """Metres of a national grid against waves per kilometre: the offset costs no accuracy."""
+    """Metres of a national grid against waves per kilometre: the offset costs neither memory nor accuracy."""
     rng = np.random.default_rng(5)
     coords = np.array([500_000.0, 5_400_000.0]) + rng.uniform(0, 1e4, size=(50, 2))
     targets = np.array([3e-3, -2e-3]) + rng.normal(0, 2e-3, size=(40, 2))
     strengths = rng.normal(size=50).astype(dtype)
     result = nufft.type3(coords, strengths, targets, eps=1e-6, backend=backend)
     # float64 phases up to 4e4 radians carry 1e-11 of error: far below eps
-    assert error(result, np.exp(-1j * targets @ coords.T) @ strengths) < SLACK * 1e-6
+    assert error(result, np.exp(-1j * targets @ coords.T) @ strengths) < SLACK[backend] * 1e-6
 
 
 @every_backend
@@ -171,7 +170,7 @@ def test_type_3_of_degenerate_sets(backend, dim):
     for x in (coords, coords[:1], np.zeros((4, dim)), np.ones((3, dim))):
         for s in (targets, targets[:1], np.zeros((4, dim)), np.ones((3, dim))):
             result = nufft.type3(x, np.ones(len(x)), s, eps=1e-8, backend=backend)
-            assert error(result, np.exp(-1j * s @ x.T).sum(axis=1)) < SLACK * 1e-8
+            assert error(result, np.exp(-1j * s @ x.T).sum(axis=1)) < SLACK[backend] * 1e-8
 
 
 @every_backend
@@ -194,7 +193,7 @@ def test_real_strengths_are_complex_ones_without_imaginary_part(backend, shape, 
     assert spectrum.dtype == np.result_type(dtype, np.complex64)
     assert error(spectrum, nufft.type1(coords, strengths + 0j, shape, eps=1e-5, backend=backend)) < 1e-5
     paired = spectrum[tuple(slice(1 - count % 2, None) for count in shape)]
-    assert np.linalg.norm(paired - np.flip(paired).conj()) <= SLACK * 1e-5 * np.linalg.norm(spectrum)
+    assert np.linalg.norm(paired - np.flip(paired).conj()) <= SLACK[backend] * 1e-5 * np.linalg.norm(spectrum)
 
 
 @every_backend
@@ -230,16 +229,16 @@ def test_plan_serves_many_calls_and_threads(backend):
         return error(spectrum.reshape(k, -1), strengths[:k] @ chosen), error(values, chosen @ modes[k - 1].ravel())
 
     with ThreadPoolExecutor(3) as pool:
-        assert np.max(list(pool.map(both, [1, 2, 3, 4, 5, 6] * 3))) < SLACK * 1e-9
+        assert np.max(list(pool.map(both, [1, 2, 3, 4, 5, 6] * 3))) < SLACK[backend] * 1e-9
 
 
 @every_backend
 @pytest.mark.parametrize("n_jobs", [1, 2, -1, None])
-def test_threads_do_not_change_the_result(backend, n_jobs):
-    """More threads, same numbers up to rounding."""
-    coords, strengths, _ = problem((20, 20), n=20_000)
-    one = nufft.type1(coords, strengths, (20, 20), eps=1e-6, n_jobs=1, backend=backend)
-    assert error(nufft.type1(coords, strengths, (20, 20), eps=1e-6, n_jobs=n_jobs, backend=backend), one) < 1e-12
+def test_any_number_of_threads(backend, n_jobs):
+    """All within eps of the truth; the built-in one to the last bit (tested with the gridding)."""
+    coords, strengths, _ = problem((20, 20), n=5_000)
+    result = nufft.type1(coords, strengths, (20, 20), eps=1e-6, n_jobs=n_jobs, backend=backend)
+    assert error(result.ravel(), waves(coords, (20, 20)).conj().T @ strengths) < SLACK[backend] * 1e-6
 
 
 @every_backend
@@ -250,10 +249,10 @@ def test_inputs_are_left_alone(backend):
     coords.flags.writeable = strengths.flags.writeable = False
     result = nufft.type1(coords[::2], strengths[::2, ::2], (8, 6), eps=1e-8, backend=backend)
     phases = waves(coords[::2], (8, 6))
-    assert error(result.reshape(2, -1), strengths[::2, ::2] @ phases.conj()) < SLACK * 1e-8
+    assert error(result.reshape(2, -1), strengths[::2, ::2] @ phases.conj()) < SLACK[backend] * 1e-8
     assert result.flags.writeable
     ones = nufft.type1(coords, np.ones(40, int), [8, 6], eps=1e-8, backend=backend)
-    assert error(ones.ravel(), waves(coords, (8, 6)).conj().sum(axis=0)) < SLACK * 1e-8
+    assert error(ones.ravel(), waves(coords, (8, 6)).conj().sum(axis=0)) < SLACK[backend] * 1e-8
 
 
 @settings(max_examples=30, deadline=None)

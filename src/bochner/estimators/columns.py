@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bochner.arrays import FloatArray, IntArray
+from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError
 
 Selector = str | int | Sequence[str | int] | None
@@ -48,13 +48,12 @@ def used_part(X: Any, coords: Selector, covariates: Selector) -> Any:
     if not hasattr(X, "columns") or coords is None or not all(isinstance(c, str) for c in _listed(coords)):
         return X
     wanted = [*_listed(coords), *_listed(covariates)]
-    have = [str(c) for c in X.columns]
     for name in wanted:
         if not isinstance(name, str):
             raise InputError(
                 f"coords are names but covariates hold {name!r}; use names for both, or positions for both."
             )
-        _position(name, have)
+    resolve_columns([str(c) for c in X.columns], coords, covariates)
     return X[wanted]
 
 
@@ -65,6 +64,9 @@ def resolve_columns(names: Sequence[str], coords: Selector, covariates: Selector
         first = [j for j in range(len(names)) if j not in second]
     else:
         first = [_position(c, names) for c in _listed(coords)]
+    twice = next((j for part in (first, second) for j in part if part.count(j) > 1), None)
+    if twice is not None:
+        raise InputError(f"column {names[twice]!r} is named twice in coords or in covariates; name it once.")
     both = sorted(set(first) & set(second))
     if both:
         raise InputError(f"column {names[both[0]]!r} is given both as a coordinate and as a covariate; choose one.")
@@ -94,11 +96,8 @@ def _position(column: str | int, names: Sequence[str]) -> int:
         near = difflib.get_close_matches(column, names, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"the columns are {list(names)}."
         raise ColumnError(f"there is no column {column!r}; {hint}")
+    if not isinstance(column, (int, np.integer)) or isinstance(column, bool):
+        raise InputError(f"a column is given as {column!r}; needed is its name or its position, an integer.")
     if not -len(names) <= column < len(names):
         raise ColumnError(f"there is no column {column}; the table has {len(names)} columns.")
     return int(column) % len(names)
-
-
-def duplicated(index: IntArray) -> bool:
-    """Whether an index names a position twice."""
-    return len(set(index.tolist())) < len(index)

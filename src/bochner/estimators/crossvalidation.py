@@ -40,28 +40,35 @@ def make_folds(
     cv: Any, coords: FloatArray, y: FloatArray, predict_at: FloatArray | None, seed: int, groups: Any = None
 ) -> list[Fold] | None:
     """Folds of a splitter; None for tuning that needs none."""
-    if cv is None or cv in ("evidence", "likelihood") if isinstance(cv, str) or cv is None else False:
+    if cv is None or (isinstance(cv, str) and cv in ("evidence", "likelihood")):
         return None
     if isinstance(cv, str) and cv == "spatial-cv":
         cv = GapBlocks(predict_at, random_state=seed) if predict_at is not None else BlockKFold(5, random_state=seed)
     elif isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         cv = BlockKFold(int(cv), random_state=seed)
-    if not hasattr(cv, "split"):
+    if isinstance(cv, str) or not hasattr(cv, "split"):
         raise InputError(f"cv={cv!r}; needed is None, a number of folds, or a splitter such as BlockKFold(5).")
     return [(np.asarray(train), np.asarray(test)) for train, test in cv.split(coords, y, groups)]
 
 
-def summarise(held: Sequence[HeldOut], model: Model, obs: Observations, scoring: Any) -> CrossValidation:
-    """Scores of new observations at the held-out rows, averaged over the components of the model."""
+def summarise(
+    held: Sequence[HeldOut], model: Model, obs: Observations, shift: FloatArray, scoring: Any
+) -> CrossValidation:
+    """Scores of new observations at the held-out rows, averaged over the components of the model.
+
+    `shift` is the known part of each row's response, which the observations are without.
+    """
     index = held[0].index
     noise = model.mixture.noise_variance[:, None] + obs.error[index]
     moments = Moments(
-        np.stack([h.mean for h in held]), np.stack([h.variance for h in held]) + noise, model.mixture.mass
+        np.stack([h.mean for h in held]) + shift[index],
+        np.stack([h.variance for h in held]) + noise,
+        model.mixture.mass,
     )
     prediction = Prediction(
         moments.mean, np.sqrt(moments.variance), moments.quantile(0.025), moments.quantile(0.975), 0.95
     )
-    y, weight = obs.y[index], obs.weight[index]
+    y, weight = obs.y[index] + shift[index], obs.weight[index]
     result = CrossValidation()
     for name, score in get_scores(list(SCORES) if scoring is None else scoring).items():
         if name == "crps":

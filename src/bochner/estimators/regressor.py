@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bochner.arrays import FloatArray, as_coords, as_rows
+from bochner.arrays import FloatArray, as_coords, as_finite, as_rows
 from bochner.estimators import report, storage
 from bochner.estimators.columns import Columns, resolve_columns, table_names, used_part
 from bochner.estimators.crossvalidation import CrossValidation, make_folds, summarise
@@ -190,12 +190,16 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
             )
         stationary = settings.kernel is None or settings.kernel.stationary
         self._centre = (kept.min(axis=0) + kept.max(axis=0)) / 2 if stationary else np.zeros(coords.shape[1])
-        self._trend = Trend.learn(covariates, weight, self._columns.covariate_names, self.fit_intercept)
+        names = self._columns.covariate_names
+        self._trend = Trend.learn(covariates, y - shift, weight, names, bool(self.fit_intercept))
+        self._shift = shift + self._trend.level
         rows = self._rows(coords, covariates)
-        self._observations = Observations(rows, y - shift, weight, error, np.zeros(n))
-        folds = make_folds(self.tune, coords, y, self._places(predict_at), settings.spec.seed)
+        self._observations = Observations(rows, y - self._shift, weight, error, np.zeros(n))
+        places = self._places(predict_at)
+        folds = make_folds(self.tune, coords, y, places, settings.spec.seed)
         with threads_for(n, self.n_jobs):
-            self._model = fit_model(settings, self._observations, folds)
+            wanted = None if places is None else places - self._centre
+            self._model = fit_model(settings, self._observations, folds, wanted)
             self._spare_sd = starvation(self._model, self._observations, settings.spec.seed)
         self._set_fitted()
         return self
@@ -306,7 +310,7 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
     ) -> FloatArray:
         """Quantiles at probabilities `q`: (n,) for a number, (n, len(q)) for a sequence."""
         refuse_counts(trials, exposure, "gaussian")
-        levels = np.asarray(q, dtype=float)
+        levels = as_finite(q, "q")
         if np.any((levels <= 0) | (levels >= 1)) or levels.ndim > 1:
             raise InputError(f"q={q!r}; needed are probabilities strictly between 0 and 1.")
         rows, shift = self._new_rows(X, offset)
@@ -346,6 +350,8 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         """Joint draws (n, n_samples) of the surface, or of new observations."""
         refuse_counts(trials, exposure, "gaussian")
         rows, shift = self._new_rows(X, offset)
+        if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
+            raise InputError(f"n_samples={n_samples!r}; needed is an integer >= 1.")
         rng = generator(seed_of(random_state), "draws")
         noise = np.zeros(len(rows)) if include_noise else None
         return (self._model.mixture.draw(rows, int(n_samples), rng, noise=noise) + shift).T
@@ -356,7 +362,8 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         table = validate_data(self, part, dtype=np.float64, reset=False)
         shift = as_rows(offset, len(table), "offset", 0.0)
         assert shift is not None
-        return self._rows(self._columns.coords_of(table), self._columns.covariates_of(table)), shift
+        rows = self._rows(self._columns.coords_of(table), self._columns.covariates_of(table))
+        return rows, shift + self._trend.level
 
     def _moments(self, rows: Rows, *, variance: bool = True, noise: bool = False) -> Moments:
         mixture = self._model.mixture
@@ -401,10 +408,10 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         folds = None
         if cv is not None:
             coords = obs.rows.coords + self._centre
-            folds = make_folds(cv, coords, obs.y, None, seed_of(self.random_state), groups)
+            folds = make_folds(cv, coords, obs.y + self._shift, None, seed_of(self.random_state), groups)
         with threads_for(len(obs), self.n_jobs):
             held = leave_out(self._model, obs, folds)
-        return summarise(held, self._model, obs, scoring)
+        return summarise(held, self._model, obs, self._shift, scoring)
 
     def summary(self) -> str:
         """What was fitted, in words and numbers."""

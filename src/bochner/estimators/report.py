@@ -69,14 +69,14 @@ def findings(model: Model, spare_sd: float | None, tolerance: float) -> list[str
     found = []
     for name in model.at_bounds:
         found.append(
-            f"{name} stopped at a bound of its range: the data do not determine it. Fix it, give a simpler kernel, or look "
-            f"for a trend that the covariates miss."
+            f"{name} stopped at a bound of its range: the data do not determine it. Fix it, give a simpler kernel, or "
+            f"look for a trend that the covariates miss."
         )
     noise, variance = model.noise_variance, float(model.kernel.diag(np.zeros((1, len(model.scale.extent))))[0])
-    if model.scale.variance > 0 and variance < 0.01 * noise:
+    if model.kernel.stationary and model.scale.variance > 0 and variance < 0.01 * noise:
         found.append(
-            f"the map is flat: the field's variance {variance:.3g} is small beside the noise {noise:.3g}. Either the response "
-            f"has no spatial pattern at this spacing, or the fit is caught in a poor optimum."
+            f"the map is flat: the field's variance {variance:.3g} is small beside the noise {noise:.3g}. Either the "
+            f"response has no spatial pattern at this spacing, or the fit is caught in a poor optimum."
         )
     if model.kernel_error is not None and model.kernel_error > tolerance:
         found.append(
@@ -85,9 +85,9 @@ def findings(model: Model, spare_sd: float | None, tolerance: float) -> list[str
         )
     if spare_sd is not None and spare_sd < 0.9:
         found.append(
-            f"the standard deviations are too small: typically {spare_sd:.2f} of those of nearest-neighbour kriging with the "
-            f"same kernel. {model.n_frequencies:,} {model.kind} features cannot hold all that the field could do between "
-            f"the data; raise n_frequencies, or use features='auto'."
+            f"the standard deviations are too small: typically {spare_sd:.2f} of those of nearest-neighbour kriging "
+            f"with the same kernel. {model.n_frequencies:,} {model.kind} features cannot hold all that the field could "
+            f"do between the data; raise n_frequencies, or use features='auto'."
         )
     return found
 
@@ -118,7 +118,7 @@ def estimate(model: Model, rows: Rows) -> Estimate:
 def _leaf(kernel: Kernel) -> str:
     values = []
     for name, value in kernel.get_params(deep=False).items():
-        if isinstance(value, bool):
+        if value is None or isinstance(value, bool):
             continue
         text = "(" + ", ".join(f"{v:.4g}" for v in value) + ")" if isinstance(value, tuple) else f"{value:.4g}"
         values.append(f"{name}={text}")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numbers
 import re
 from typing import Any
+
+import numpy as np
 
 from bochner.arrays import positive
 from bochner.exceptions import InputError, KernelError
@@ -24,18 +27,20 @@ def settings_of(estimator: Any) -> Settings:
     noise = estimator.noise_variance
     spec = Spec(
         features=estimator.features,
-        n_frequencies=estimator.n_frequencies,
+        n_frequencies=_frequencies(estimator.n_frequencies),
         tolerance=positive(estimator.tolerance, "tolerance"),
         dtype=_one_of(estimator.dtype, "dtype", ("auto", "float32", "float64")),
         memory_limit=memory_bytes(estimator.memory_limit),
         seed=seed_of(estimator.random_state),
     )
     _one_of(estimator.device, "device", ("auto", "cpu"))
+    _one_of(estimator.fit_intercept, "fit_intercept", (True, False))
     return Settings(
         kernel=kernel,
         spec=spec,
         noise_variance=None if noise is None else positive(noise, "noise_variance", zero=True),
         tune=_tune(estimator.tune),
+        n_jobs=estimator.n_jobs,
         criterion="likelihood" if estimator.tune == "likelihood" else "evidence",
     )
 
@@ -52,14 +57,23 @@ def memory_bytes(limit: Any) -> int | None:
     return int(positive(limit, "memory_limit"))
 
 
+def _frequencies(number: Any) -> int | str:
+    if isinstance(number, str) and number == "auto":
+        return number
+    whole = isinstance(number, numbers.Real) and not isinstance(number, bool) and float(number).is_integer()
+    if not whole or number < 1:
+        raise InputError(f"n_frequencies={number!r}; needed is 'auto' or an integer >= 1.")
+    return int(number)
+
+
 def _tune(tune: Any) -> Any:
     if tune is None or (hasattr(tune, "split") and not isinstance(tune, str)):
         return tune
     return _one_of(tune, "tune", ("evidence", "likelihood", "spatial-cv"), "None, or a scikit-learn splitter")
 
 
-def _one_of(value: Any, name: str, allowed: tuple[str, ...], more: str = "") -> Any:
-    if value not in allowed:
+def _one_of(value: Any, name: str, allowed: tuple[Any, ...], more: str = "") -> Any:
+    if not np.isscalar(value) or value not in allowed:
         tail = f", {more}" if more else ""
         raise InputError(f"{name}={value!r}; needed is one of {allowed}{tail}.")
     return value

@@ -10,9 +10,9 @@ from bochner.estimators.columns import Columns
 from bochner.estimators.trend import Trend
 from bochner.exceptions import ArchiveError
 from bochner.features import FourierMap, NystroemMap, Rows
-from bochner.frequencies import Frequencies
+from bochner.frequencies import Frequencies, Lattice
 from bochner.inference import Model, Scale
-from bochner.posterior import CoefficientPosterior, KrigingPosterior, Mixture
+from bochner.posterior import CoefficientPosterior, KrigingPosterior, Mixture, OperatorPosterior
 from bochner.solvers import CholeskyFactor, LeastSquares, Report, WoodburyFactor
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ KERNELS = [k for k in vars(kernels).values() if isinstance(k, type) and issubcla
 
 archive.register(
     *KERNELS, Columns, Trend, FourierMap, NystroemMap, Rows, Frequencies, Model, Scale, CoefficientPosterior,
-    KrigingPosterior, Mixture, CholeskyFactor, LeastSquares, Report, WoodburyFactor,
+    KrigingPosterior, Mixture, OperatorPosterior, Lattice, CholeskyFactor, LeastSquares, Report, WoodburyFactor,
 )  # fmt: skip
 
 

@@ -18,7 +18,8 @@ class Trend:
     """Fixed effects with a flat prior.
 
     Covariates are centred and scaled inside (so that elevations in metres and rates in percent
-    are equally easy to solve for); `coefficients` gives them back in the user's units.
+    are equally easy to solve for), and the mean is taken off the response (so that no digits are
+    lost on it); `coefficients` gives them back in the user's units.
     """
 
     names: tuple[str, ...]  # of the user's coefficients, intercept first
@@ -26,10 +27,13 @@ class Trend:
     centre: FloatArray
     scale: FloatArray
     basis: FloatArray  # (q, rank): identity unless columns are collinear
+    level: float = 0.0  # taken off the response, and part of the intercept
 
     @classmethod
-    def learn(cls, covariates: FloatArray, weight: FloatArray, names: tuple[str, ...], fit_intercept: bool) -> Trend:
-        """Centre, scale and basis from the rows with positive weight."""
+    def learn(
+        cls, covariates: FloatArray, y: FloatArray, weight: FloatArray, names: tuple[str, ...], fit_intercept: bool
+    ) -> Trend:
+        """Centre, scale, basis and level from the rows with positive weight."""
         kept = covariates[weight > 0]
         w = weight[weight > 0] / weight.sum()
         centre = w @ kept if fit_intercept else np.zeros(kept.shape[1])
@@ -38,7 +42,8 @@ class Trend:
         scale = np.where(constant, 1.0, scale)
         labels = ("intercept", *names) if fit_intercept else names
         draft = cls(labels, fit_intercept, centre, scale, np.eye(len(labels)))
-        return cls(labels, fit_intercept, centre, scale, _basis(draft, kept, w))
+        level = float(w @ y[weight > 0]) if fit_intercept else 0.0
+        return cls(labels, fit_intercept, centre, scale, _basis(draft, kept, w), level)
 
     def columns(self, covariates: FloatArray) -> FloatArray:
         """Trend columns, (n, rank)."""
@@ -52,7 +57,9 @@ class Trend:
         if self.intercept:
             back[0, 1:] = -self.centre / self.scale
         back = back @ self.basis
-        return back @ coef, back @ covariance @ back.T
+        mean = back @ coef
+        mean[: int(self.intercept)] += self.level
+        return mean, back @ covariance @ back.T
 
     @property
     def log_scale(self) -> float:

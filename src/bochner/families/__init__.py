@@ -11,7 +11,7 @@ def family_named(family: str | Family) -> Family:
     """Family by name, or the family itself."""
     if isinstance(family, Family):
         return family
-    if family not in FAMILIES:
+    if not isinstance(family, str) or family not in FAMILIES:
         raise InputError(f"family={family!r} is not known; choose from {sorted(FAMILIES)}.")
     return FAMILIES[family]
 

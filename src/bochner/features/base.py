@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
+
+BoolArray = NDArray[np.bool_]
 
 BLOCK_BYTES = 64 * 2**20
 

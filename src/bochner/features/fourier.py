@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.features.base import FeatureMap
+from bochner.features.base import BoolArray, FeatureMap
 from bochner.frequencies import Frequencies
 
 STRIPE_BYTES = 2**19  # of float64 phases held at once: every pass over them stays in the cache of one core
@@ -20,6 +20,8 @@ class FourierMap(FeatureMap):
 
     frequencies: Frequencies
     dtype: Any = np.float64
+    missing: float = 0.0  # variance that the waves leave out, carried as independent
+    box: tuple[FloatArray, FloatArray] | None = None  # where the waves stand for the kernel; None: everywhere
 
     @property
     def n_columns(self) -> int:  # type: ignore[override]
@@ -37,10 +39,20 @@ class FourierMap(FeatureMap):
                 part = phi[i : i + size, columns]
                 wave(phase, out=part)
                 part *= amplitude
+        phi[self.outside(coords)] = 0.0
         return phi
 
+    def outside(self, coords: FloatArray) -> BoolArray:
+        """Places beyond the box, where periodic waves would show ghosts of the data: the prior holds there."""
+        if self.box is None:
+            return np.zeros(len(coords), dtype=bool)
+        return np.asarray(np.any((coords < self.box[0]) | (coords > self.box[1]), axis=1))
+
+    def missing_variance(self, coords: FloatArray) -> FloatArray:
+        return np.where(self.outside(coords), self.missing + float(self.frequencies.mass.sum()), self.missing)
+
     def prior_variance(self, coords: FloatArray) -> FloatArray:
-        return np.full(len(coords), float(self.frequencies.mass.sum()))
+        return np.full(len(coords), float(self.frequencies.mass.sum()) + self.missing)
 
 
 def wave_dtype(n_rows: float, variance: float, noise_variance: float) -> Any:

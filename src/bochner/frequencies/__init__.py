@@ -26,6 +26,7 @@ name           rule                   when
 from bochner.exceptions import InputError
 from bochner.frequencies.base import Frequencies, Rule, shares_of
 from bochner.frequencies.choose import MeasuredError, NumberChosen, choose_number, measure_error
+from bochner.frequencies.lattice import Lattice, lattice_frequencies
 from bochner.frequencies.monte_carlo import MonteCarlo
 from bochner.frequencies.orthogonal import Orthogonal
 from bochner.frequencies.quasi_monte_carlo import QuasiMonteCarlo
@@ -48,6 +49,7 @@ def rule_named(name: str | Rule) -> Rule:
 __all__ = [
     "RULES",
     "Frequencies",
+    "Lattice",
     "MeasuredError",
     "MonteCarlo",
     "NumberChosen",
@@ -56,6 +58,7 @@ __all__ = [
     "Rule",
     "StructuredOrthogonal",
     "choose_number",
+    "lattice_frequencies",
     "measure_error",
     "rule_named",
     "shares_of",

@@ -7,12 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
+from scipy.linalg import hadamard
 
 from bochner.arrays import FloatArray
 from bochner.frequencies.orthogonal import Orthogonal, haar_directions
 
 # Below it sign flips reach too few directions: the kernel is biased by 0.23 in 2, 0.14 in 4, 0.03 in 8 dimensions.
 STRUCTURED_FROM = 16
+RADIX = 32
 
 
 @dataclass(frozen=True)
@@ -51,14 +53,14 @@ def structured_directions(n: int, dim: int, rng: Generator) -> FloatArray:
 
 def walsh_hadamard(x: FloatArray) -> FloatArray:
     """Normalised Walsh-Hadamard transform of the last axis, of length a power of two d, in d log d."""
-    d = x.shape[-1]
-    half = 1
+    d, half = x.shape[-1], 1
+    out = x
     while half < d:
-        pairs = x.reshape(*x.shape[:-1], -1, 2, half)
-        first, second = pairs[..., 0, :], pairs[..., 1, :]
-        x = np.stack([first + second, first - second], axis=-2).reshape(x.shape)
-        half *= 2
-    return np.asarray(x / np.sqrt(d))
+        # Steps of up to 32 instead of 2: products with small matrices, where the processor is at its fastest.
+        step = hadamard(min(RADIX, d // half), dtype=np.float64)
+        out = out.reshape(-1, len(step)) @ step if half == 1 else step @ out.reshape(-1, len(step), half)
+        half *= len(step)
+    return np.asarray((out / np.sqrt(d)).reshape(x.shape))
 
 
 def _next_power_of_two(dim: int) -> int:

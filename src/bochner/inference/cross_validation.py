@@ -18,8 +18,8 @@ from bochner.inference.exact import fit_exact
 from bochner.inference.linear import LinearFit, row_precision
 from bochner.inference.observations import Observations
 from bochner.kernels import Kernel
-from bochner.moments import dense_moments
-from bochner.solvers import cholesky_factor
+from bochner.moments import moments_of
+from bochner.solvers import LeastSquares, cholesky_factor
 
 Fold = tuple[IntArray, IntArray]  # training rows, test rows
 
@@ -32,6 +32,16 @@ class HeldOut:
     fold: IntArray
     mean: FloatArray
     variance: FloatArray
+
+
+def with_weight(obs: Observations, folds: Iterable[Fold] | None) -> tuple[Observations, list[Fold] | None, IntArray]:
+    """Rows with a positive weight, the folds of them, and where they were: a row without weight is not there."""
+    kept = np.flatnonzero(obs.weight > 0)
+    if folds is None or len(kept) == len(obs):
+        return obs[kept], None if folds is None else list(folds), kept
+    position = np.cumsum(obs.weight > 0) - 1
+    parts = [tuple(position[rows[obs.weight[rows] > 0]] for rows in fold) for fold in folds]
+    return obs[kept], [(train, test) for train, test in parts if len(test)], kept
 
 
 def leave_out_exact(kernel: Kernel, obs: Observations, noise_variance: float, folds: Iterable[Fold] | None) -> HeldOut:
@@ -107,12 +117,13 @@ def _by_moments(fit: LinearFit, obs: Observations, precision: FloatArray, missin
     posterior = fit.posterior
     features = posterior.features
     p = features.n_columns
-    whole = dense_moments(features, obs.rows, obs.y, precision)
+    prior = 0.0 if isinstance(posterior.factor, LeastSquares) else 1.0
+    whole = moments_of(features, obs.rows, obs.y, precision)
 
     def one(out: IntArray, keep: IntArray) -> tuple[FloatArray, FloatArray]:
-        part = dense_moments(features, obs.rows[out], obs.y[out], precision[out])
+        part = moments_of(features, obs.rows[out], obs.y[out], precision[out])
         system = whole.gram - part.gram
-        system[np.arange(p), np.arange(p)] += 1.0
+        system[np.arange(p), np.arange(p)] += prior
         factor = cholesky_factor(system, obs.n_trend)
         coef = factor.solve(whole.projection - part.projection)
         test = out[keep]

@@ -44,7 +44,9 @@ def exact_objective(
     # dL = 1/2 tr[(alpha alpha' - Pi) dSigma]
     g = np.outer(post.alpha, post.alpha) - inverse
     slopes = [0.5 * np.vdot(g, dk) for dk in gradients]
-    noise_slope = 0.5 * noise_variance * np.sum(np.diag(g) / obs.weight) + obs.replicate_terms(noise_variance)[1]
+    noise_slope = 0.0  # an interpolator has no noise to learn
+    if noise_variance > 0:
+        noise_slope = 0.5 * noise_variance * np.sum(np.diag(g) / obs.weight) + obs.replicate_terms(noise_variance)[1]
     value = fit.log_evidence if reml else fit.log_likelihood
     return value, np.array([*slopes, noise_slope])
 
@@ -70,7 +72,7 @@ def _fit(kernel: Kernel, obs: Observations, noise_variance: float, k: FloatArray
 
 
 def _inverse(sigma: CholeskyFactor) -> FloatArray:
-    inverse, info = linalg.lapack.dpotri(sigma.root, lower=1)
+    inverse, _ = linalg.lapack.dpotri(sigma.root, lower=1)
     upper = np.triu_indices_from(inverse, 1)
     inverse[upper] = inverse.T[upper]
     return np.asarray(inverse * sigma.scale * sigma.scale[:, None])

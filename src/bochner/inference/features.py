@@ -17,7 +17,7 @@ from bochner.random import generator
 
 EXACT_ROWS = 3_000  # a dense factor of this size takes about a second
 MAX_FREQUENCIES = 2_048  # 4,096 columns: a Gram of 134 MB, a factor in a few seconds
-KINDS = ("exact", "nystroem", *RULES)
+KINDS = ("exact", "nystroem", "lattice", *RULES)
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,17 @@ def choose_kind(spec: Spec, kernel: Kernel, n_rows: int, dim: int) -> tuple[str,
     if spec.features != "auto":
         if spec.features not in KINDS:
             raise InputError(f"features={spec.features!r} is not known; choose from {('auto', *KINDS)}.")
+        if spec.features == "lattice" and dim > 3:
+            raise PartError(f"features='lattice' with {dim} coordinates; it needs 1 to 3. Use features='orthogonal'.")
+        if spec.features == "lattice":
+            spectral_terms(kernel)
         return spec.features, f"{spec.features}: as asked"
     if n_rows <= EXACT_ROWS and fits:
         return "exact", f"exact: {n_rows:,} distinct rows, at most {EXACT_ROWS:,}, so nothing need be approximated"
     if not kernel.stationary:
         return "nystroem", "nystroem: the kernel is not shift-invariant, so it has no Fourier features"
     if dim <= 3:
-        return "quasi", f"quasi: {n_rows:,} rows in {dim} dimension(s), where quasi-random waves err least"
+        return "lattice", f"lattice: {n_rows:,} rows in {dim} dimension(s), where equispaced waves err least"
     return "orthogonal", f"orthogonal: {n_rows:,} rows in {dim} dimensions, where orthogonal waves err least"
 
 
@@ -59,7 +63,7 @@ def number_of_waves(
 ) -> tuple[int, str, float | None]:
     """Number of frequencies (or landmarks), the reason, and the measured kernel error if there is one."""
     if spec.n_frequencies != "auto":
-        m = _checked_number(spec.n_frequencies)
+        m = checked_number(spec.n_frequencies)
         return m, f"{m:,}: as asked", None
     if kind == "nystroem":
         m = int(min(n_rows, 1_000))
@@ -95,7 +99,8 @@ def _dtype(spec: Spec, kernel: Kernel, n: float, noise_variance: float) -> tuple
     return np.float64, "float64: the noise is too small for rounded waves"
 
 
-def _checked_number(value: Any) -> int:
+def checked_number(value: Any) -> int:
+    """Number of frequencies that was asked for."""
     if isinstance(value, (bool, str)) or int(value) != value or value < 1:
         raise PartError(f"n_frequencies={value!r}; needed is 'auto' or an integer >= 1.")
     return int(value)

@@ -11,7 +11,7 @@ from bochner.arrays import FloatArray
 from bochner.features import FeatureMap, FourierMap
 from bochner.frequencies import Frequencies
 from bochner.inference.observations import Observations
-from bochner.moments import DenseMoments, dense_moments
+from bochner.moments import DenseMoments, moments_of
 from bochner.posterior import CoefficientPosterior
 from bochner.solvers import Factor, cholesky_factor, woodbury_factor
 
@@ -34,7 +34,7 @@ def fit_linear(features: FeatureMap, obs: Observations, noise_variance: float) -
         return fit_woodbury(
             features, obs, noise_variance, precision, f"{n} rows < {p} columns: solved in the rows (Woodbury)"
         )
-    moments = dense_moments(features, obs.rows, obs.y, precision)
+    moments = moments_of(features, obs.rows, obs.y, precision)
     reason = f"{p} columns <= {n} rows: solved in the columns (primal)"
     return fit_moments(features, obs, noise_variance, precision, moments, reason)
 
@@ -53,7 +53,7 @@ def fit_moments(
     system[np.arange(p), np.arange(p)] += 1.0
     factor = cholesky_factor(system, obs.n_trend)
     coef = factor.solve(moments.projection)
-    misfit = moments.energy - moments.projection @ coef
+    misfit = float(moments.energy - moments.projection @ coef)
     return _finish(features, obs, noise_variance, precision, factor, coef, misfit, reason)
 
 
@@ -63,10 +63,11 @@ def fit_woodbury(
     """Solve in the rows: O(n^2 p); for fewer rows than columns."""
     phi = np.asarray(features.block(obs.rows.coords), dtype=np.float64)
     factor = woodbury_factor(phi, obs.rows.trend, precision)
-    weighted = precision * obs.y
-    projection = np.r_[phi.T @ weighted, obs.rows.trend.T @ weighted]
-    coef = factor.solve(projection)
-    misfit = float(obs.y @ weighted - projection @ coef)
+    # c = Phi'alpha and misfit = r'alpha: no difference of large numbers, so it holds for tiny noise too
+    beta = factor.schur.solve(obs.rows.trend.T @ factor.rows.solve(obs.y))
+    residual = obs.y - obs.rows.trend @ beta
+    alpha = factor.rows.solve(residual)
+    coef, misfit = np.r_[phi.T @ alpha, beta], float(residual @ alpha)
     return _finish(features, obs, noise_variance, precision, factor, coef, misfit, reason)
 
 
@@ -127,7 +128,7 @@ def frequency_gradient(
     precision = row_precision(features, obs, noise_variance)
     by_omega = np.zeros((m, obs.rows.coords.shape[1]))
     by_log_mass = np.zeros(m)
-    by_log_noise = obs.replicate_terms(noise_variance)[1]
+    by_log_noise = obs.replicate_terms(noise_variance)[1] if noise_variance > 0 else 0.0
     for i in features.slices(len(obs)):
         columns = post.columns(obs.rows[i])
         phi, prec = columns[:, :p], precision[i]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -61,11 +62,12 @@ def bounds(kernel: Kernel, scale: Scale) -> list[tuple[float, float]]:
 def starts(kernel: Kernel, scale: Scale, noise_variance: float | None) -> Iterator[tuple[Kernel, float]]:
     """Kernels and noise variances to start from: ranges from short to long, with little and with much noise."""
     shares = (0.05, 0.4) if noise_variance is None else (0.0,)
-    for reach in (0.05, 0.15, 0.4, 1.2):
-        for share in shares:
-            noise = share * scale.variance if noise_variance is None else noise_variance
-            field = max(scale.variance - noise, 0.1 * scale.variance)
-            yield _started(kernel, scale, reach, field), noise
+    # either end of a sum may be the one of long range
+    orders = (1, -1) if len(kernel.leaves()) > 1 else (1,)
+    for reach, share, order in product((0.05, 0.15, 0.4, 1.2), shares, orders):
+        noise = share * scale.variance if noise_variance is None else noise_variance
+        field = max(scale.variance - noise, 0.1 * scale.variance)
+        yield _started(kernel, scale, reach, field, order), noise
 
 
 def log_prior(kernel: Kernel, scale: Scale) -> tuple[float, FloatArray]:
@@ -81,7 +83,8 @@ def log_prior(kernel: Kernel, scale: Scale) -> tuple[float, FloatArray]:
         if h.role == "length_scale":
             shortest = scale.length_bounds(h.axis)[0] / 0.3
             push = -np.log(0.05) * np.sqrt(shortest) * np.exp(-theta / 2)
-            value += -0.5 * theta - push
+            # with its constant, else the number of ranges would be judged by the unit of the coordinates
+            value += np.log(push / 2) - push
             slope = -0.5 + 0.5 * push
         elif h.role == "variance":
             pull = -np.log(0.05) / 5 * np.exp(theta / 2) / np.sqrt(scale.variance)
@@ -94,31 +97,30 @@ def log_prior(kernel: Kernel, scale: Scale) -> tuple[float, FloatArray]:
     return float(value), np.array(slopes)
 
 
-def _started(kernel: Kernel, scale: Scale, reach: float, variance: float) -> Kernel:
+def _started(kernel: Kernel, scale: Scale, reach: float, variance: float, order: int) -> Kernel:
     lows_highs = bounds(kernel, scale)[:-1]
-    seen: dict[str, int] = {}
+    parts = list(dict.fromkeys(h.name.rpartition("__")[0] for h in kernel.hyperparameters))
     theta = []
     n_fields = len(kernel.terms())
     for h, now, (low, high) in zip(kernel.hyperparameters, kernel.theta, lows_highs, strict=True):
-        leaf = h.name.rpartition("__")[0]
-        order = seen.setdefault(leaf, len(seen))
+        part = h.name.rpartition("__")[0]
         if h.role == "length_scale":
             extent = scale.extent.max() if h.axis is None else scale.extent[h.axis]
             crowd = np.sqrt(len(scale.extent) / 2) if len(scale.extent) > 2 else 1.0
             # the parts of a sum start at different ranges, else they stay the same
-            guess = np.log(reach * extent * crowd / 4.0**order)
+            guess = np.log(reach * extent * crowd / 4.0 ** parts[::order].index(part))
         elif h.role == "variance":
-            guess = np.log(variance / n_fields) - (_held(kernel) if order == 0 else 0.0)
+            guess = np.log(variance / n_fields) - (_held(kernel, len(scale.extent)) if part == parts[0] else 0.0)
         else:
             guess = now
         theta.append(np.clip(guess, low, high))
     return kernel.with_theta(np.array(theta))
 
 
-def _held(kernel: Kernel) -> float:
+def _held(kernel: Kernel, dim: int) -> float:
     # log of the variances that a product keeps fixed
     if isinstance(kernel, Product):
-        return float(np.log(kernel.k2.diag(np.zeros((1, 1)))[0])) if kernel.k2.stationary else 0.0
+        return float(np.log(kernel.k2.diag(np.zeros((1, dim)))[0])) if kernel.k2.stationary else 0.0
     return 0.0
 
 

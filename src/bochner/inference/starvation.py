@@ -22,9 +22,9 @@ N_NEIGHBOURS = 40
 def starvation(model: Model, obs: Observations, seed: int) -> float | None:
     """Median ratio of the features' sd to nearest-neighbour kriging's, at places within the data's box.
 
-    About 1 when the features suffice; None for the exact kernel, which needs no check.
+    About 1 when the features suffice; None for the exact kernel and the lattice, which need no check.
     """
-    if model.kind == "exact" or model.noise_variance <= 0:
+    if model.kind in ("exact", "lattice") or model.noise_variance <= 0:
         return None
     coords = obs.rows.coords[obs.weight > 0]
     rng = generator(seed, "probes")

@@ -242,9 +242,7 @@ class IsotropicKernel(SpectralKernel):
         gradients = []
         for dm in anisotropy.metric_gradient(entries):
             c = back.T @ dm @ back  # the change of the metric, seen in whitened lags
-            change = sum(
-                (c[i, j] * (1 if i == j else 2)) * tau[i] * tau[j] for i in range(dim) for j in range(i, dim)
-            )
+            change = sum((c[i, j] * (1 if i == j else 2)) * tau[i] * tau[j] for i in range(dim) for j in range(i, dim))
             gradients.append(slope * change)
         return k, [*gradients, k, *self._shape_gradients(x, z)]
 

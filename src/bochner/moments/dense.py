@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from bochner.arrays import FloatArray
-from bochner.features import FeatureMap, Rows
+from bochner.features import BLOCK_BYTES, FeatureMap, Rows
 
 PARTIAL_ROWS = 4_096  # summed in the precision of the waves before they join the float64 total
 
@@ -46,13 +46,13 @@ class DenseMoments:
 def dense_moments(features: FeatureMap, rows: Rows, y: FloatArray, weight: FloatArray) -> DenseMoments:
     """Moments of some rows, in blocks; memory does not grow with their number.
 
-    Cost n p^2. Products run in the precision of the waves, sums over blocks in float64.
+    Cost n p^2. Products of waves run in their own precision, all else in float64.
     """
     p, q = features.n_columns, rows.trend.shape[1]
     gram = np.zeros((p + q, p + q), order="F")
     projection = np.zeros(p + q)
     waves = _WaveGram(gram[:p, :p])
-    for i in features.slices(len(rows)):
+    for i in features.slices(len(rows), min(BLOCK_BYTES, 32 * PARTIAL_ROWS * p)):
         phi = features.block(rows.coords[i])
         root = np.sqrt(weight[i])
         phi *= root[:, None].astype(phi.dtype)
@@ -93,10 +93,10 @@ class _WaveGram:
 
 
 def _adjoint(phi: FloatArray, columns: FloatArray) -> FloatArray:
-    """Phi' columns. They keep float64's digits although phi may not: as a float32 part and the rest."""
+    """Phi' columns in float64: a response far from zero, summed in float32, would move the mean by its own sd."""
     if phi.dtype == np.float64:
         return np.asarray(phi.T @ columns)
-    coarse = columns.astype(np.float32)
-    parts = phi.T @ np.hstack([coarse, (columns - coarse).astype(np.float32)])
-    k = columns.shape[1]
-    return np.add(parts[:, :k], parts[:, k:], dtype=np.float64)
+    out = np.zeros((phi.shape[1], columns.shape[1]))
+    for i in range(0, len(phi), 64):  # few enough rows to stay in cache, and on one thread
+        out += phi[i : i + 64].astype(np.float64).T @ columns[i : i + 64]
+    return out

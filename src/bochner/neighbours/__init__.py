@@ -8,8 +8,19 @@ Vecchia likelihood (each point given its nearest predecessors) and kriging from 
     mean, variance = local_kriging(kernel, noise_variance, coords, residual, targets)
 """
 
+from bochner.neighbours.inverse_root import inverse_root
 from bochner.neighbours.kriging import Covariance, local_kriging, nearest_sd
 from bochner.neighbours.ordering import maximin_order, predecessors
+from bochner.neighbours.simulation import conditional_draws
 from bochner.neighbours.vecchia import Vecchia
 
-__all__ = ["Covariance", "Vecchia", "local_kriging", "maximin_order", "nearest_sd", "predecessors"]
+__all__ = [
+    "Covariance",
+    "Vecchia",
+    "conditional_draws",
+    "inverse_root",
+    "local_kriging",
+    "maximin_order",
+    "nearest_sd",
+    "predecessors",
+]

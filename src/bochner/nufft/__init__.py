@@ -10,19 +10,20 @@ type 3    f_k = sum over i of c_i exp(sign 1j s_k.x_i)          scattered places
 
 - **Coordinates** have shape (n, dim), dim 1 to 3, and are in radians per axis. In types 1 and 2 any real value is
   allowed: they are wrapped by 2 pi, in float64. In type 3 coords and targets are any numbers whose product is an angle;
-  both are centred in float64 first, so a large offset costs no accuracy.
+  both are centred in float64 first, so a large offset costs neither memory nor accuracy.
 - **Modes** have shape (N_1, ..., N_dim). Axis k belongs to column k of the coordinates, and its indices j are
   -(N_k // 2), ..., (N_k - 1) // 2 in increasing order: zero is in the middle.
 - **Many vectors** at once are a leading axis: strengths (n_vectors, n), modes (n_vectors, N_1, ..., N_dim).
   The result has that axis if the input has it.
 - **Precision** is that of the strengths or modes: float32 and complex64 give complex64, all else complex128.
   Where float32 coordinates could not reach eps (many modes, or a small eps) the work is done in float64.
-- **eps** is the relative error of the result in the Euclidean norm, between 1e-6 (float32) or 1e-12 (float64) and 0.1.
+- **eps** is the relative error that the back end aims at, in the Euclidean norm, between 1e-6 (float32) or 1e-12
+  (float64) and 0.1. In random trials ducc0 and the built-in one stayed below 2 eps, finufft and jax-finufft below 5.
   It is a mean over the modes: the outermost ones may err several times more.
 - **Real strengths** are welcome; the result is complex and Hermitian. The built-in back end then spreads one number
   instead of two; the others transform complex numbers only, so real ones save nothing there.
-- **n_jobs** is a number of threads; None means all cores. Results of finufft, jax-finufft and ducc0 may differ in the
-  last bits from run to run with more than one thread; those of the built-in one do not.
+- **n_jobs** is a number of threads; None means all cores. The bits of the built-in one do not depend on it. With ducc0
+  they may, and with finufft and jax-finufft results change within eps, because it takes part in choosing the grid.
 
 Types 1 and 2 with opposite signs are adjoint: <type1(c), f> = <c, type2(f)>. Type 1 is a sum over places, so chunks
 add. The cost is O(n log(1/eps)^dim + N log N). `backend` tells which back end runs and why; the argument ``backend=``

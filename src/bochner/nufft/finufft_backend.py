@@ -22,7 +22,7 @@ class FinufftPlan:
     def __init__(self, coords: FloatArray, shape: tuple[int, ...], eps: float, dtype: RealType, n_jobs: int) -> None:
         self._axes = _columns(coords, dtype)
         self._shape = shape
-        self._options: dict[str, Any] = {"eps": eps, "dtype": complex_type(dtype).name, "nthreads": n_jobs}
+        self._options = _options(eps, complex_type(dtype), n_jobs)
         self._plans: dict[tuple[int, int, int], Any] = {}
 
     def type1(self, strengths: Array, sign: int) -> Array:
@@ -53,10 +53,15 @@ def type3(coords: FloatArray, strengths: Array, targets: FloatArray, eps: float,
     import finufft
 
     dim, real = coords.shape[1], strengths.real.dtype
-    made = finufft.Plan(3, dim, len(strengths), eps=eps, isign=sign, dtype=strengths.dtype.name, nthreads=n_jobs)
+    made = finufft.Plan(3, dim, len(strengths), isign=sign, **_options(eps, strengths.dtype, n_jobs))
     x, s = _columns(coords, real), _columns(targets, real)
     made.setpts(*x, *[None] * (3 - dim), *s)
     return _execute(made, strengths)
+
+
+def _options(eps: float, dtype: np.dtype[Any], n_jobs: int) -> dict[str, Any]:
+    # FINUFFT would warn on stderr, not through Python, when it narrows its kernel for float32
+    return {"eps": eps, "dtype": dtype.name, "nthreads": n_jobs, "showwarn": 0}
 
 
 def _columns(coords: FloatArray, dtype: Any) -> list[Array]:

@@ -8,6 +8,7 @@ import io
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from textwrap import dedent
 from typing import Any
 
 Cell = str | float | int
@@ -15,11 +16,20 @@ Cell = str | float | int
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper, what was measured here, and whether the two agree."""
+    """A statement of the paper, what was measured here, and whether the two agree.
+
+    `corrected`: the paper's text has a slip, and what holds is the statement without it.
+    """
 
     paper: str
     here: str
     holds: bool
+    corrected: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """One of "holds", "holds, corrected" and "fails"."""
+        return ("holds, corrected" if self.corrected else "holds") if self.holds else "fails"
 
 
 @dataclass(frozen=True)
@@ -57,9 +67,9 @@ class Exhibit:
         The file, as `__name__`; its docstring is the title and the story.
     claims : sequence of Claim
         What the paper says of it, and what was found.
-    table : Table, optional
+    table : Table
         The numbers.
-    draw : callable, optional
+    draw : callable
         Returns the matplotlib figure.
     code : sequence of functions
         Those that made it, shown beside it.
@@ -67,9 +77,9 @@ class Exhibit:
 
     module: str
     claims: Sequence[Claim]
-    table: Table | None = None
-    draw: Callable[[], Any] | None = None
-    code: Sequence[Callable[..., Any]] = ()
+    table: Table
+    draw: Callable[[], Any]
+    code: Sequence[Callable[..., Any]]
 
     @property
     def name(self) -> str:
@@ -94,13 +104,17 @@ class Exhibit:
 
     def source(self) -> str:
         """Source code of the functions that made it."""
-        return "\n\n".join(inspect.getsource(function).rstrip() for function in self.code)
+        return "\n\n\n".join(dedent(inspect.getsource(function)).rstrip() for function in self.code) + "\n"
+
+    def claims_table(self) -> Table:
+        """What the paper says beside what was found."""
+        return Table(("the paper", "here", "verdict"), [(c.paper, c.here, c.verdict) for c in self.claims])
 
     def summary(self) -> str:
         """Title and claims as text."""
         lines = [self.title]
         for claim in self.claims:
-            lines += [f"  {'holds' if claim.holds else 'FAILS'}: {claim.paper}", f"         {claim.here}"]
+            lines += [f"- {claim.paper}", f"  {claim.verdict}: {claim.here}"]
         return "\n".join(lines)
 
     def _docstring(self) -> str:

@@ -1,11 +1,11 @@
 """Figure 1: the bias-variance trade-off on a simulated epidemic.
 
 Cases grow like f(x) = 1 + x + 0.2 x² over time, with Gaussian noise of variance 150, cut off at zero. Polynomials of
-degree 1, 2 and 5 see the same 20 of 100 reports. The more flexible the model, the closer it comes to the
-reports it has seen; what counts is the error on the other 80.
+degree 1, 2 and 5 see the same 20 of 100 reports. The more flexible the model, the closer it comes to the reports it
+has seen; what counts is the error on the other 80.
 
-The straight line cannot bend (bias), degree 5 bends after the noise (variance), degree 2 is the truth. The paper shows one
-draw of the data; panel B shows all of ours, because with 20 reports a single draw can deceive.
+The straight line cannot bend (bias), degree 5 bends after the noise (variance), degree 2 is the truth. The paper
+shows one draw of the data; panel B shows all of ours, because with 20 reports a single draw can deceive.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def exhibit(seeds: int) -> Exhibit:
     claims = [
         Claim(
             "The degree-5 polynomial has the closest fit to the training points.",
-            f"Its training error is {mean[2, 0]:.0f}, against {mean[1, 0]:.0f} (degree 2) and {mean[0, 0]:.0f} (degree 1).",
+            f"Training errors {mean[0, 0]:.0f}, {mean[1, 0]:.0f}, {mean[2, 0]:.0f} for degrees 1, 2, 5.",
             bool((np.diff(mse[:, :, 0], axis=1) <= 0).all()),
         ),
         Claim(

@@ -1,8 +1,8 @@
 """Linear models as filters of singular values: least squares, truncated least squares, ridge.
 
-With centred columns Phi = U diag(s) V' every one of them is coef = V diag(g(s)) U'y:
-g = 1/s for least squares, 1/s or 0 for truncated least squares, s / (s² + λ) for ridge. One decomposition
-serves all of them and every λ. Arrays may have leading axes, one problem each.
+With centred columns Phi = U diag(s) V' every one of them is coef = V diag(g(s)) U'y: g = 1/s for least squares, 1/s
+or 0 for truncated least squares, s / (s² + λ) for ridge. One decomposition serves all of them and every λ. Arrays may
+have leading axes, one problem each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PENALTIES = np.logspace(-5, 3, 41)
 
 @dataclass(frozen=True)
 class Filters:
-    """Decomposition of columns phi (..., n, p) and a response y (..., n); the intercept is never shrunk."""
+    """Decomposition of columns phi (..., n, p) and a response y (..., n); an intercept is never shrunk."""
 
     column_means: FloatArray  # (..., 1, p)
     y_mean: FloatArray  # (..., 1)
@@ -44,8 +44,8 @@ class Filters:
 
     def predict(self, phi: FloatArray, g: FloatArray) -> FloatArray:
         """Predictions at other rows phi (..., n_new, p)."""
-        coef = g * _adjoint(self.left, self.y)
-        return self.y_mean + _apply((phi - self.column_means) @ np.swapaxes(self.right, -1, -2), coef)
+        coef = _adjoint(self.right, g * _adjoint(self.left, self.y))
+        return self.y_mean + _apply(phi - self.column_means, coef)
 
     def k_fold(self, n_folds: int, penalties: FloatArray = PENALTIES) -> FloatArray:
         """Mean squared error of ridge on held-out folds, (n_penalties, ...), without any refit.

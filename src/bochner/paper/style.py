@@ -87,22 +87,21 @@ def band(ax: Any, x: Any, values: Any, *, color: str, marker: str, label: str, l
     ax.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0)
 
 
+def ticks(ax: Any, values: Any, axis: str = "x") -> None:
+    """Ticks of a logarithmic axis at some values, written in full."""
+    side = getattr(ax, f"{axis}axis")
+    side.set_ticks(values, labels=[f"{value:,}" for value in values])
+    side.set_ticks([], minor=True)
+
+
 def slope_guide(ax: Any, x: Any, y: float, slope: float, label: str, *, below: bool = False) -> None:
-    """Grey line of a given slope on logarithmic axes, starting at height `y`, with its name at the end."""
+    """Grey line of a given slope on logarithmic axes, starting at height `y`, with its name beside it."""
     x = np.asarray(x, dtype=float)
     line = y * (x / x[0]) ** slope
     ax.plot(x, line, color=GREY, linestyle=(0, (4, 3)), linewidth=1.4, zorder=1)
-    offset = (0, -8) if below else (0, 6)
-    ax.annotate(
-        label,
-        (x[-1], line[-1]),
-        xytext=offset,
-        textcoords="offset points",
-        ha="right",
-        va="top" if below else "bottom",
-        color=GREY,
-        fontsize=11.5,
-    )
+    place = {"xytext": (-4, -4), "ha": "right", "va": "top"} if below else {"xytext": (4, 4), "va": "bottom"}
+    middle = len(x) // 2
+    ax.annotate(label, (x[middle], line[middle]), textcoords="offset points", color=GREY, fontsize=11.5, **place)
 
 
 def save(figure: Any, directory: Path, name: str) -> list[Path]:

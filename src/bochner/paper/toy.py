@@ -1,7 +1,7 @@
 """The toy data of the paper: 500 places, a quadratic surface, noise of variance 1.
 
-The paper does not print the range of the coordinates. A square of half-width 1.65 gives its linear
-model the errors that it printed.
+The paper does not print the range of the coordinates. A square of half-width 1.65 gives its linear model the errors
+that it printed.
 """
 
 from __future__ import annotations

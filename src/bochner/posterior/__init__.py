@@ -4,5 +4,14 @@ from bochner.posterior.base import Posterior, draw_gaussian
 from bochner.posterior.coefficients import CoefficientPosterior
 from bochner.posterior.kriging import KrigingPosterior
 from bochner.posterior.mixture import Mixture, Moments
+from bochner.posterior.operator import OperatorPosterior
 
-__all__ = ["CoefficientPosterior", "KrigingPosterior", "Mixture", "Moments", "Posterior", "draw_gaussian"]
+__all__ = [
+    "CoefficientPosterior",
+    "KrigingPosterior",
+    "Mixture",
+    "Moments",
+    "OperatorPosterior",
+    "Posterior",
+    "draw_gaussian",
+]

@@ -26,6 +26,13 @@ class CholeskyFactor(Factor):
         scale = self.scale if b.ndim == 1 else self.scale[:, None]
         return np.asarray(linalg.cho_solve((self.root, True), b * scale) * scale)
 
+    def half_solve(self, b: FloatArray) -> FloatArray:
+        """L^-1 b, whose squared length is b'P^-1 b; (p,) or (p, k)."""
+        if not len(self.root):
+            return b
+        scale = self.scale if b.ndim == 1 else self.scale[:, None]
+        return np.asarray(linalg.solve_triangular(self.root, b * scale, lower=True))
+
     def logdet(self) -> float:
         return float(2 * np.sum(np.log(np.diag(self.root)) - np.log(self.scale)))
 

@@ -1,0 +1,85 @@
+"""Fourier series of a kernel on a torus: the waves that carry it exactly between all places of a box.
+
+The kernel is sampled on a grid of lags, faded out beyond the largest lag of the box, and transformed. What
+lies between grid points (the kink of a rough kernel at zero, above all) is left to a local remainder: the coefficients are
+tapered so that this remainder dies out within a few grid steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import fft
+
+from bochner import nufft
+from bochner.arrays import FloatArray
+from bochner.kernels import Kernel
+
+FADING = 12  # grid steps over which the kernel fades beyond the largest lag
+FLAT = 0.4  # share of the highest frequency up to which the taper leaves the waves alone
+EPS = 1e-9
+
+
+@dataclass(frozen=True)
+class TorusSeries:
+    """k(tau) = sum_j coef_j cos(2 pi j.tau / period), for lags within the box that it was made for."""
+
+    coef: FloatArray  # (N_1, ..., N_dim), zero frequency in the middle
+    period: FloatArray  # (dim,)
+
+    @property
+    def step(self) -> FloatArray:
+        """Grid of lags on which the kernel was sampled."""
+        return self.period / np.array(self.coef.shape)
+
+    def angle(self, coords: FloatArray) -> FloatArray:
+        """Coordinates in radians of the torus."""
+        return 2 * np.pi * coords / self.period
+
+    def at(self, lag: FloatArray, n_jobs: int | None = None) -> FloatArray:
+        """Value of the series at lags (m, dim)."""
+        return nufft.type2(self.angle(lag), self.coef.astype(complex), eps=EPS, n_jobs=n_jobs).real
+
+
+def torus_series(kernel: Kernel, extent: FloatArray, step: FloatArray, *, taper: bool) -> TorusSeries:
+    """Series of a kernel for a box of sides `extent`, resolved to `step`.
+
+    Without a taper it is exact for lags that are multiples of the step: for data on a regular grid.
+    """
+    counts = [_even(2 * (e / s + (FADING if taper else 1))) for e, s in zip(extent, step, strict=True)]
+    axes = [(np.arange(n) - n // 2) * s for n, s in zip(counts, step, strict=True)]
+    period = np.array(counts) * step
+    values = kernel.at(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))).reshape(counts)
+    for j, lag in enumerate(axes):
+        if taper:
+            shape = [-1 if i == j else 1 for i in range(len(axes))]
+            values *= fade(np.abs(lag), extent[j], period[j] / 2).reshape(shape)
+    coef = fft.fftshift(fft.fftn(fft.ifftshift(values), workers=-1)).real / values.size
+    if taper:
+        coef *= _taper(counts)
+    return TorusSeries(coef, period)
+
+
+def fade(t: FloatArray, start: float, end: float) -> FloatArray:
+    """1 up to `start`, 0 from `end`, infinitely smooth in between."""
+    u = np.clip((t - start) / (end - start), 1e-9, 1 - 1e-9)
+    return np.asarray(1 / (1 + np.exp(np.clip(1 / (1 - u) - 1 / u, -700, 700))))
+
+
+def _taper(counts: list[int]) -> FloatArray:
+    squared = np.zeros([1] * len(counts))
+    for j, n in enumerate(counts):
+        shape = [-1 if i == j else 1 for i in range(len(counts))]
+        squared = squared + ((np.arange(n) - n // 2) / (n / 2)).reshape(shape) ** 2
+    t = np.clip((np.sqrt(squared) - FLAT) / (1 - FLAT), 0.0, 1.0)
+    return np.asarray(np.cos(np.pi / 2 * t) ** 2)
+
+
+def _even(n: float) -> int:
+    count = int(np.ceil(n))
+    while True:
+        count = int(fft.next_fast_len(count, real=True))
+        if count % 2 == 0:
+            return count
+        count += 1

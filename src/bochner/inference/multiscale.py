@@ -1,0 +1,121 @@
+"""Selection of a kernel for many rows: smoothness, direction and sums of scales, judged in gaps.
+
+The likelihood listens to neighbouring rows; a map is judged between them. So kernels are fitted by likelihood and
+chosen by how well they predict held-out rows that lie as the places to be predicted do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.exceptions import InputError
+from bochner.features import find_grid
+from bochner.inference.cross_validation import Fold
+from bochner.inference.local import held_out_locally
+from bochner.inference.observations import Observations
+from bochner.inference.tuning import Search, Tuned, tune
+from bochner.kernels import Kernel, Matern
+from bochner.random import generator
+from bochner.validation import GapBlocks, crps
+
+N_FOLDS = 3
+MOST_PLACES = 30_000
+WORTH = 0.005  # of the CRPS: what a richer kernel must gain
+ITERATIONS = 40
+
+
+def select_multiscale(
+    coarse: Search, fine: Search, obs: Observations, predict_at: FloatArray | None, seed: int
+) -> tuple[Tuned, str]:
+    """Best of a single Matern field and a sum of a short and a long one, each with the anisotropy that it wants.
+
+    `coarse` and `fine` hold the same likelihood on few and on many points; the first finds the
+    neighbourhood, the second the values.
+    """
+    folds = task_folds(obs, predict_at, seed)
+    single = _single(coarse, fine)
+    candidates = [("one Matern field", single)]
+    candidates.append(("a short exponential and a long Matern 3/2 field", _double(coarse, fine, single)))
+    scores = [_score(t, obs, folds) for _, t in candidates]
+    best = 0
+    for i in range(1, len(candidates)):
+        if scores[i] < scores[best] * (1 - WORTH):
+            best = i
+    told = "; ".join(f"{name} {score:.4g}" for (name, _), score in zip(candidates, scores, strict=True))
+    name, tuned = candidates[best]
+    where = "rows held out as the places to be predicted lie"
+    return tuned, f"{name}: chosen by CRPS on {where} ({told})"
+
+
+def task_folds(obs: Observations, predict_at: FloatArray | None, seed: int) -> list[Fold]:
+    """Folds whose test rows lie as the wanted places lie; as a map of the whole box would, if none are given."""
+    coords = obs.rows.coords
+    rng = generator(seed, "wanted places")
+    if predict_at is None:
+        predict_at = _everywhere(coords, rng)
+    if len(predict_at) > MOST_PLACES:
+        predict_at = predict_at[rng.choice(len(predict_at), MOST_PLACES, replace=False)]
+    try:
+        return list(GapBlocks(predict_at, N_FOLDS, random_state=seed).split(coords))
+    except InputError:  # no shape to move: hold out single rows
+        rows = rng.permutation(len(coords))
+        return [(np.setdiff1d(rows, part), part) for part in np.array_split(rows, 10)[:N_FOLDS]]
+
+
+def _everywhere(coords: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Places over the whole box: the empty nodes of a grid, or uniform ones."""
+    grid = find_grid(coords)
+    if grid is None:
+        return rng.uniform(coords.min(axis=0), coords.max(axis=0), size=(MOST_PLACES // 2, coords.shape[1]))
+    taken = np.zeros(grid.shape, dtype=bool)
+    at = grid.positions(coords)
+    assert at is not None
+    taken[tuple(at.T)] = True
+    empty = np.argwhere(~taken)
+    if len(empty) < 0.01 * taken.size:
+        empty = np.argwhere(np.ones(grid.shape, dtype=bool))
+    return grid.origin + grid.step * empty
+
+
+def _single(coarse: Search, fine: Search) -> Tuned:
+    drafts = [tune(coarse, Matern(nu=nu), n_climbs=1) for nu in (0.5, 1.5)]
+    rough = max(drafts, key=lambda t: t.value)
+    draft = coarse.maximise(rough.kernel.replace(learn_nu=True), rough.noise_variance, ITERATIONS)
+    turned = _turned(draft.kernel, len(coarse.scale.extent))
+    if turned is not None:
+        wider = coarse.maximise(turned, draft.noise_variance, ITERATIONS)
+        n_more = len(wider.kernel.theta) - len(draft.kernel.theta)
+        if wider.value > draft.value + 2 * n_more:
+            draft = wider
+    return fine.maximise(draft.kernel, draft.noise_variance, ITERATIONS)
+
+
+def _double(coarse: Search, fine: Search, single: Tuned) -> Tuned:
+    kernel = single.kernel
+    scales = np.atleast_1d(kernel.length_scale)  # type: ignore[attr-defined]
+    rotation = kernel.rotation  # type: ignore[attr-defined]
+
+    def part(factor: float, share: float, nu: float) -> Kernel:
+        sizes = tuple(float(v) for v in scales * factor)
+        length_scale = sizes if isinstance(kernel.length_scale, tuple) else sizes[0]  # type: ignore[attr-defined]
+        return Matern(length_scale, share * kernel.variance, nu=nu, rotation=rotation)  # type: ignore[attr-defined]
+
+    draft = coarse.maximise(part(0.5, 0.3, 0.5) + part(4.0, 1.0, 1.5), single.noise_variance, 2 * ITERATIONS)
+    return fine.maximise(draft.kernel, draft.noise_variance, ITERATIONS)
+
+
+def _turned(kernel: Kernel, dim: int) -> Kernel | None:
+    """The kernel with length scales along rotated axes, slightly stretched so that there is a direction to follow."""
+    if dim == 1:
+        return None
+    scale = float(np.exp(np.mean(np.log(np.atleast_1d(kernel.length_scale)))))  # type: ignore[attr-defined]
+    stretch = np.exp(np.linspace(0.15, -0.15, dim))
+    rotation = 0.4 if dim == 2 else (0.2, 0.2, 0.2)
+    return kernel.replace(length_scale=tuple(float(scale * s) for s in stretch), rotation=rotation)
+
+
+def _score(tuned: Tuned, obs: Observations, folds: list[Fold]) -> float:
+    held = held_out_locally(tuned.kernel, obs, tuned.noise_variance, folds)
+    sd = np.sqrt(held.variance + obs.copy_variance(tuned.noise_variance)[held.index])
+    return crps(obs.y[held.index], held.mean, sd, sample_weight=obs.weight[held.index])

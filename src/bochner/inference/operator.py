@@ -1,0 +1,119 @@
+"""Gaussian inference on very many rows: conjugate gradients on the exact covariance.
+
+Products with the covariance come from waves and a local remainder; Vecchia's sparse inverse root is the preconditioner.
+It knows the near field, the waves know the far field, and a few dozen iterations join them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.exceptions import ApproximationWarning
+from bochner.features import CovarianceOperator
+from bochner.inference.cross_validation import Fold, HeldOut
+from bochner.inference.observations import Observations
+from bochner.kernels import Kernel, total_variance
+from bochner.neighbours import inverse_root
+from bochner.posterior import OperatorPosterior
+from bochner.random import generator
+from bochner.solvers import cholesky_factor, conjugate_gradient
+
+PRECONDITIONER_NEIGHBOURS = 20
+N_PROBES = 1_000
+LEAST_NOISE = 1e-9  # of the variance
+
+
+@dataclass(frozen=True)
+class OperatorFit:
+    """Posterior by conjugate gradients, and how likely the data are (log determinant by Vecchia)."""
+
+    posterior: OperatorPosterior
+    log_evidence: float
+    log_likelihood: float
+    reason: str
+    leverage: FloatArray  # diagonal of the inverse covariance, for leaving one out
+
+
+def fit_operator(
+    kernel: Kernel,
+    obs: Observations,
+    noise_variance: float,
+    *,
+    box: tuple[FloatArray, FloatArray] | None = None,
+    n_jobs: int | None = None,
+    quiet: bool = False,
+) -> OperatorFit:
+    """Solve (K + noise) [alpha, Sigma^-1 X] = [y, X]; linear in the number of rows, apart from FFTs."""
+    coords, n, q = obs.rows.coords, len(obs), obs.n_trend
+    box = (coords.min(axis=0), coords.max(axis=0)) if box is None else box
+    floor = LEAST_NOISE * total_variance(kernel)
+    noise = np.maximum(obs.copy_variance(noise_variance) / obs.weight, floor)
+    operator = CovarianceOperator(kernel, coords, box, n_jobs)
+    root = inverse_root(kernel, noise, coords, PRECONDITIONER_NEIGHBOURS)
+    back = root.T.tocsr()
+    # a first guess of the trend keeps large offsets out of the iteration
+    start = np.linalg.lstsq(obs.rows.trend, obs.y, rcond=None)[0] if q else np.zeros(0)
+    residual = obs.y - obs.rows.trend @ start
+    probes = operator.probes(N_PROBES, generator(0, "probes"))
+    solution, report = conjugate_gradient(
+        lambda v: operator.apply(v) + noise[:, None] * v,
+        lambda v: back @ (root @ v),
+        np.column_stack([obs.rows.trend, residual]),
+        probe=lambda v: operator.cross(probes, v),
+    )
+    weights, response = solution[:, :q], solution[:, q]
+    schur = cholesky_factor(obs.rows.trend.T @ weights, q)
+    beta = schur.solve(weights.T @ residual) if q else np.zeros(0)
+    alpha = response - weights @ beta
+    details = report.details
+    reason = (
+        f"conjugate gradients on {n:,} rows: {details['iterations']} iterations, residual {details['residual']:.0e}, "
+        f"{'regular grid, FFT' if operator.grid is not None else 'waves by NUFFT and a local remainder'}"
+    )
+    if not details["converged"] and not quiet:
+        warnings.warn(
+            f"conjugate gradients did not settle in {details['iterations']} iterations (residual {details['residual']:.1e}); "
+            f"means are taken from the nearest rows instead. A larger noise_variance makes the system easier.",
+            ApproximationWarning,
+            stacklevel=2,
+        )
+    posterior = OperatorPosterior(
+        kernel, obs.rows, noise, alpha, beta + start, weights, schur, box, report, obs.y, {"operator": operator}
+    )
+    log_det = -2 * float(np.sum(np.log(last_entries(root))))
+    fit = -0.5 * (log_det + float(residual @ alpha)) + obs.replicate_terms(max(noise_variance, floor))[0]
+    log_likelihood = fit - 0.5 * n * np.log(2 * np.pi)
+    log_evidence = fit - 0.5 * (n - q) * np.log(2 * np.pi) - 0.5 * schur.logdet()
+    leverage = np.asarray(root.multiply(root).sum(axis=0)).ravel()
+    return OperatorFit(posterior, log_evidence, log_likelihood, reason, leverage)
+
+
+def leave_out_operator(
+    kernel: Kernel, obs: Observations, noise_variance: float, folds: Iterable[Fold] | None, n_jobs: int | None = None
+) -> HeldOut:
+    """Held-out predictions: one row at a time from the sparse inverse, blocks by solving without them."""
+    if folds is None:
+        fit = fit_operator(kernel, obs, noise_variance, n_jobs=n_jobs)
+        weights = fit.posterior.trend_weights
+        share = fit.leverage - np.sum(fit.posterior.schur.half_solve(weights.T) ** 2, axis=0)
+        variance = 1 / np.maximum(share, 1e-300)
+        mean = obs.y - variance * fit.posterior.alpha
+        index = np.arange(len(obs))
+        return HeldOut(index, index, mean, np.maximum(variance - fit.posterior.noise, 0.0))
+    parts = []
+    for k, (train, test) in enumerate(folds):
+        posterior = fit_operator(kernel, obs[np.asarray(train)], noise_variance, n_jobs=n_jobs).posterior
+        rows = obs.rows[np.asarray(test)]
+        parts.append((np.asarray(test), np.full(len(test), k), posterior.mean(rows), posterior.variance(rows)))
+    index, fold, mean, variance = (np.concatenate([part[j] for part in parts]) for j in range(4))
+    return HeldOut(index, fold, mean, variance)
+
+
+def last_entries(root) -> FloatArray:  # type: ignore[no-untyped-def]
+    """Diagonal of the root in its own order: what each row gives its own observation."""
+    return np.asarray(root.data[root.indptr[1:] - 1])

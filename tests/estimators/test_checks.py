@@ -1,0 +1,20 @@
+"""scikit-learn's own checks, in full: no failure is expected."""
+
+from __future__ import annotations
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bochner import FourierFeatures, SpatialRegressor
+from bochner.kernels import Matern
+
+
+@parametrize_with_checks(
+    [
+        SpatialRegressor(),
+        SpatialRegressor(Matern(), features="quasi", n_frequencies=30),
+        SpatialRegressor(features="nystroem"),
+        FourierFeatures(),
+    ]
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
