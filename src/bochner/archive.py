@@ -71,17 +71,17 @@ def read(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
                     f"{__version__}, which reads up to format {FORMAT}. Upgrade bochner."
                 )
             arrays = {name: _checked(file.read(f"{name}.npy"), h, path) for name, h in manifest["hashes"].items()}
-    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ArchiveError(f"{path} is not a complete bochner {kind} file ({error}); save it again.") from error
-    state = _decode(manifest["state"], arrays)
-    assert isinstance(state, dict)
-    return state
+        return dict(_decode(manifest["state"], arrays))
+    except (ArchiveError, OSError):
+        raise
+    except Exception as error:  # damage shows in many ways: to the zip reader, to JSON, to numpy, to the classes
+        raise ArchiveError(f"{path} is not a complete bochner {kind} file ({error!r}); save it again.") from error
 
 
 def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, np.ndarray):
         name = f"a{len(arrays)}"
-        arrays[name] = np.ascontiguousarray(value)
+        arrays[name] = value  # in its own memory order, on which the last bit of a product may depend
         return {"array": name}
     if isinstance(value, np.generic):
         return _encode(value.item(), arrays)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bochner.arrays import FloatArray
 from bochner.estimators.parameters import KernelParameters
+from bochner.estimators.settings import is_count, one_of
 from bochner.exceptions import InputError, KernelError
 from bochner.features import FourierMap
 from bochner.frequencies import measure_error, rule_named
@@ -77,12 +78,9 @@ class FourierFeatures(KernelParameters, TransformerMixin, BaseEstimator):
             raise KernelError(f"kernel={kernel!r} is not a kernel; take one from bochner.kernels, e.g. Matern().")
         kernel.check_dim(X.shape[1])
         spectral_terms(kernel)
-        if (
-            isinstance(self.n_frequencies, bool)
-            or int(self.n_frequencies) != self.n_frequencies
-            or self.n_frequencies < 1
-        ):
+        if not is_count(self.n_frequencies):
             raise InputError(f"n_frequencies={self.n_frequencies!r}; needed is an integer >= 1.")
+        one_of(self.dtype, "dtype", ("float32", "float64"))
         seed = seed_of(self.random_state)
         rule = rule_named(self.features)
         m = int(self.n_frequencies)

@@ -15,12 +15,12 @@ from bochner.estimators import report, storage
 from bochner.estimators.columns import Columns, resolve_columns, table_names, used_part
 from bochner.estimators.crossvalidation import CrossValidation, make_folds, summarise
 from bochner.estimators.parameters import KernelParameters
-from bochner.estimators.settings import settings_of
+from bochner.estimators.settings import is_count, settings_of
 from bochner.estimators.trend import Trend
 from bochner.exceptions import CheckWarning, InputError, PartError
 from bochner.features import BLOCK_BYTES, Rows
 from bochner.inference import Model, Observations, fit_model, leave_out, starvation
-from bochner.posterior import Moments
+from bochner.posterior import KrigingPosterior, Moments
 from bochner.random import generator, seed_of
 from bochner.threads import threads_for
 from bochner.validation import Prediction
@@ -236,8 +236,8 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         trend, _ = report.fixed_effects(model, self._trend)
         self.coef_ = np.r_[trend, report.feature_coef(model)]
         self.intercept_ = float(trend[0]) if self.fit_intercept else 0.0
-        if model.kind == "exact":
-            self.dual_coef_ = model.posterior.alpha  # type: ignore[attr-defined]
+        if isinstance(model.posterior, KrigingPosterior):
+            self.dual_coef_ = model.posterior.alpha
 
     # ------------------------------------------------------------------------ predict
 
@@ -350,7 +350,7 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         """Joint draws (n, n_samples) of the surface, or of new observations."""
         refuse_counts(trials, exposure, "gaussian")
         rows, shift = self._new_rows(X, offset)
-        if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
+        if not is_count(n_samples):
             raise InputError(f"n_samples={n_samples!r}; needed is an integer >= 1.")
         rng = generator(seed_of(random_state), "draws")
         noise = np.zeros(len(rows)) if include_noise else None

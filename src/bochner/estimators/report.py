@@ -85,9 +85,9 @@ def findings(model: Model, spare_sd: float | None, tolerance: float) -> list[str
         )
     if spare_sd is not None and spare_sd < 0.9:
         found.append(
-            f"the standard deviations are too small: typically {spare_sd:.2f} of those of nearest-neighbour kriging "
-            f"with the same kernel. {model.n_frequencies:,} {model.kind} features cannot hold all that the field could "
-            f"do between the data; raise n_frequencies, or use features='auto'."
+            f"the standard deviations are too small: typically {spare_sd:.2f} of those of kriging with the same "
+            f"kernel. {model.n_frequencies:,} {model.kind} features cannot hold all that the field could do between "
+            f"the data; raise n_frequencies, or use features='auto'."
         )
     return found
 

@@ -29,12 +29,12 @@ def settings_of(estimator: Any) -> Settings:
         features=estimator.features,
         n_frequencies=_frequencies(estimator.n_frequencies),
         tolerance=positive(estimator.tolerance, "tolerance"),
-        dtype=_one_of(estimator.dtype, "dtype", ("auto", "float32", "float64")),
+        dtype=one_of(estimator.dtype, "dtype", ("auto", "float32", "float64")),
         memory_limit=memory_bytes(estimator.memory_limit),
         seed=seed_of(estimator.random_state),
     )
-    _one_of(estimator.device, "device", ("auto", "cpu"))
-    _one_of(estimator.fit_intercept, "fit_intercept", (True, False))
+    one_of(estimator.device, "device", ("auto", "cpu"))
+    one_of(estimator.fit_intercept, "fit_intercept", (True, False))
     return Settings(
         kernel=kernel,
         spec=spec,
@@ -57,11 +57,28 @@ def memory_bytes(limit: Any) -> int | None:
     return int(positive(limit, "memory_limit"))
 
 
+def is_count(number: Any) -> bool:
+    """Whether a value is a whole number >= 1."""
+    return (
+        isinstance(number, numbers.Real)
+        and not isinstance(number, bool)
+        and float(number).is_integer()
+        and float(number) >= 1
+    )
+
+
+def one_of(value: Any, name: str, allowed: tuple[Any, ...], more: str = "") -> Any:
+    """A value out of those allowed."""
+    if not np.isscalar(value) or value not in allowed:
+        tail = f", {more}" if more else ""
+        raise InputError(f"{name}={value!r}; needed is one of {allowed}{tail}.")
+    return value
+
+
 def _frequencies(number: Any) -> int | str:
     if isinstance(number, str) and number == "auto":
         return number
-    whole = isinstance(number, numbers.Real) and not isinstance(number, bool) and float(number).is_integer()
-    if not whole or number < 1:
+    if not is_count(number):
         raise InputError(f"n_frequencies={number!r}; needed is 'auto' or an integer >= 1.")
     return int(number)
 
@@ -69,11 +86,4 @@ def _frequencies(number: Any) -> int | str:
 def _tune(tune: Any) -> Any:
     if tune is None or (hasattr(tune, "split") and not isinstance(tune, str)):
         return tune
-    return _one_of(tune, "tune", ("evidence", "likelihood", "spatial-cv"), "None, or a scikit-learn splitter")
-
-
-def _one_of(value: Any, name: str, allowed: tuple[Any, ...], more: str = "") -> Any:
-    if not np.isscalar(value) or value not in allowed:
-        tail = f", {more}" if more else ""
-        raise InputError(f"{name}={value!r}; needed is one of {allowed}{tail}.")
-    return value
+    return one_of(tune, "tune", ("evidence", "likelihood", "spatial-cv"), "None, or a scikit-learn splitter")

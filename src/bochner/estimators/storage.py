@@ -50,20 +50,23 @@ def load(path: str | os.PathLike[str]) -> SpatialRegressor:
     from bochner.estimators.regressor import SpatialRegressor
 
     state = archive.read(path, "model")
-    estimator = SpatialRegressor(**state["params"])
-    for name, value in state["fitted"].items():
-        setattr(estimator, name, value)
-    estimator.n_features_in_ = state["n_features_in_"]
-    if state["feature_names_in_"] is not None:
-        estimator.feature_names_in_ = np.array(state["feature_names_in_"], dtype=object)
-    estimator._set_fitted()
+    try:
+        estimator = SpatialRegressor(**state["params"])
+        for name, value in state["fitted"].items():
+            setattr(estimator, name, value)
+        estimator.n_features_in_ = state["n_features_in_"]
+        if state["feature_names_in_"] is not None:
+            estimator.feature_names_in_ = np.array(state["feature_names_in_"], dtype=object)
+        estimator._set_fitted()
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ArchiveError(f"{path} is not a complete bochner model file ({error!r}); save it again.") from error
     return estimator
 
 
 def _plain(value: Any) -> Any:
-    """Parameters as the archive knows them; splitters and the like are kept as text."""
+    """Parameters as the archive knows them: an index of columns as a list, splitters and the like as text."""
     try:
         archive._encode(value, {})
     except ArchiveError:
-        return repr(value)
+        return value.tolist() if hasattr(value, "tolist") else repr(value)
     return value

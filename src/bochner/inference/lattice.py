@@ -6,13 +6,13 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.features import FourierMap
-from bochner.frequencies import measure_error
-from bochner.frequencies.lattice import lattice_frequencies
+from bochner.frequencies import Frequencies, Lattice, lattice_frequencies, measure_error
 from bochner.inference.features import Spec, checked_number
 from bochner.kernels import Kernel, total_variance
 
-MOST_WAVES = 3_000  # 6,000 columns: a factor of 290 MB in some seconds
+MOST_WAVES = 2_500  # 5,000 columns: a factor of 200 MB in some seconds
 MOST_ROWS = 1_000_000  # for conjugate gradients on the rows
+UNSEEN = 1e-4  # of the noise: error of the mean about a hundredth of the sd
 ROOM = 0.15  # of the extent, kept free on every side for places outside the data
 
 
@@ -27,29 +27,34 @@ def covered_box(coords: FloatArray, predict_at: FloatArray | None) -> tuple[Floa
 def lattice_features(
     spec: Spec, kernel: Kernel, noise_variance: float, n_rows: int, box: tuple[FloatArray, FloatArray]
 ) -> tuple[FourierMap | None, str, float | None]:
-    """Waves that leave out less than can be told from noise, if there are few enough of them; else None.
+    """Waves that leave out less than the data can tell, if there are few enough of them; else None.
 
-    What the waves leave out is carried as independent variance, so it must be small beside the noise.
+    What the waves leave out is carried as independent variance r. In truth it is shared by the n / m rows of one wave
+    length, so r n / m must be small beside the noise.
     """
     variance, extent = total_variance(kernel), box[1] - box[0]
     if spec.n_frequencies != "auto":
         m = checked_number(spec.n_frequencies)
         frequencies = lattice_frequencies(kernel, extent, n_frequencies=m, seed=spec.seed)
-        why = f"{m:,} waves of a lattice: as asked"
-    else:
-        share = float(np.clip(0.02 * noise_variance / variance, 1e-7, 0.01))
-        frequencies = lattice_frequencies(kernel, extent, missing=share, maximum=MOST_WAVES)
-        left = 1 - float(frequencies.mass.sum()) / variance
-        if left > 1.01 * share and n_rows <= MOST_ROWS:
-            return (
-                None,
-                (
-                    f"waves on a torus for the far field, neighbours for the near: {MOST_WAVES:,} waves alone would leave out "
-                    f"{left:.1e} of the variance, more than {share:.1e} (a fiftieth of the noise)"
-                ),
-                None,
-            )
-        why = f"{frequencies.n:,} waves of a lattice: they leave out {left:.1e} of the variance"
-    missing = max(variance - float(frequencies.mass.sum()), 0.0)
-    error = measure_error(frequencies, kernel, extent, spec.seed).rms
+        return _map(spec, kernel, frequencies, box, f"{m:,} waves of a lattice: as asked")
+    level = UNSEEN * max(noise_variance, 1e-9 * variance) / variance
+    frequencies = lattice_frequencies(kernel, extent, missing=level * min(1.0, 30 / n_rows), maximum=MOST_WAVES)
+    left = np.maximum(1 - np.cumsum(frequencies.mass) / variance, 0.0)
+    enough = np.flatnonzero(left <= level * np.minimum(1.0, np.arange(1, frequencies.n + 1) / n_rows))
+    if len(enough):
+        m = int(enough[0]) + 1
+        lattice = Lattice(frequencies.lattice.spacing, frequencies.lattice.index[:m])
+        frequencies = Frequencies(frequencies.omega[:m], frequencies.mass[:m], lattice)
+        return _map(spec, kernel, frequencies, box, f"{m:,} waves of a lattice: they leave out {left[m - 1]:.0e}")
+    told = f"{MOST_WAVES:,} waves of a lattice would leave out {left[-1]:.0e} of the variance, more than the data can miss"
+    if n_rows <= MOST_ROWS:
+        return None, f"a torus of waves for the far field, neighbours for the near: {told}", None
+    return _map(spec, kernel, frequencies, box, f"{told}; with more than {MOST_ROWS:,} rows it is carried as noise")
+
+
+def _map(
+    spec: Spec, kernel: Kernel, frequencies: Frequencies, box: tuple[FloatArray, FloatArray], why: str
+) -> tuple[FourierMap, str, float]:
+    missing = max(total_variance(kernel) - float(frequencies.mass.sum()), 0.0)
+    error = measure_error(frequencies, kernel, box[1] - box[0], spec.seed).rms
     return FourierMap(frequencies, np.float64, missing, box), why, error

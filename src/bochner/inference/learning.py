@@ -29,7 +29,7 @@ from bochner.random import generator
 from bochner.validation import crps
 
 EXACT_TUNING_ROWS = 1_000  # an exact evidence with gradient takes about 0.1 s
-VECCHIA_POINTS = 10_000
+VECCHIA_POINTS = 6_000
 COARSE_POINTS = 2_000  # for the first, coarse climbs
 AVERAGING_ROWS = 500  # below, intervals average over hyperparameters
 LINEAR_TUNING_WORK = 2e10  # multiplications in one evaluation of a feature model's evidence

@@ -75,7 +75,11 @@ def merge_equal_rows(observations: Observations) -> Observations:
     keys = np.column_stack([obs.rows.coords, obs.rows.trend, obs.error])
     _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     group = group.ravel()
-    weight = np.bincount(group, obs.weight)
-    y = np.bincount(group, obs.weight * obs.y) / weight
-    scatter = np.bincount(group, obs.weight * (obs.y - y[group]) ** 2 + obs.scatter)
+    weight = _sums(group, obs.weight)
+    y = _sums(group, obs.weight * obs.y) / weight
+    scatter = _sums(group, obs.weight * (obs.y - y[group]) ** 2 + obs.scatter)
     return Observations(obs.rows[first], y, weight, obs.error[first], scatter)
+
+
+def _sums(group: IntArray, values: FloatArray) -> FloatArray:
+    return np.asarray(np.bincount(group, values), dtype=np.float64)

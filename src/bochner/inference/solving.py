@@ -13,7 +13,7 @@ from bochner.exceptions import ApproximationWarning
 from bochner.features import FeatureMap
 from bochner.inference.averaging import Average
 from bochner.inference.exact import ExactFit, fit_exact
-from bochner.inference.features import build_features, number_of_waves
+from bochner.inference.features import EXACT_ROWS, build_features, number_of_waves
 from bochner.inference.lattice import covered_box, lattice_features
 from bochner.inference.linear import LinearFit, fit_linear
 from bochner.inference.observations import Observations
@@ -77,12 +77,15 @@ def _solve_lattice(settings, obs, pairs, noises, choices, predict_at) -> Solved:
     for k, s2 in pairs:
         features, why, found = lattice_features(settings.spec, k, s2, len(obs), box)
         choices["n_frequencies"] = why
-        if features is None:
+        if features is None and len(obs) <= EXACT_ROWS:
+            choices["n_frequencies"] = f"none: for {len(obs):,} rows the dense factor is cheaper than the waves needed"
+            fits.append(fit_exact(k, obs, s2))
+        elif features is None:
             fits.append(fit_operator(k, obs, s2, n_jobs=settings.n_jobs))
         else:
             fits.append(_fit(settings, features, obs, s2))
             m, error = features.frequencies.n, found
-    choices["solver"] = fits[0].reason
+    choices["solver"] = getattr(fits[0], "reason", f"dual: Cholesky of the {len(obs):,} rows")
     return Solved(fits, noises, m, error)
 
 

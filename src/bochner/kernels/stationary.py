@@ -74,15 +74,6 @@ class SimpleKernel(Kernel):
         """Length scale of every axis, shape (dim,)."""
         return np.broadcast_to(np.asarray(self.length_scale, dtype=float), (dim,))
 
-    def _shape_gradients(self, x: FloatArray, z: FloatArray) -> list[FloatArray]:
-        # Shape parameters enter through special functions without a simple derivative.
-        step, gradients = 1e-5, []
-        for name in self.shapes:
-            value = getattr(self, name)
-            up, down = (self.replace(**{name: value * np.exp(sign * step)}) for sign in (1, -1))
-            gradients.append((up.covariance(x, z) - down.covariance(x, z)) / (2 * step))
-        return gradients
-
 
 @dataclass(frozen=True)
 class SpectralKernel(SimpleKernel):
@@ -225,7 +216,7 @@ class IsotropicKernel(SpectralKernel):
             scales = [share * square for square in squares]
         else:
             scales = [decay]
-        return k, [*scales, k, *self._shape_gradients(x, z)]
+        return k, [*scales, k, *self._shape_gradients(s)]
 
     def _rotated_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
         assert isinstance(self.length_scale, tuple) and self.rotation is not None
@@ -244,7 +235,16 @@ class IsotropicKernel(SpectralKernel):
             c = back.T @ dm @ back  # the change of the metric, seen in whitened lags
             change = sum((c[i, j] * (1 if i == j else 2)) * tau[i] * tau[j] for i in range(dim) for j in range(i, dim))
             gradients.append(slope * change)
-        return k, [*gradients, k, *self._shape_gradients(x, z)]
+        return k, [*gradients, k, *self._shape_gradients(s)]
+
+    def _shape_gradients(self, s: FloatArray) -> list[FloatArray]:
+        # Shape parameters enter through special functions without a simple derivative.
+        step, gradients = 1e-5, []
+        for name in self.shapes:
+            value = getattr(self, name)
+            up, down = (self.replace(**{name: value * np.exp(sign * step)}).correlation(s) for sign in (1, -1))
+            gradients.append(self.variance * (up - down) / (2 * step))
+        return gradients
 
     def _squares(self, x: FloatArray, z: FloatArray) -> list[FloatArray]:
         scales = self.scales(x.shape[-1])
@@ -290,7 +290,7 @@ class AxisKernel(SpectralKernel):
         scales = [k * self.axis_decay(t) for t in lags]
         if not isinstance(self.length_scale, tuple):
             scales = [np.sum(scales, axis=0)]
-        return k, [*scales, k, *self._shape_gradients(x, z)]
+        return k, [*scales, k]
 
     def _lags(self, x: FloatArray, z: FloatArray) -> list[FloatArray]:
         scales = self.scales(x.shape[-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 
 from bochner.exceptions import InputError
 from bochner.paper.exhibit import Exhibit
@@ -22,15 +23,15 @@ class Section:
 SECTIONS = (
     Section(
         "Linear regression",
-        "A spatial problem is a regression: places and covariates in, a response out. The simplest model is linear, y = Xw "
-        "plus noise, and least squares finds the coefficients that bring Xw closest to y. It is unbiased, and the "
-        "best of all unbiased linear estimators. It also breaks easily.",
+        "A spatial problem is a regression: places and covariates in, a response out. The simplest model is linear, "
+        "y = Xw plus noise, and least squares finds the coefficients that bring Xw closest to y. It is unbiased, and "
+        "the best of all unbiased linear estimators. It also breaks easily.",
         ("collinearity",),
     ),
     Section(
         "The bias-variance trade-off",
-        "Fitting the data closely is not the aim; predicting new data is. A flexible model follows the noise, a rigid one "
-        "misses the signal, and the best lies between.",
+        "Fitting the data closely is not the aim; predicting new data is. A flexible model follows the noise, a rigid "
+        "one misses the signal, and the best lies between.",
         ("figure1", "bias_variance"),
     ),
     Section(
@@ -42,14 +43,14 @@ SECTIONS = (
     ),
     Section(
         "Non-linear regression",
-        "To bend the model, transform the columns and leave it linear. All equations stay as they are, with Φ(X) in place "
-        "of X.",
+        "To bend the model, transform the columns and leave it linear. All equations stay as they are, with Φ(X) in "
+        "place of X.",
         ("figure2",),
     ),
     Section(
         "Kernel methods",
-        "The dual needs inner products only, so a function that gives the inner products of infinitely many columns is as "
-        "good as the columns. That function is a kernel, and kernel ridge regression is (K + λI)⁻¹y.",
+        "The dual needs inner products only, so a function that gives the inner products of infinitely many columns is "
+        "as good as the columns. That function is a kernel, and kernel ridge regression is (K + λI)⁻¹y.",
         ("kernel_trick",),
     ),
     Section(
@@ -77,8 +78,8 @@ SECTIONS = (
     ),
     Section(
         "Advanced methods",
-        "Where random Fourier features fall short, and what is done about it: columns that look at the data, frequencies "
-        "that are spread evenly, frequencies that are orthogonal.",
+        "Where random Fourier features fall short, and what is done about it: columns that look at the data, "
+        "frequencies that are spread evenly, frequencies that are orthogonal.",
         ("fine_scale", "nystroem_vs_rff", "quasi", "orthogonal", "structured", "schemes"),
     ),
 )
@@ -97,8 +98,13 @@ def make(name: str, seeds: int = 50) -> Exhibit:
     """
     (checked,) = choose([name])
     check_seeds(seeds)
-    made: Exhibit = import_module(f"bochner.paper.{checked}").exhibit(seeds)
+    made: Exhibit = load(checked).exhibit(seeds)
     return made
+
+
+def load(name: str) -> ModuleType:
+    """The file that makes an exhibit."""
+    return import_module(f"bochner.paper.{name}")
 
 
 def choose(only: Sequence[str]) -> list[str]:

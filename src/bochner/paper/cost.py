@@ -8,6 +8,7 @@ is extrapolated by the slope.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def time_fits(fit: Any, sizes: tuple[int, ...]) -> list[float]:
     found = []
     for n in sizes:
         coords, y = rng.uniform(size=(n, 2)), rng.standard_normal(n)
-        found.append(seconds(lambda x=coords, y=y: fit(x, y), repeats=2 if n < 4000 else 1))
+        found.append(seconds(partial(fit, coords, y), repeats=2 if n < 4000 else 1))
     return found
 
 

@@ -26,4 +26,4 @@ def simulate(rng: Generator) -> tuple[FloatArray, FloatArray]:
 
 def powers(days: FloatArray, degree: int) -> FloatArray:
     """Columns 1, x, ..., x^degree, as Legendre polynomials: the same models, well conditioned."""
-    return np.polynomial.legendre.legvander(2 * days / N_DAYS - 1, degree)
+    return np.asarray(np.polynomial.legendre.legvander(2 * days / N_DAYS - 1, degree), dtype=np.float64)

@@ -20,7 +20,7 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.features import FourierMap
 from bochner.frequencies import Frequencies, MonteCarlo
-from bochner.kernels import Kernel, Laplacian, SquaredExponential
+from bochner.kernels import Kernel, Laplacian, SquaredExponential, spectral_density
 from bochner.paper import style
 from bochner.paper.exhibit import Claim, Exhibit, Table
 from bochner.random import generator
@@ -112,9 +112,9 @@ def draw(functions: list[FloatArray]) -> Any:
                 )
             left.set(xlim=(0, 1.2 * max(spectrum.points)), ylim=(0, 1.25 * top), ylabel="mass")
         else:
-            omega = np.linspace(0, 10, 300)
-            left.fill_between(omega, 2 * spectrum.kernel.spectral_density(omega), color=style.BLUE, alpha=0.3)  # type: ignore[attr-defined]
-            left.plot(omega, 2 * spectrum.kernel.spectral_density(omega), color=style.BLUE)  # type: ignore[attr-defined]
+            axis = np.linspace(0, 10, 300)
+            left.fill_between(axis, 2 * spectral_density(spectrum.kernel, axis), color=style.BLUE, alpha=0.3)
+            left.plot(axis, 2 * spectral_density(spectrum.kernel, axis), color=style.BLUE)
             left.set(xlim=(0, 10), ylim=(0, None), ylabel="density")
         for y, colour, width in zip(values, (style.BLUE, style.RED, style.GREEN), (2, 1.4, 1.4), strict=True):
             right.plot(AXIS, y, color=colour, linewidth=width)

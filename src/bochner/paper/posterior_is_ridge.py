@@ -30,7 +30,7 @@ DRAWS = (10, 30, 100, 300, 1000, 3000)
 
 def both_ways(coords: FloatArray, y: FloatArray) -> tuple[SpatialRegressor, FloatArray]:
     """The Bayesian model, and the predictions of ridge with λ equal to its noise variance."""
-    shared = {"features": "monte-carlo", "n_frequencies": N_FREQUENCIES, "random_state": 0}
+    shared: dict[str, Any] = {"features": "monte-carlo", "n_frequencies": N_FREQUENCIES, "random_state": 0}
     posterior = SpatialRegressor(KERNEL, noise_variance=NOISE_VARIANCE, tune=None, fit_intercept=False, **shared)
     waves = FourierFeatures(KERNEL, **shared)
     ridge = Ridge(alpha=NOISE_VARIANCE, fit_intercept=False).fit(waves.fit_transform(coords), y)

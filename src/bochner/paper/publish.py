@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from bochner.exceptions import InputError
 from bochner.paper import style
-from bochner.paper.contents import check_seeds, choose, make
+from bochner.paper.contents import check_seeds, choose, load, make
 from bochner.paper.exhibit import Exhibit
 from bochner.paper.page import render
 from bochner.threads import threads_for
@@ -37,8 +38,9 @@ def reproduce(
     names = choose(only)
     check_seeds(seeds)
     style.pyplot()  # a missing matplotlib is reported before the work, not after
-    folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        load(name)  # only libraries that are loaded have their threads limited below
+    folder = as_folder(directory)
     made = []
     with threads_for(1):  # many small problems: threads would only wait for each other
         for name in names:
@@ -47,6 +49,15 @@ def reproduce(
             write(made[-1], folder)
     (folder / "index.html").write_text(render(made, seeds), encoding="utf-8")
     return made
+
+
+def as_folder(directory: str | os.PathLike[str]) -> Path:
+    """Directory to write to, made if it is missing."""
+    folder = Path(directory)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; needed is a directory to write to. Give another path.")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def write(exhibit: Exhibit, folder: Path) -> None:

@@ -17,7 +17,7 @@ from bochner.arrays import FloatArray
 from bochner.frequencies import RULES, measure_error
 from bochner.kernels import SquaredExponential
 from bochner.paper import style
-from bochner.paper.exhibit import Claim, Exhibit, Table
+from bochner.paper.exhibit import Cell, Claim, Exhibit, Table
 from bochner.random import generator
 
 KERNEL = SquaredExponential()
@@ -66,7 +66,7 @@ def exhibit(seeds: int) -> Exhibit:
             bool(high[3] > 1.2),
         ),
     ]
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (dim, LABELS[rule], *map(float, middle[i, j])) for i, dim in enumerate(DIMS) for j, rule in enumerate(LABELS)
     ]
     table = Table(("dimension", "scheme", *(f"rms_error_{m}" for m in NUMBERS)), rows)

@@ -10,6 +10,7 @@ covariates it has.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def exhibit(seeds: int) -> Exhibit:
     times = []
     for dim in TIMED:
         rules = (Orthogonal(), StructuredOrthogonal())
-        times.append([seconds(lambda r=r, d=dim: r.draw(KERNEL, N_TIMED, d, generator(0, "time"))) for r in rules])
+        times.append([seconds(partial(r.draw, KERNEL, N_TIMED, dim, generator(0, "time"))) for r in rules])
     clock = np.array(times)
     pays = [d for d, (haar, fast) in zip(TIMED, clock, strict=True) if d >= STRUCTURED_FROM and fast < haar]
     claims = [

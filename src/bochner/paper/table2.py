@@ -20,7 +20,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.paper import style, toy
-from bochner.paper.exhibit import Claim, Exhibit, Table
+from bochner.paper.exhibit import Cell, Claim, Exhibit, Table
 from bochner.paper.filters import Filters, decompose, mean_squared_error
 
 N_FREQUENCIES = 100
@@ -62,7 +62,7 @@ def exhibit(seeds: int) -> Exhibit:
     """Table 2 over many seeds, the paper's numbers beside it."""
     runs = [fit_models(seed) for seed in range(seeds)]
     mse = {name: np.array([found[name] for found, _ in runs]) for name in PRINTED}
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for name, values in mse.items():
         mean, sd = values.mean(axis=0), values.std(axis=0, ddof=min(1, seeds - 1))
         rows.append((name, *map(float, (mean[0], sd[0], mean[1], sd[1])), *PRINTED[name]))
@@ -100,7 +100,7 @@ def draw(mse: dict[str, FloatArray]) -> Any:
     return figure
 
 
-def _agreement(row: tuple[str | float, ...], remark: str) -> Claim:
+def _agreement(row: tuple[Cell, ...], remark: str) -> Claim:
     name, train, train_sd, test, test_sd, paper_train, paper_test = (
         value if i == 0 else float(value) for i, value in enumerate(row)
     )

@@ -1,0 +1,76 @@
+"""The command line: `bochner COMMAND`, one file per command.
+
+A file `cli/<command>.py` holds a function of the same name, with its options, and is found by itself; a file whose
+name begins with an underscore is no command. At the top it imports only what its options need; the work is imported
+inside the function, so that `bochner --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Annotated
+
+import typer
+
+from bochner._version import __version__
+from bochner.exceptions import BochnerError
+
+HELP = "Spatial regression: from a table of places and measurements to a map with honest uncertainty."
+USERS_MISTAKE = 2
+
+
+def main() -> None:
+    """Run the command line; a mistake of the user is one line and exit code 2, never a traceback."""
+    try:
+        application()()
+    except (BochnerError, OSError) as error:
+        typer.echo(f"bochner: {one_line(error)}", err=True)
+        sys.exit(USERS_MISTAKE)
+
+
+def application() -> typer.Typer:
+    """Typer application with every command of this package."""
+    app = typer.Typer(
+        help=HELP,
+        add_completion=False,
+        no_args_is_help=True,
+        rich_markup_mode=None,  # plain help: the same in a terminal, in a file and in the documentation
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+    app.callback()(options)
+    for name in command_names():
+        app.command(name.replace("_", "-"))(getattr(import_module(f"{__name__}.{name}"), name))
+    return app
+
+
+def command_names() -> list[str]:
+    """Files of this package, each of which is a command."""
+    return sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
+
+
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=lambda on: show_version(on), is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Options of `bochner` itself."""
+
+
+def show_version(asked: bool) -> None:
+    """Print the version and stop, if it was asked for."""
+    if asked:
+        typer.echo(f"bochner {__version__}")
+        raise typer.Exit
+
+
+def one_line(error: Exception) -> str:
+    """Message of an error on one line."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    return " ".join(str(error).split())
