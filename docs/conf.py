@@ -1,6 +1,10 @@
 """Configuration of the documentation: `make docs` builds it."""
 
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order
 
 project = "bochner"
 author = "The bochner developers"
@@ -43,9 +47,30 @@ sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
     "filename_pattern": r"\.py$",
+    "within_subsection_order": "gallery_order.StoryOrder",
     "abort_on_example_error": True,
     "show_memory": False,
     "download_all_examples": False,
     "show_signature": False,
     "min_reported_time": 1e9,
 }
+
+
+def write_command_reference(app):
+    """Make the page of the command line from its own `--help`."""
+    from typer.testing import CliRunner
+
+    from bochner.cli import application, command_names
+
+    lines = ["# Command line", "", "What `bochner --help` and `bochner COMMAND --help` say.", ""]
+    for command in ["", *(name.replace("_", "-") for name in command_names())]:
+        arguments = [*command.split(), "--help"]
+        shown = CliRunner().invoke(application(), arguments, prog_name="bochner", terminal_width=100)
+        lines += [f"## bochner {command}".rstrip(), "", "```text", shown.output.rstrip(), "```", ""]
+    page = Path(app.srcdir) / "generated" / "command_line.md"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text("\n".join(lines), encoding="utf-8")
+
+
+def setup(app):
+    app.connect("builder-inited", write_command_reference)

@@ -46,7 +46,9 @@ def lattice_features(
         lattice = Lattice(frequencies.lattice.spacing, frequencies.lattice.index[:m])
         frequencies = Frequencies(frequencies.omega[:m], frequencies.mass[:m], lattice)
         return _map(spec, kernel, frequencies, box, f"{m:,} waves of a lattice: they leave out {left[m - 1]:.0e}")
-    told = f"{MOST_WAVES:,} waves of a lattice would leave out {left[-1]:.0e} of the variance, more than the data can miss"
+    told = (
+        f"{MOST_WAVES:,} waves of a lattice would leave out {left[-1]:.0e} of the variance, more than the data can miss"
+    )
     if n_rows <= MOST_ROWS:
         return None, f"a torus of waves for the far field, neighbours for the near: {told}", None
     return _map(spec, kernel, frequencies, box, f"{told}; with more than {MOST_ROWS:,} rows it is carried as noise")

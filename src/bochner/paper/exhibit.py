@@ -8,7 +8,7 @@ import io
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from textwrap import dedent
+from textwrap import dedent, fill
 from typing import Any
 
 Cell = str | float | int
@@ -115,7 +115,7 @@ class Exhibit:
         lines = [self.title]
         for claim in self.claims:
             lines += [f"- {claim.paper}", f"  {claim.verdict}: {claim.here}"]
-        return "\n".join(lines)
+        return "\n".join(fill(line, 100, subsequent_indent="  ") for line in lines)
 
     def _docstring(self) -> str:
         return inspect.cleandoc(sys.modules[self.module].__doc__ or "")

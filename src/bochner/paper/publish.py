@@ -8,10 +8,9 @@ from pathlib import Path
 
 from bochner.exceptions import InputError
 from bochner.paper import style
-from bochner.paper.contents import check_seeds, choose, load, make
+from bochner.paper.contents import check_seeds, choose, make
 from bochner.paper.exhibit import Exhibit
 from bochner.paper.page import render
-from bochner.threads import threads_for
 
 
 def reproduce(
@@ -38,15 +37,12 @@ def reproduce(
     names = choose(only)
     check_seeds(seeds)
     style.pyplot()  # a missing matplotlib is reported before the work, not after
-    for name in names:
-        load(name)  # only libraries that are loaded have their threads limited below
     folder = as_folder(directory)
     made = []
-    with threads_for(1):  # many small problems: threads would only wait for each other
-        for name in names:
-            progress(name)
-            made.append(make(name, seeds))
-            write(made[-1], folder)
+    for name in names:
+        progress(name)
+        made.append(make(name, seeds))
+        write(made[-1], folder)
     (folder / "index.html").write_text(render(made, seeds), encoding="utf-8")
     return made
 
