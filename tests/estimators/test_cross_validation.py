@@ -120,7 +120,7 @@ def test_averaged_models_average_their_held_out_predictions():
     held = leave_out(model._model, model._observations, None)
     assert len(held) == len(model._model.mixture.mass) > 1
     found = model.cross_validate()
-    mean = model._model.mixture.mass @ np.stack([h.mean for h in held]) + np.mean(y)
+    mean = model._model.mixture.mass @ np.stack([h.mean for h in held]) + model._trend.level
     assert_allclose(found.prediction.mean, mean, rtol=1e-10)
     lower, upper = found.prediction.lower, found.prediction.upper
     assert_allclose(found["coverage"], np.mean((lower <= y) & (y <= upper)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 
@@ -42,7 +43,7 @@ class Trend:
         scale = np.where(constant, 1.0, scale)
         labels = ("intercept", *names) if fit_intercept else names
         draft = cls(labels, fit_intercept, centre, scale, np.eye(len(labels)))
-        level = float(w @ y[weight > 0]) if fit_intercept else 0.0
+        level = _rounded(float(w @ y[weight > 0])) if fit_intercept else 0.0
         return cls(labels, fit_intercept, centre, scale, _basis(draft, kept, w), level)
 
     def columns(self, covariates: FloatArray) -> FloatArray:
@@ -65,6 +66,12 @@ class Trend:
     def log_scale(self) -> float:
         """What the scaling adds to the log evidence of the scaled model, to be taken off."""
         return float(np.sum(np.log(self.scale)))
+
+
+def _rounded(value: float) -> float:
+    # to 20 bits: a mean over copies and one over weights then agree to the last bit, and so does all that follows
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(round(mantissa * 2**20), exponent - 20)
 
 
 def _basis(trend: Trend, covariates: FloatArray, weight: FloatArray) -> FloatArray:

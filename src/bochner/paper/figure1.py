@@ -76,7 +76,7 @@ def draw(mse: FloatArray) -> Any:
     style.title(left, "three fits to the same 20 reports")
     boxes = right.boxplot(
         mse[:, :, 1],
-        tick_labels=[f"degree {d}" for d in DEGREES],
+        tick_labels=[str(d) for d in DEGREES],
         patch_artist=True,
         widths=0.55,
         medianprops={"color": style.BLACK, "linewidth": 2},
@@ -93,7 +93,7 @@ def draw(mse: FloatArray) -> Any:
         va="top",
         color=style.GREY,
     )
-    right.set(yscale="log", ylabel="test error: MSE (cases²)")
+    right.set(yscale="log", xlabel="degree of the polynomial", ylabel="test error: MSE (cases²)")
     style.title(right, f"test error over {len(mse)} seeds")
     return figure
 

@@ -9,6 +9,8 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.solvers.base import Report
 
+DIVERGED = 1e3  # growth of the residual that no good system shows
+
 Operator = Callable[[FloatArray], FloatArray]
 
 
@@ -54,7 +56,10 @@ def conjugate_gradient(
     fall, accuracy, converged, iteration = 1.0, np.inf, False, 0
     for iteration in range(1, max_iterations + 1):
         q = apply(p)
-        step = rho / np.maximum(np.sum(p * q, axis=0), 1e-300)
+        bend = np.sum(p * q, axis=0)
+        if np.any(bend < 0) or not np.all(np.isfinite(bend)) or fall > DIVERGED:
+            break  # rounding, or errors of the products, have made A indefinite
+        step = rho / np.maximum(bend, 1e-300)
         x += step * p
         r -= step * q
         z = precondition(r)

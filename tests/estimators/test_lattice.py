@@ -1,0 +1,93 @@
+"""The lattice through the estimator: chosen, right, without ghosts, saved and cross-validated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from bochner import SpatialRegressor, load
+from bochner.exceptions import PartError
+from bochner.kernels import Matern, SquaredExponential
+from bochner.validation import BlockKFold
+
+
+def field(n, dim=2, seed=0, noise=0.1):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, dim))
+    return X, np.sin(5 * X).sum(axis=1) + noise * rng.standard_normal(n)
+
+
+FIXED = {"tune": None, "noise_variance": 0.01}
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("kernel", [SquaredExponential(0.3), Matern(0.3, nu=2.5), Matern(0.2, nu=1.5)])
+def test_lattice_agrees_with_the_exact_kernel(kernel, dim):
+    X, y = field(700, dim)
+    T = np.random.default_rng(1).uniform(size=(100, dim))
+    mean, sd = SpatialRegressor(kernel, features="exact", **FIXED).fit(X, y).predict(T, return_std=True)
+    near, spread = SpatialRegressor(kernel, features="lattice", **FIXED).fit(X, y).predict(T, return_std=True)
+    assert (np.abs(near - mean) / sd).max() < 0.01
+    assert_allclose(spread, sd, rtol=0.03)
+
+
+def test_auto_takes_the_lattice_for_many_rows_and_says_so():
+    X, y = field(4000)
+    model = SpatialRegressor(Matern(0.3, nu=2.5), tune=None, noise_variance=1.0).fit(X, y)
+    assert model.choices_["features"].startswith("lattice")
+    assert "waves" in model.choices_["n_frequencies"]
+    assert model.score(X, y) > 0.9
+
+
+def test_learns_by_default_on_many_rows():
+    X, y = field(3500)
+    model = SpatialRegressor().fit(X, y)
+    T, truth = field(500, seed=5, noise=0.0)
+    mean, sd = model.predict(T, return_std=True)
+    assert np.sqrt(np.mean((mean - truth) ** 2)) < 0.02
+    assert model.noise_variance_ == pytest.approx(0.01, rel=0.15)
+    assert "CRPS" in model.choices_["kernel"]
+    assert np.mean(np.abs(mean - truth) < 1.96 * sd) > 0.85
+
+
+def test_no_ghosts_outside_the_box():
+    X, y = field(700)
+    kernel = SquaredExponential(0.2, 2.0)
+    model = SpatialRegressor(kernel, features="lattice", fit_intercept=False, **FIXED).fit(X, y)
+    assert model.n_frequencies_ is not None
+    period = model._model.posterior.features.frequencies.lattice.period
+    mean, sd = model.predict(X[:20] + period, return_std=True)
+    assert_allclose(mean, 0.0, atol=1e-12)
+    assert_allclose(sd, np.sqrt(2.0), rtol=1e-6)
+
+
+def test_predict_at_widens_the_box():
+    X, y = field(700)
+    far = np.array([[2.0, 2.0]])
+    kernel = SquaredExponential(1.0, 2.0)
+    model = SpatialRegressor(kernel, features="lattice", **FIXED).fit(X, y, predict_at=far)
+    exact = SpatialRegressor(kernel, features="exact", **FIXED).fit(X, y)
+    assert_allclose(model.predict(far), exact.predict(far), atol=0.05)
+
+
+@pytest.mark.parametrize("kernel", [Matern(0.3, nu=2.5), Matern(0.1, nu=0.5)])
+def test_many_rows_save_and_load_and_cross_validate(kernel, tmp_path):
+    X, y = field(3500)
+    model = SpatialRegressor(kernel, **FIXED).fit(X, y)
+    model.save(tmp_path / "model.bochner")
+    again = load(tmp_path / "model.bochner")
+    T = X[:50] + 0.003
+    for one, other in zip(model.predict(T, return_std=True), again.predict(T, return_std=True), strict=True):
+        assert_allclose(one, other, rtol=1e-6, atol=1e-8)
+    result = model.cross_validate(BlockKFold(3, block_size=0.3))
+    assert 0.05 < result["rmse"] < 1.0 and 0.85 < result["coverage"] <= 1.0
+    assert result["rmse"] > model.cross_validate()["rmse"]
+    draws = model.sample_y(T, 20, random_state=0)
+    assert draws.shape == (50, 20)
+    assert_allclose(draws, model.sample_y(T, 20, random_state=0), rtol=1e-9)
+
+
+def test_four_dimensions_are_refused():
+    with pytest.raises(PartError, match="1 to 3"):
+        SpatialRegressor(Matern(), features="lattice").fit(*field(50, dim=4))

@@ -1,0 +1,111 @@
+"""Conjugate gradients on the exact covariance, against the dense factor."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from bochner.features import Rows
+from bochner.inference import Observations
+from bochner.inference.cross_validation import leave_out_exact
+from bochner.inference.exact import fit_exact
+from bochner.inference.operator import fit_operator, leave_out_operator
+from bochner.kernels import Matern, SquaredExponential
+
+
+def observed(kernel, dim, n=1200, noise=0.01, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(2 * n, dim))
+    X = X[~np.all(np.abs(X - 0.5) < 0.15, axis=1)][:n]  # a gap in the middle
+    field = np.linalg.cholesky(kernel(X) + 1e-9 * np.eye(n)) @ rng.standard_normal(n)
+    trend = np.column_stack([np.ones(n), rng.standard_normal(n)])
+    y = field + trend @ [40.0, 2.0] + np.sqrt(noise) * rng.standard_normal(n)
+    return Observations(Rows(X, trend), y, np.ones(n), np.zeros(n), np.zeros(n))
+
+
+def places(dim, n=150):
+    rng = np.random.default_rng(9)
+    return Rows(rng.uniform(size=(n, dim)), np.column_stack([np.ones(n), rng.standard_normal(n)]))
+
+
+CASES = [
+    (1, Matern(0.1, nu=0.5)),
+    (2, Matern(0.1, nu=0.5)),
+    (2, Matern(0.3, nu=1.5)),
+    (2, Matern((0.5, 0.2), nu=0.8, rotation=0.4)),
+    (2, Matern(0.1, 0.3, nu=0.5) + Matern(2.0, 4.0)),
+    (3, Matern(0.3, nu=0.5)),
+]
+
+
+@pytest.mark.parametrize(("dim", "kernel"), CASES)
+def test_agrees_with_the_dense_factor(dim, kernel):
+    obs, rows = observed(kernel, dim), places(dim)
+    dense, fast = fit_exact(kernel, obs, 0.01), fit_operator(kernel, obs, 0.01)
+    sd = np.sqrt(dense.posterior.variance(rows))
+    assert np.abs(fast.posterior.mean(rows) - dense.posterior.mean(rows)).max() < 0.02 * sd.max()
+    error = (fast.posterior.mean(rows) - dense.posterior.mean(rows)) / sd
+    assert np.sqrt(np.mean(error**2)) < 0.01
+    # neighbours know less than all rows: the sd is never smaller, and hardly larger
+    ratio = np.sqrt(fast.posterior.variance(rows)) / sd
+    assert ratio.min() > 0.999 and np.median(ratio) < 1.05
+    se = np.sqrt(np.diag(dense.posterior.trend_covariance()))
+    assert np.all(np.abs(fast.posterior.trend_coef - dense.posterior.trend_coef) < 0.02 * se)
+    # the log determinant is Vecchia's
+    assert abs(fast.log_evidence - dense.log_evidence) < 0.02 * len(obs)
+
+
+def test_interpolates_a_smooth_field_without_noise():
+    kernel = Matern(0.3, nu=1.5)
+    obs, rows = observed(kernel, 2, noise=0.0), places(2)
+    dense, fast = fit_exact(kernel, obs, 0.0), fit_operator(kernel, obs, 0.0)
+    assert fast.posterior.report.details["converged"]
+    near = np.sqrt(dense.posterior.variance(rows))
+    assert np.median(np.abs(fast.posterior.mean(rows) - dense.posterior.mean(rows)) / near) < 0.05
+
+
+def test_leaving_out_agrees_with_the_dense_factor():
+    kernel = Matern(0.2, nu=0.5)
+    obs = observed(kernel, 2, n=500)
+    for folds in (None, [(np.arange(100, 500), np.arange(100)), (np.arange(400), np.arange(400, 500))]):
+        fast = leave_out_operator(kernel, obs, 0.01, folds)
+        dense = leave_out_exact(kernel, obs, 0.01, folds)
+        assert_allclose(fast.index, dense.index)
+        sd = np.sqrt(dense.variance)
+        assert np.sqrt(np.mean(((fast.mean - dense.mean) / sd) ** 2)) < 0.05
+        assert np.median(fast.variance / dense.variance) == pytest.approx(1, abs=0.05)
+
+
+def test_draws_vary_as_the_posterior_says():
+    kernel = Matern(0.3, nu=0.5)
+    obs, rows = observed(kernel, 2), places(2, 40)
+    posterior = fit_operator(kernel, obs, 0.01).posterior
+    draws = posterior.draw(rows, 4000, np.random.default_rng(0))
+    # the sd of 4,000 draws has a standard error of 1.1 %
+    assert_allclose(draws.std(axis=0), np.sqrt(posterior.variance(rows)), rtol=0.08)
+    assert_allclose(draws.mean(axis=0), posterior.mean(rows), atol=0.1)
+
+
+def test_far_outside_only_trend_and_prior_are_left():
+    kernel = Matern(0.2, 2.0, nu=1.5)
+    obs = observed(kernel, 2)
+    posterior = fit_operator(kernel, obs, 0.01).posterior
+    far = Rows(np.array([[3.0, 3.0], [500.0, 0.0]]), np.array([[1.0, 0.0], [1.0, 0.0]]))
+    assert_allclose(posterior.mean(far), posterior.trend_coef[0], atol=1e-3)
+    trend_variance = posterior.trend_covariance()[0, 0]
+    assert_allclose(posterior.variance(far), 2.0 + trend_variance, rtol=1e-3)
+    # just outside the data the field goes on
+    beside = Rows(np.array([[1.1, 0.5]]), np.array([[1.0, 0.0]]))
+    dense = fit_exact(kernel, obs, 0.01).posterior
+    assert_allclose(posterior.mean(beside), dense.mean(beside), atol=0.02)
+
+
+def test_a_hard_system_is_solved_or_told():
+    kernel = SquaredExponential(0.5)
+    obs = observed(kernel, 2, n=800, noise=1e-4)
+    fit = fit_operator(kernel, obs, 1e-4, quiet=True)
+    dense = fit_exact(kernel, obs, 1e-4)
+    rows = places(2, 50)
+    gap = np.abs(fit.posterior.mean(rows) - dense.posterior.mean(rows)).max()
+    assert gap < 0.05 * dense.posterior.mean(rows).std()

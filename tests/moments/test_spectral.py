@@ -1,0 +1,60 @@
+"""Moments by non-uniform FFT, against blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from bochner.features import FourierMap, NystroemMap, Rows
+from bochner.frequencies import RULES, lattice_frequencies
+from bochner.kernels import Matern
+from bochner.moments import dense_moments, moments_of, spectral_moments
+from bochner.moments.choose import prefers_transform
+from bochner.moments.spectral import CHUNK
+
+
+def example(dim, n=700):
+    rng = np.random.default_rng(dim)
+    rows = Rows(rng.uniform(-0.5, 0.5, size=(n, dim)), np.column_stack([np.ones(n), rng.standard_normal(n)]))
+    return rows, rng.standard_normal(n), rng.uniform(0.2, 3.0, size=n)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("name", [*RULES, "lattice"])
+def test_transform_gives_the_moments_of_blocks(name, dim):
+    rows, y, weight = example(dim)
+    kernel = Matern(0.3, 2.0)
+    if name == "lattice":
+        waves = lattice_frequencies(kernel, np.ones(dim), n_frequencies=30)
+    else:
+        waves = RULES[name].draw(kernel, 25, dim, np.random.default_rng(0))
+    features = FourierMap(waves)
+    blocks, transform = (f(features, rows, y, weight) for f in (dense_moments, spectral_moments))
+    scale = np.abs(blocks.gram).max()
+    assert_allclose(transform.gram, blocks.gram, atol=1e-9 * scale)
+    assert_allclose(transform.projection, blocks.projection, atol=1e-8 * scale)
+    assert_allclose([transform.energy, transform.weight], [blocks.energy, blocks.weight])
+
+
+def test_chunks_add(monkeypatch):
+    rows, y, weight = example(2)
+    features = FourierMap(lattice_frequencies(Matern(0.3), np.ones(2), n_frequencies=30))
+    whole = spectral_moments(features, rows, y, weight)
+    monkeypatch.setattr("bochner.moments.spectral.CHUNK", 100)
+    parts = spectral_moments(features, rows, y, weight)
+    assert CHUNK > 100
+    assert_allclose(parts.gram, whole.gram, atol=1e-8)
+    assert_allclose(parts.projection, whole.projection, atol=1e-8)
+
+
+def test_the_cheaper_way_is_taken():
+    waves = RULES["quasi"].draw(Matern(0.3), 500, 2, np.random.default_rng(0))
+    assert prefers_transform(FourierMap(waves), 200_000, 2)
+    assert not prefers_transform(FourierMap(waves), 1_000, 2)
+    assert not prefers_transform(FourierMap(waves), 10**6, 5)
+    rows, y, weight = example(2)
+    nystroem = NystroemMap.at(Matern(0.3), rows.coords[:20])
+    assert_allclose(
+        moments_of(nystroem, rows, y, weight).gram, dense_moments(nystroem, rows, y, weight).gram, rtol=1e-12
+    )
