@@ -2,8 +2,8 @@
 
     python benchmarks/agreement.py [--rows 2000]
 
-Prints, for every kernel and length scale, the largest difference of the means in units of the exact sd and the range of the
-ratio of the sds. Targets: 0.01, and 0.97 to 1.03.
+Prints, for every kernel and length scale, the largest difference of the means in units of the exact sd and the range of
+the ratio of the sds. Targets: 0.01, and 0.97 to 1.03.
 """
 
 from __future__ import annotations

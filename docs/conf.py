@@ -65,7 +65,7 @@ def write_command_reference(app):
     lines = ["# Command line", "", "What `bochner --help` and `bochner COMMAND --help` say.", ""]
     for command in ["", *(name.replace("_", "-") for name in command_names())]:
         arguments = [*command.split(), "--help"]
-        shown = CliRunner().invoke(application(), arguments, prog_name="bochner", terminal_width=100)
+        shown = CliRunner().invoke(application(), arguments, prog_name="bochner", terminal_width=84)
         lines += [f"## bochner {command}".rstrip(), "", "```text", shown.output.rstrip(), "```", ""]
     page = Path(app.srcdir) / "generated" / "command_line.md"
     page.parent.mkdir(exist_ok=True)

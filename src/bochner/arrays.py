@@ -43,7 +43,7 @@ def as_finite(values: ArrayLike, name: str) -> FloatArray:
 def as_rows(values: ArrayLike | None, n: int, name: str, default: float | None = None) -> FloatArray | None:
     """One finite number per row; a single number is repeated."""
     if values is None:
-        return None if default is None else np.full(n, default)
+        return None if default is None else np.broadcast_to(np.float64(default), (n,))
     array = as_finite(values, name)
     if array.ndim == 0:
         return np.full(n, float(array))

@@ -51,7 +51,7 @@ def test_exact_kernel_with_learned_values(nu):
 
 @pytest.mark.slow
 def test_everything_chosen_by_the_library():
-    assert_covers(coverage(Matern(0.2, 1.5), 300, 10))
+    assert_covers(coverage(Matern(0.2, 1.5), 300, 8))
 
 
 @pytest.mark.parametrize("nu", [0.5, 1.5])

@@ -147,7 +147,7 @@ def test_smoothness_is_learned_when_asked():
 
 
 def test_sums_find_two_scales():
-    X, y = simulated(Matern(0.03, 0.5, nu=0.5) + SquaredExponential(0.5, 2.0), 300, noise=0.01)
+    X, y = simulated(Matern(0.03, 0.5, nu=0.5) + SquaredExponential(0.5, 2.0), 250, noise=0.01)
     model = SpatialRegressor(Matern(nu=0.5) + SquaredExponential()).fit(X, y)
     assert model.kernel_.k2.length_scale > 3 * model.kernel_.k1.length_scale
     turned = SpatialRegressor(SquaredExponential() + Matern(nu=0.5)).fit(X, y)

@@ -45,9 +45,7 @@ def test_per_axis_scales_and_rotation_cost_what_they_should():
     assert narrow.lattice.half_width[0] > 2 * narrow.lattice.half_width[1]
     turned = Matern((0.5, 0.2), rotation=0.7)
     lag = np.random.default_rng(1).uniform(-1, 1, size=(100, 2))
-    assert_allclose(
-        lattice_frequencies(turned, np.ones(2), missing=0.01).covariance(lag), turned.at(lag), atol=0.015
-    )
+    assert_allclose(lattice_frequencies(turned, np.ones(2), missing=0.01).covariance(lag), turned.at(lag), atol=0.015)
 
 
 def test_heaviest_waves_come_first_and_each_pair_once():

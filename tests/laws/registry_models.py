@@ -61,7 +61,7 @@ class System:
 
 def system(dim: int, n: int = 30, n_waves: int = 8, n_trend: int = 2) -> System:
     rng = np.random.default_rng(dim)
-    # waves spread out and short beside the extent, so that the columns are far from collinear and least squares well determined
+    # waves spread out and short beside the extent: columns far from collinear, least squares well determined
     phi = waves(QuasiMonteCarlo(), Matern(0.2), n_waves, dim).block(20 * rng.normal(size=(n, dim)))
     trend = np.column_stack([np.ones(n), 100 * rng.normal(size=(n, 1))])[:, :n_trend]
     return System(phi, trend, rng.normal(size=n), rng.uniform(0.5, 5.0, size=n))

@@ -11,7 +11,7 @@ from bochner.exceptions import InputError
 from bochner.paper import NAMES, Claim, Exhibit, Table, make, reproduce
 from bochner.paper.page import listing, prose
 
-SLOW = {"figure5", "cost", "primal_dual", "woodbury", "enough_features", "fine_scale"}
+SLOW = {"cost", "primal_dual", "woodbury", "enough_features", "fine_scale"}
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 All schemes side by side
 ========================
 
-One picture to choose by. In two dimensions: quasi Monte Carlo. In many: orthogonal, or structured if there are
-hundreds. `features="auto"` follows it.
+One picture to choose by. Of the schemes of the paper, quasi Monte Carlo is the one for maps in two dimensions; in many
+dimensions it is orthogonal frequencies, or structured ones if there are hundreds.
 """
 
 from bochner.paper import make

@@ -68,7 +68,7 @@ def predict_table(path: Path, data: Path, output: Path, latent: bool, level: flo
     missing = ~np.isfinite(X.to_numpy()).all(axis=1)
     if missing.any():
         raise InputError(
-            f"{table.source} has missing values in {int(missing.sum()):,} rows (first: row {int(missing.argmax()) + 1}); "
+            f"{table.source} has missing values in {int(missing.sum()):,} rows (first: {int(missing.argmax()) + 1}); "
             f"fill or drop them."
         )
     mean, sd = model.predict(X, return_std=True, include_noise=not latent)

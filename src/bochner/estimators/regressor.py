@@ -182,7 +182,7 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         if not (weight > 0).any():
             raise InputError("every sample_weight is zero; at least one row must have a positive weight.")
         coords, covariates = self._columns.coords_of(table), self._columns.covariates_of(table)
-        kept = coords[weight > 0]
+        kept = coords if np.all(weight > 0) else coords[weight > 0]
         if len(kept) == 1 and self.tune is not None:
             raise InputError(
                 "fit was given 1 sample (n_samples=1); learning a kernel needs at least 2. Give more rows, or a kernel "
@@ -192,9 +192,10 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         self._centre = (kept.min(axis=0) + kept.max(axis=0)) / 2 if stationary else np.zeros(coords.shape[1])
         names = self._columns.covariate_names
         self._trend = Trend.learn(covariates, y - shift, weight, names, bool(self.fit_intercept))
-        self._shift = shift + self._trend.level
+        level = np.broadcast_to(self._trend.level, (n,))
+        self._shift = level if offset is None else shift + level
         rows = self._rows(coords, covariates)
-        self._observations = Observations(rows, y - self._shift, weight, error, np.zeros(n))
+        self._observations = Observations(rows, y - self._shift, weight, error, np.broadcast_to(0.0, (n,)))
         places = self._places(predict_at)
         folds = make_folds(self.tune, coords, y, places, settings.spec.seed)
         with threads_for(n, self.n_jobs):

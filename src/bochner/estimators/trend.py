@@ -48,6 +48,8 @@ class Trend:
 
     def columns(self, covariates: FloatArray) -> FloatArray:
         """Trend columns, (n, rank)."""
+        if self.intercept and not len(self.scale):
+            return np.broadcast_to(1.0, (len(covariates), 1))
         z = (covariates - self.centre) / self.scale
         full = np.column_stack([np.ones(len(z)), z]) if self.intercept else z
         return np.asarray(full @ self.basis)
@@ -75,6 +77,8 @@ def _rounded(value: float) -> float:
 
 
 def _basis(trend: Trend, covariates: FloatArray, weight: FloatArray) -> FloatArray:
+    if not covariates.shape[1]:
+        return np.eye(int(trend.intercept))
     columns = trend.columns(covariates) * np.sqrt(weight)[:, None]
     if not columns.shape[1]:
         return np.zeros((0, 0))

@@ -1,7 +1,7 @@
 """Fast products with the covariance matrix of very many places: waves for the far, neighbours for the near.
 
-K v = type-2 NUFFT of (series coefficients x type-1 NUFFT of v) + sparse remainder v. Both parts are linear in the number of
-rows. On a regular grid the series alone is exact, and plain FFTs do the work.
+K v = type-2 NUFFT of (series coefficients x type-1 NUFFT of v) + sparse remainder v. Both parts are linear in the
+number of rows. On a regular grid the series alone is exact, and plain FFTs do the work.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class CovarianceOperator:
         self._remainder = self._remainder_matrix(self._tree, self.coords, symmetric=True)
 
     def _steps(self) -> FloatArray:
-        """Resolution of the series: somewhat finer than the rows lie apart, within bounds on the number of coefficients."""
+        """Resolution of the series: somewhat finer than the rows lie apart, within bounds on their number."""
         extent = np.maximum(self._extent, 1e-3 * self._extent.max())
         dim = len(extent)
         fewest = FEWEST_COEFFICIENTS * (4 if dim == 3 else 1)

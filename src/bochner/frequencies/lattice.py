@@ -1,7 +1,7 @@
 """The lattice: equispaced frequencies, the best waves in one to three dimensions.
 
-Put the frequencies on the lattice 2 pi h j, j in Z^dim. Each carries the spectral mass of its cell, so the kernel's error
-falls as fast as its spectral density does, and the waves are periodic with period 1 / h: the period
+Put the frequencies on the lattice 2 pi h j, j in Z^dim. Each carries the spectral mass of its cell, so the kernel's
+error falls as fast as its spectral density does, and the waves are periodic with period 1 / h: the period
 must cover the places and a margin over which the kernel dies out.
 """
 
@@ -75,15 +75,26 @@ def lattice_frequencies(
 
 
 def margin_of(kernel: Kernel, extent: FloatArray, level: float) -> FloatArray:
-    """Distance along each axis beyond which the kernel stays below `level` of its variance."""
-    variance, margins = total_variance(kernel), []
-    for axis in range(len(extent)):
-        direction = np.eye(len(extent))[axis]
-        reach = extent[axis] * np.logspace(-3, 3, 241)
+    """Extent along each axis of the lags at which the kernel exceeds `level` of its variance, in any direction."""
+    variance, dim = total_variance(kernel), len(extent)
+    reach = extent.max() * np.logspace(-3, 3, 241)
+    margin = np.full(dim, reach[0])
+    for direction in _directions(dim):
         large = np.abs(kernel.at(reach[:, None] * direction)) > level * variance
         last = int(np.flatnonzero(large)[-1]) if large.any() else 0
-        margins.append(reach[min(last + 1, len(reach) - 1)])
-    return np.array(margins)
+        margin = np.maximum(margin, reach[min(last + 1, len(reach) - 1)] * np.abs(direction))
+    return margin
+
+
+def _directions(dim: int) -> FloatArray:
+    """Directions to look in, the axes among them."""
+    if dim == 1:
+        return np.ones((1, 1))
+    if dim == 2:
+        angle = np.pi * np.arange(24) / 24
+        return np.column_stack([np.cos(angle), np.sin(angle)])
+    steps = np.array([j for j in np.ndindex(3, 3, 3) if j != (1, 1, 1)]) - 1.0
+    return steps / np.linalg.norm(steps, axis=1, keepdims=True)
 
 
 def _draft(kernel: Kernel, extent: FloatArray, level: float, n: int, missing: float) -> Frequencies:

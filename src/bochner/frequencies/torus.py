@@ -1,8 +1,8 @@
 """Fourier series of a kernel on a torus: the waves that carry it exactly between all places of a box.
 
 The kernel is sampled on a grid of lags, faded out beyond the largest lag of the box, and transformed. What
-lies between grid points (the kink of a rough kernel at zero, above all) is left to a local remainder: the coefficients are
-tapered so that this remainder dies out within a few grid steps.
+lies between grid points (the kink of a rough kernel at zero, above all) is left to a local remainder: the coefficients
+are tapered so that this remainder dies out within a few grid steps.
 """
 
 from __future__ import annotations

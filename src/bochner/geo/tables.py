@@ -51,7 +51,7 @@ class Table:
             pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
         ):
             raise InputError(
-                f"column {name!r} of {self.source} holds {column.type}, not numbers; name a numeric column, or mend the "
+                f"column {name!r} of {self.source} holds {kind}, not numbers; name a numeric column, or mend the "
                 f"entries that are not numbers."
             )
         return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
@@ -102,7 +102,8 @@ def find_coords(names: Sequence[str], source: str) -> list[str]:
         if all(name in lower for name in pair):
             return [lower[name] for name in pair]
     raise ColumnError(
-        f"no coordinate columns were recognised in {source} (its columns are {list(names)}); name them, e.g. --coords x,y."
+        f"no coordinate columns were recognised in {source} (its columns are {list(names)}); "
+        f"name them, e.g. --coords x,y."
     )
 
 

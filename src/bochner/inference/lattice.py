@@ -11,7 +11,8 @@ from bochner.inference.features import Spec, checked_number
 from bochner.kernels import Kernel, total_variance
 
 MOST_WAVES = 2_500  # 5,000 columns: a factor of 200 MB in some seconds
-MOST_ROWS = 1_000_000  # for conjugate gradients on the rows
+MOST_ROWS = 300_000  # for conjugate gradients on the rows
+MANY_ROWS = 200_000
 UNSEEN = 1e-4  # of the noise: error of the mean about a hundredth of the sd
 ROOM = 0.15  # of the extent, kept free on every side for places outside the data
 
@@ -37,15 +38,22 @@ def lattice_features(
         m = checked_number(spec.n_frequencies)
         frequencies = lattice_frequencies(kernel, extent, n_frequencies=m, seed=spec.seed)
         return _map(spec, kernel, frequencies, box, f"{m:,} waves of a lattice: as asked")
-    level = UNSEEN * max(noise_variance, 1e-9 * variance) / variance
+    noise = max(noise_variance, 1e-9 * variance) / variance
+    level = UNSEEN * noise
     frequencies = lattice_frequencies(kernel, extent, missing=level * min(1.0, 30 / n_rows), maximum=MOST_WAVES)
     left = np.maximum(1 - np.cumsum(frequencies.mass) / variance, 0.0)
-    enough = np.flatnonzero(left <= level * np.minimum(1.0, np.arange(1, frequencies.n + 1) / n_rows))
+    allowed = level * np.minimum(1.0, np.arange(1, frequencies.n + 1) / n_rows)
+    if n_rows > MANY_ROWS:  # the surface is known far better than any new observation: the noise is the measure
+        allowed = np.maximum(allowed, min(0.05 * noise, 0.01))
+    enough = np.flatnonzero(left <= allowed)
     if len(enough):
         m = int(enough[0]) + 1
         lattice = Lattice(frequencies.lattice.spacing, frequencies.lattice.index[:m])
-        frequencies = Frequencies(frequencies.omega[:m], frequencies.mass[:m], lattice)
-        return _map(spec, kernel, frequencies, box, f"{m:,} waves of a lattice: they leave out {left[m - 1]:.0e}")
+        waves = Frequencies(frequencies.omega[:m], frequencies.mass[:m], lattice)
+        why = f"{m:,} waves of a lattice: they leave out {left[m - 1]:.0e} of the variance"
+        features, why, error = _map(spec, kernel, waves, box, why)
+        if error <= 2 * left[m - 1] + 1e-5:  # else the lattice is too coarse for a sharp peak of the spectrum
+            return features, why, error
     told = (
         f"{MOST_WAVES:,} waves of a lattice would leave out {left[-1]:.0e} of the variance, more than the data can miss"
     )

@@ -61,8 +61,7 @@ def fit_model(
     `folds` are the splits of ``tune="spatial-cv"`` or of a splitter, over the rows of `observations`;
     `predict_at` (m, dim) are the places that the model is for, if known.
     """
-    kept = observations[np.flatnonzero(observations.weight > 0)]
-    obs = merge_equal_rows(observations) if len(observations) <= MERGE_ROWS else kept
+    obs = merge_equal_rows(observations) if len(observations) <= MERGE_ROWS else observations.with_weight()
     scale = scale_of(obs)
     dim = obs.rows.coords.shape[1]
     start = Matern() if settings.kernel is None else settings.kernel

@@ -40,6 +40,10 @@ class Observations:
     def __getitem__(self, index: slice | IntArray) -> Observations:
         return Observations(self.rows[index], self.y[index], self.weight[index], self.error[index], self.scatter[index])
 
+    def with_weight(self) -> Observations:
+        """Rows that count; no copy is made if all do."""
+        return self if np.all(self.weight > 0) else self[np.flatnonzero(self.weight > 0)]
+
     @property
     def n_trend(self) -> int:
         return self.rows.trend.shape[1]

@@ -77,7 +77,8 @@ def fit_operator(
     )
     if not details["converged"] and not quiet:
         warnings.warn(
-            f"conjugate gradients did not settle in {details['iterations']} iterations (residual {details['residual']:.1e}); "
+            f"conjugate gradients stopped unsettled after {details['iterations']} iterations "
+            f"(residual {details['residual']:.1e}); "
             f"means are taken from the nearest rows instead. A larger noise_variance makes the system easier.",
             ApproximationWarning,
             stacklevel=2,

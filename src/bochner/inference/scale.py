@@ -14,7 +14,7 @@ from bochner.inference.observations import Observations
 from bochner.kernels import Kernel, Product
 
 STRETCH = 3.0  # largest log of a ratio of rotated length scales
-MAX_PLACES = 50_000  # enough to know the spacing
+MAX_PLACES = 100_000  # enough to know the spacing
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,15 @@ class Scale:
 
 def scale_of(obs: Observations) -> Scale:
     """Sizes of the observed places and responses; copies and weights make no difference to the places."""
-    places = np.unique(obs.rows.coords, axis=0)
-    extent = np.ptp(places, axis=0)
+    coords = obs.rows.coords
+    extent = np.ptp(coords, axis=0)
     fill = extent.max() if extent.max() > 0 else 1.0
     extent = np.where(extent > 0, extent, fill)
-    return Scale(extent, _spacing(places / extent), _variance_about_trend(obs))
+    every = max(1, len(coords) // MAX_PLACES)
+    # of every k-th row the nearest other is farther away, by the k-th part of the space
+    thinned = every ** (-1 / len(extent))
+    spacing = _spacing(np.unique(coords[::every], axis=0) / extent) * thinned
+    return Scale(extent, spacing, _variance_about_trend(obs))
 
 
 def bounds(kernel: Kernel, scale: Scale) -> list[tuple[float, float]]:
@@ -128,16 +132,16 @@ def _spacing(unit_places: FloatArray) -> float:
     n, dim = unit_places.shape
     if n < 2:
         return 0.1
-    probe = unit_places[:: max(1, n // MAX_PLACES)]
-    nearest = cKDTree(unit_places).query(probe, k=2)[0][:, 1]
+    nearest = cKDTree(unit_places).query(unit_places, k=2)[0][:, 1]
     typical = float(np.median(nearest))
     # clusters of near-duplicates must not push the bound to nothing
     return float(np.clip(typical, 1e-3 * n ** (-1 / dim), 0.5))
 
 
 def _variance_about_trend(obs: Observations) -> float:
-    root = np.sqrt(obs.weight)
-    X, y = obs.rows.trend * root[:, None], obs.y * root
-    coef = np.linalg.lstsq(X, y, rcond=None)[0] if X.shape[1] else np.zeros(0)
-    residual = y - X @ coef
-    return float((residual @ residual + obs.scatter.sum()) / obs.total)
+    X, y, w = obs.rows.trend, obs.y, obs.weight
+    if X.shape[1]:
+        weighted = X * w[:, None]
+        coef = np.linalg.lstsq(weighted.T @ X, weighted.T @ y, rcond=None)[0]
+        y = y - X @ coef
+    return float((np.sum(w * y**2) + obs.scatter.sum()) / obs.total)

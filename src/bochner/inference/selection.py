@@ -23,7 +23,7 @@ def select_kernel(search: Search, n_rows: float, dim: int) -> tuple[Tuned, str]:
         if best is None:
             tuned = tune(search, Matern(nu=nu))
         else:
-            start = best.kernel.replace(nu=nu)  # type: ignore[attr-defined]
+            start = best.kernel.replace(nu=nu)
             tuned = search.maximise(start, best.noise_variance)
         values[nu], count = tuned.value, count + tuned.n_evaluations
         if best is None or tuned.value > best.value:

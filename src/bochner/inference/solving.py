@@ -20,6 +20,7 @@ from bochner.inference.observations import Observations
 from bochner.inference.operator import OperatorFit, fit_operator
 from bochner.inference.scale import Scale
 from bochner.inference.settings import Settings
+from bochner.kernels import Kernel
 from bochner.posterior import CoefficientPosterior
 from bochner.solvers import least_squares
 
@@ -71,9 +72,17 @@ def solve(
     return Solved(fits, noises, fits[0].posterior.features.n_columns if kind == "nystroem" else m, error)
 
 
-def _solve_lattice(settings, obs, pairs, noises, choices, predict_at) -> Solved:  # type: ignore[no-untyped-def]
+def _solve_lattice(
+    settings: Settings,
+    obs: Observations,
+    pairs: Sequence[tuple[Kernel, float]],
+    noises: FloatArray,
+    choices: dict[str, str],
+    predict_at: FloatArray | None,
+) -> Solved:
     box = covered_box(obs.rows.coords, predict_at)
-    fits, m, error = [], None, None
+    fits: list[ExactFit | LinearFit | OperatorFit] = []
+    m, error = None, None
     for k, s2 in pairs:
         features, why, found = lattice_features(settings.spec, k, s2, len(obs), box)
         choices["n_frequencies"] = why

@@ -167,7 +167,9 @@ class IsotropicKernel(SpectralKernel):
     def from_unit(self, omega: FloatArray) -> FloatArray:
         if self.rotation is None:
             return super().from_unit(omega)
-        return np.asarray(omega @ anisotropy.whitening(self.length_scale, self.rotation))  # type: ignore[arg-type]
+        assert isinstance(self.length_scale, tuple)
+        w = anisotropy.whitening(self.length_scale, self.rotation)
+        return np.asarray(np.matmul(omega, w))
 
     def to_unit(self, omega: FloatArray) -> FloatArray:
         if self.rotation is None:

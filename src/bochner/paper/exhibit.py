@@ -115,7 +115,7 @@ class Exhibit:
         lines = [self.title]
         for claim in self.claims:
             lines += [f"- {claim.paper}", f"  {claim.verdict}: {claim.here}"]
-        return "\n".join(fill(line, 100, subsequent_indent="  ") for line in lines)
+        return "\n".join(fill(line, 88, subsequent_indent="  ") for line in lines)
 
     def _docstring(self) -> str:
         return inspect.cleandoc(sys.modules[self.module].__doc__ or "")

@@ -84,14 +84,14 @@ def draw(mse: dict[str, FloatArray]) -> Any:
     for part, ax in enumerate(axes):
         for row, (name, values) in enumerate(mse.items()):
             shift = np.linspace(-0.22, 0.22, len(values))
-            ax.plot(np.maximum(values[:, part], FLOOR), row + shift, ".", color=style.COLOURS[row], alpha=0.55)
+            ax.plot(np.maximum(values[:, part], FLOOR), row + shift, ".", color=style.BLUE, alpha=0.5)
             ax.plot(max(values[:, part].mean(), FLOOR), row, "|", color=style.BLACK, markersize=26, markeredgewidth=2.5)
             ax.plot(PRINTED[name][part], row, "X", color=style.RED, markersize=11, markeredgecolor="white")
         ax.set(xscale="log", xlabel=f"{('training', 'test')[part]} error (MSE)", ylim=(3.6, -0.6))
         ax.set_yticks(range(4), labels=[name.replace(", ", ",\n") for name in mse])
     axes[0].set_xlim(FLOOR / 2, 10)
     axes[1].set_xlim(0.7, 1e12)
-    axes[1].plot([], [], ".", color=style.GREY, label="one seed")
+    axes[1].plot([], [], ".", color=style.BLUE, label="one seed")
     axes[1].plot([], [], "|", color=style.BLACK, markersize=16, markeredgewidth=2.5, label="mean")
     axes[1].plot([], [], "X", color=style.RED, markersize=11, markeredgecolor="white", label="the paper")
     axes[1].legend(loc="upper right")

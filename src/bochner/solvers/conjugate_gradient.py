@@ -27,8 +27,8 @@ def conjugate_gradient(
 ) -> tuple[FloatArray, Report]:
     """Solve A x = b for a positive definite A known by its products.
 
-    A small residual does not make a good answer where A is nearly singular. So, if `probe` is given (what the solution is
-    wanted for, e.g. predictions at some places), iteration goes on until the probed values have settled:
+    A small residual does not make a good answer where A is nearly singular. So, if `probe` is given (what the solution
+    is wanted for, e.g. predictions at some places), iteration goes on until the probed values have settled:
     the change over `check_every` steps is below `tolerance` of their spread. Without it, until the
     preconditioned residual has fallen to `residual`.
 
