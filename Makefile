@@ -15,8 +15,9 @@ CODE := $(wildcard src tests benchmarks examples docs)
 demo: $(VENV)/.plot ## fit a simulated field, draw its map and uncertainty into demo-output/
 	$(BIN)/python examples/demo.py -o demo-output
 
+# one test process per core, each with one thread: small matrices gain nothing from more
 test: $(VENV)/.test ## run every test
-	$(BIN)/python -m pytest $(ARGS)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(ARGS)
 
 lint: $(VENV)/.test ## check style and types
 	$(BIN)/ruff check $(CODE)

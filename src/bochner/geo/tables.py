@@ -47,9 +47,8 @@ class Table:
             hint = f"did you mean {near[0]!r}?" if near else f"its columns are {self.names}."
             raise ColumnError(f"{self.source} has no column {name!r}; {hint}")
         column = self.arrow.column(name)
-        if not (
-            pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
-        ):
+        kind = column.type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             raise InputError(
                 f"column {name!r} of {self.source} holds {kind}, not numbers; name a numeric column, or mend the "
                 f"entries that are not numbers."

@@ -14,17 +14,21 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ApproximationWarning
-from bochner.features import CovarianceOperator
+from bochner.features import CovarianceOperator, FourierMap
+from bochner.frequencies import lattice_frequencies
 from bochner.inference.cross_validation import Fold, HeldOut
+from bochner.inference.linear import fit_linear
 from bochner.inference.observations import Observations
 from bochner.kernels import Kernel, total_variance
 from bochner.neighbours import inverse_root
-from bochner.posterior import OperatorPosterior
+from bochner.posterior import CoefficientPosterior, OperatorPosterior
 from bochner.random import generator
 from bochner.solvers import cholesky_factor, conjugate_gradient
 
 PRECONDITIONER_NEIGHBOURS = 20
 N_PROBES = 1_000
+COMPANION_WAVES = 1_500
+LEAST_SHARE = 1e-3  # of noise in the variance, below which neighbours tell all
 LEAST_NOISE = 1e-9  # of the variance
 
 
@@ -65,6 +69,7 @@ def fit_operator(
         lambda v: back @ (root @ v),
         np.column_stack([obs.rows.trend, residual]),
         probe=lambda v: operator.cross(probes, v),
+        tolerance=1e-5,
     )
     weights, response = solution[:, :q], solution[:, q]
     schur = cholesky_factor(obs.rows.trend.T @ weights, q)
@@ -84,7 +89,18 @@ def fit_operator(
             stacklevel=2,
         )
     posterior = OperatorPosterior(
-        kernel, obs.rows, noise, alpha, beta + start, weights, schur, box, report, obs.y, {"operator": operator}
+        kernel=kernel,
+        rows=obs.rows,
+        noise=noise,
+        alpha=alpha,
+        trend_coef=beta + start,
+        trend_weights=weights,
+        schur=schur,
+        box=box,
+        report=report,
+        y=obs.y,
+        companion=_companion(kernel, obs, noise_variance, box),
+        _cache={"operator": operator},
     )
     log_det = -2 * float(np.sum(np.log(last_entries(root))))
     fit = -0.5 * (log_det + float(residual @ alpha)) + obs.replicate_terms(max(noise_variance, floor))[0]
@@ -92,6 +108,23 @@ def fit_operator(
     log_evidence = fit - 0.5 * (n - q) * np.log(2 * np.pi) - 0.5 * schur.logdet()
     leverage = np.asarray(root.multiply(root).sum(axis=0)).ravel()
     return OperatorFit(posterior, log_evidence, log_likelihood, reason, leverage)
+
+
+def _companion(
+    kernel: Kernel, obs: Observations, noise_variance: float, box: tuple[FloatArray, FloatArray]
+) -> CoefficientPosterior | None:
+    """Posterior of the heaviest waves, where they hold all but what is lost in the noise."""
+    variance = total_variance(kernel)
+    if noise_variance < LEAST_SHARE * variance:
+        return None
+    room = 0.15 * (box[1] - box[0])
+    wider = (box[0] - room, box[1] + room)
+    waves = lattice_frequencies(kernel, wider[1] - wider[0], missing=1e-6, maximum=COMPANION_WAVES)
+    missing = max(variance - float(waves.mass.sum()), 0.0)
+    # what is left out is shared by the n / m rows of one wave length
+    if missing * max(1.0, len(obs) / waves.n) > 0.08 * noise_variance:
+        return None
+    return fit_linear(FourierMap(waves, np.float64, missing, wider), obs, noise_variance).posterior
 
 
 def leave_out_operator(

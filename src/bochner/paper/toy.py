@@ -12,7 +12,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.features import FourierMap
-from bochner.frequencies import Frequencies, MonteCarlo
+from bochner.frequencies import MonteCarlo
 from bochner.kernels import Kernel, SquaredExponential
 from bochner.random import generator
 
@@ -51,5 +51,4 @@ def simulate(seed: int) -> Toy:
 
 def waves(n_frequencies: int, seed: int, kernel: Kernel = KERNEL) -> FourierMap:
     """Random Fourier features: the first `n_frequencies` of one stream of frequencies per seed."""
-    drawn = MonteCarlo().draw(kernel, n_frequencies, 2, generator(seed, "toy frequencies"))
-    return FourierMap(Frequencies(drawn.omega, drawn.mass))
+    return FourierMap(MonteCarlo().draw(kernel, n_frequencies, 2, generator(seed, "toy frequencies")))

@@ -12,6 +12,7 @@ from bochner.features import CovarianceOperator, Rows
 from bochner.kernels import Kernel
 from bochner.neighbours import conditional_draws, local_kriging
 from bochner.posterior.base import Posterior
+from bochner.posterior.coefficients import CoefficientPosterior
 from bochner.solvers import CholeskyFactor, Report
 
 N_NEIGHBOURS = 60
@@ -22,8 +23,9 @@ GROWTH, FARTHEST = 1.5, 6  # boxes grow by half for places outside; beyond the l
 class OperatorPosterior(Posterior):
     """Universal kriging with alpha = Sigma^-1 (y - X beta) found by conjugate gradients.
 
-    The mean uses all rows. The variance of the field at a place is that of kriging from its nearest
-    rows, which screen off the others; the trend's share is exact.
+    The mean uses all rows. The variance of the field at a place is that of kriging from its nearest rows, which screen
+    off the others; the trend's share is exact. Under noise, where far rows help by averaging it away, a companion of
+    the heaviest waves sees them all. Both know less than the whole, so the smaller variance is taken.
     """
 
     kernel: Kernel
@@ -36,6 +38,7 @@ class OperatorPosterior(Posterior):
     box: tuple[FloatArray, FloatArray]
     report: Report
     y: FloatArray
+    companion: CoefficientPosterior | None = None
     _cache: dict[str, CovarianceOperator] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -61,7 +64,12 @@ class OperatorPosterior(Posterior):
         _, field_variance = local_kriging(
             self.kernel, self.noise, self.rows.coords, zeros, rows.coords, n_neighbours=N_NEIGHBOURS
         )
-        return field_variance + np.sum(self._drift(rows) ** 2, axis=0)
+        variance = field_variance + np.sum(self._drift(rows) ** 2, axis=0)
+        if self.companion is None:
+            return variance
+        for i in self.companion.features.slices(len(rows)):
+            variance[i] = np.minimum(variance[i], self.companion.variance(rows[i]))
+        return variance
 
     def covariance(self, rows: Rows) -> FloatArray:
         draws = self.draw(rows, 2_000, np.random.default_rng(0))
