@@ -15,10 +15,11 @@ from bochner.estimators import report, storage
 from bochner.estimators.columns import Columns, resolve_columns, table_names, used_part
 from bochner.estimators.crossvalidation import CrossValidation, make_folds, summarise
 from bochner.estimators.parameters import KernelParameters
+from bochner.estimators.progress import told
 from bochner.estimators.settings import is_count, settings_of
 from bochner.estimators.trend import Trend
-from bochner.exceptions import CheckWarning, InputError, PartError
-from bochner.features import BLOCK_BYTES, Rows
+from bochner.exceptions import CheckWarning, FallbackWarning, InputError, PartError
+from bochner.features import BLOCK_BYTES, FourierMap, Rows
 from bochner.inference import Model, Observations, fit_model, leave_out, starvation
 from bochner.posterior import KrigingPosterior, Moments
 from bochner.random import generator, seed_of
@@ -198,7 +199,7 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         self._observations = Observations(rows, y - self._shift, weight, error, np.broadcast_to(0.0, (n,)))
         places = self._places(predict_at)
         folds = make_folds(self.tune, coords, y, places, settings.spec.seed)
-        with threads_for(n, self.n_jobs):
+        with threads_for(n, self.n_jobs), told(self.verbose):
             wanted = None if places is None else places - self._centre
             self._model = fit_model(settings, self._observations, folds, wanted)
             self._spare_sd = starvation(self._model, self._observations, settings.spec.seed)
@@ -364,7 +365,20 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         shift = as_rows(offset, len(table), "offset", 0.0)
         assert shift is not None
         rows = self._rows(self._columns.coords_of(table), self._columns.covariates_of(table))
+        self._tell_outside(rows)
         return rows, shift + self._trend.level
+
+    def _tell_outside(self, rows: Rows) -> None:
+        """Warn of places that the waves of a lattice do not cover."""
+        features = getattr(self._model.posterior, "features", None)
+        outside = int(features.outside(rows.coords).sum()) if isinstance(features, FourierMap) else 0
+        if outside:
+            warnings.warn(
+                f"{outside:,} of {len(rows):,} places lie outside the box that the waves cover (the data's, and some "
+                f"room around): they get the trend and the prior sd. Pass them to fit as predict_at to have them covered.",
+                FallbackWarning,
+                stacklevel=4,
+            )
 
     def _moments(self, rows: Rows, *, variance: bool = True, noise: bool = False) -> Moments:
         mixture = self._model.mixture

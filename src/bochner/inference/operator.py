@@ -6,6 +6,7 @@ It knows the near field, the waves know the far field, and a few dozen iteration
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from bochner.neighbours import inverse_root
 from bochner.posterior import CoefficientPosterior, OperatorPosterior
 from bochner.random import generator
 from bochner.solvers import cholesky_factor, conjugate_gradient
+
+logger = logging.getLogger("bochner")
 
 PRECONDITIONER_NEIGHBOURS = 20
 N_PROBES = 1_000
@@ -76,6 +79,7 @@ def fit_operator(
     beta = schur.solve(weights.T @ residual) if q else np.zeros(0)
     alpha = response - weights @ beta
     details = report.details
+    logger.info("solved: %s", report)
     reason = (
         f"conjugate gradients on {n:,} rows: {details['iterations']} iterations, residual {details['residual']:.0e}, "
         f"{'regular grid, FFT' if operator.grid is not None else 'waves by NUFFT and a local remainder'}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError, TuningWarning
 from bochner.inference.scale import Scale, bounds, log_prior, starts
 from bochner.kernels import Kernel
+
+logger = logging.getLogger("bochner")
 
 # (kernel, noise variance) -> value to be maximised, gradient in [theta, log noise variance]
 Objective = Callable[[Kernel, float], tuple[float, FloatArray]]
@@ -81,6 +84,7 @@ class Search:
             return Tuned(kernel, noise_variance, self.evaluate(kernel, noise_variance)[0], 1, ())
         options = {"maxiter": max_iterations, "ftol": 1e-13, "gtol": 1e-6, "maxls": 30}
         result = optimize.minimize(negative, x0, jac=True, method="L-BFGS-B", bounds=box, options=options)
+        logger.info("tuning: %d evaluations, objective %.4f, %s", count, -result.fun, unpack(result.x)[0])
         names = np.array([*(h.name for h in kernel.hyperparameters), "noise_variance"])[free]
         stuck = [
             str(name)

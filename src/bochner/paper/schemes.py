@@ -4,6 +4,7 @@ All schemes are quadratures of the same integral: they choose frequencies, and n
 dimensions (A) evenly spread frequencies win by far, and orthogonality adds little. In eight (B) the two are near each
 other. In 32 (C) orthogonal blocks win, by most where frequencies are few; low-discrepancy points need about a
 thousand to catch up. Structured blocks are Haar blocks below 16 dimensions, and as good as them from there on.
+An equispaced lattice (one to three dimensions only) beats them all: its error falls as fast as the spectral density.
 Gaussian kernel, boxes of such a size that two places are about 1.4 length scales apart.
 """
 
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.frequencies import RULES, measure_error
+from bochner.frequencies import RULES, lattice_frequencies, measure_error
 from bochner.kernels import SquaredExponential
 from bochner.paper import style
 from bochner.paper.exhibit import Cell, Claim, Exhibit, Table
@@ -28,13 +29,19 @@ LABELS = {
     "quasi": "quasi Monte Carlo",
     "orthogonal": "orthogonal",
     "structured": "structured",
+    "lattice": "lattice",
 }
 
 
 def kernel_error(name: str, dim: int, n_frequencies: int, seed: int) -> float:
     """RMS error of the kernel in a box whose places are about sqrt(2) length scales apart."""
-    waves = RULES[name].draw(KERNEL, n_frequencies, dim, generator(seed, "schemes"))
     side = np.sqrt(12 / dim)  # a difference of two uniform numbers on a side has variance side² / 6
+    if name == "lattice":
+        if dim > 3:
+            return np.nan
+        waves = lattice_frequencies(KERNEL, np.full(dim, side), n_frequencies=n_frequencies)
+    else:
+        waves = RULES[name].draw(KERNEL, n_frequencies, dim, generator(seed, "schemes"))
     return measure_error(waves, KERNEL, side, n_lags=400).rms
 
 
@@ -61,13 +68,22 @@ def exhibit(seeds: int) -> Exhibit:
             bool(high[2] > 1.3 and (gain[2, 2] > gain[2, 1]).all()),
         ),
         Claim(
+            "Beyond the paper: equispaced frequencies need no randomness at all.",
+            f"With {NUMBERS[0]} frequencies the lattice's error is {middle[0, 4, 0]:.0e} in 2 dimensions, Monte "
+            f"Carlo's {middle[0, 0, 0]:.0e}; with {NUMBERS[2]} it is {middle[0, 4, 2]:.0e}.",
+            bool(middle[0, 4, 2] < 1e-3 * middle[0, 0, 2]),
+        ),
+        Claim(
             "Structured features maintain a lower approximation error than standard RFF.",
             f"In 32 dimensions {high[3]:.1f} times smaller than Monte Carlo's, orthogonal {high[2]:.1f} times.",
             bool(high[3] > 1.2),
         ),
     ]
     rows: list[tuple[Cell, ...]] = [
-        (dim, LABELS[rule], *map(float, middle[i, j])) for i, dim in enumerate(DIMS) for j, rule in enumerate(LABELS)
+        (dim, LABELS[rule], *map(float, middle[i, j]))
+        for i, dim in enumerate(DIMS)
+        for j, rule in enumerate(LABELS)
+        if np.isfinite(middle[i, j]).all()
     ]
     table = Table(("dimension", "scheme", *(f"rms_error_{m}" for m in NUMBERS)), rows)
     return Exhibit(__name__, claims, table, lambda: draw(middle), (kernel_error,))
