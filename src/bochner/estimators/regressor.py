@@ -375,7 +375,7 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         if outside:
             warnings.warn(
                 f"{outside:,} of {len(rows):,} places lie outside the box that the waves cover (the data's, and some "
-                f"room around): they get the trend and the prior sd. Pass them to fit as predict_at to have them covered.",
+                f"room around): they get the trend and the prior sd. Pass them to fit as predict_at to cover them.",
                 FallbackWarning,
                 stacklevel=4,
             )

@@ -92,7 +92,7 @@ def exhibit(seeds: int) -> Exhibit:
 @style.styled
 def draw(middle: FloatArray) -> Any:
     """One panel per dimension."""
-    figure, axes = style.panels(3, width=15.5, height=4.6, sharey=True)
+    figure, axes = style.panels(3, width=15.5, height=4.6)
     for ax, dim, rows in zip(axes, DIMS, middle, strict=True):
         for rule, row, colour, marker in zip(LABELS, rows, style.COLOURS, style.MARKERS, strict=False):
             dash = "--" if rule == "structured" else "-"
@@ -101,5 +101,5 @@ def draw(middle: FloatArray) -> Any:
         style.ticks(ax, NUMBERS)
         style.title(ax, f"{dim} dimensions")
     axes[0].set_ylabel("RMS error of the kernel (variance 1)")
-    axes[0].legend(loc="lower left")
+    axes[0].legend(loc="center right")
     return figure
