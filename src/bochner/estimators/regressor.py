@@ -37,13 +37,14 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     kernel : Kernel, default None
-        None: smoothness and per-axis scales are chosen by the evidence. A kernel, e.g.
-        ``Matern(nu=0.5)``: only its values are learned; a scalar `length_scale` is isotropic, a
-        tuple is one per axis.
+        None: smoothness and per-axis scales are chosen by the evidence; for many rows also rotated scales and a sum of
+        a short and a long field, by predictions of held-out rows. A kernel, e.g. ``Matern(nu=0.5)``: only its values are
+        learned; a scalar `length_scale` is isotropic, a tuple is one per axis.
     family : str or Family, default "gaussian"
         Law of the response.
     features : str, default "auto"
-        ``"auto"``, ``"exact"``, ``"monte-carlo"``, ``"quasi"``, ``"orthogonal"``, ``"structured"`` or ``"nystroem"``.
+        ``"auto"``, ``"exact"``, ``"lattice"``, ``"monte-carlo"``, ``"quasi"``, ``"orthogonal"``, ``"structured"`` or
+        ``"nystroem"``.
     n_frequencies : int or "auto"
         Number m of waves (landmarks for Nystroem); ``"auto"`` takes the fewest that meet `tolerance`.
     coords, covariates : names or positions of columns
@@ -170,7 +171,8 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         measurement_variance : array of shape (n,), optional
             Known error variance of each row, added to the learned noise.
         predict_at : array or data frame, optional
-            Where predictions will be wanted: shapes the blocks of ``tune="spatial-cv"``.
+            Where predictions will be wanted: shapes the blocks of ``tune="spatial-cv"``, and the held-out rows by which
+            a kernel is chosen for many rows; widens the box that the lattice covers.
         """
         settings = settings_of(self)
         refuse_counts(trials, exposure, "gaussian")
@@ -449,7 +451,8 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, without pickle; `bochner.load` reads it.
 
-        It holds no training rows unless the features need them (exact kernel, Nystroem landmarks).
+        It holds no training rows unless the features need them: the exact kernel (their places), conjugate gradients
+        on many rows (places and responses), Nystroem (landmarks).
         """
         check_is_fitted(self)
         storage.save(self, path)

@@ -42,8 +42,8 @@ def save(estimator: SpatialRegressor, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> SpatialRegressor:
     """Read a model that `SpatialRegressor.save` wrote.
 
-    Predictions are those of the model that was saved, to the last bit. The training rows are not
-    in the file, so `cross_validate` needs a new fit.
+    Predictions are those of the model that was saved. What `cross_validate` needs of the training rows is not in the
+    file: it takes a new fit.
     """
     import numpy as np
 

@@ -210,7 +210,7 @@ class Plan:
             self._plan = module.plan(wrapped(coords), self.shape, self.eps, self._working, threads)
 
     def type1(self, strengths: ArrayLike, *, sign: int = -1) -> Array:
-        """Modes (n_vectors?, *shape) of strengths (n_vectors?, n)."""
+        """Modes ``(n_vectors?, *shape)`` of strengths ``(n_vectors?, n)``."""
         vectors, sign = as_vectors(strengths, (self.n_samples,), self.dtype, "strengths"), as_sign(sign)
         if vectors.size == 0:
             result = np.zeros((len(vectors), *self.shape), complex_type(self.dtype))
@@ -220,7 +220,7 @@ class Plan:
         return self._finished(result, np.ndim(strengths) == 2)
 
     def type2(self, modes: ArrayLike, *, sign: int = 1) -> Array:
-        """Values (n_vectors?, n) of modes (n_vectors?, *shape)."""
+        """Values ``(n_vectors?, n)`` of modes ``(n_vectors?, *shape)``."""
         vectors, sign = as_vectors(modes, self.shape, self.dtype, "modes"), as_sign(sign)
         if vectors.size == 0 or self.n_samples == 0:
             result = np.zeros((len(vectors), self.n_samples), complex_type(self.dtype))
