@@ -34,6 +34,7 @@ FLOORS = (
     ("maps",),
     ("paper",),
     ("cli",),
+    ("__main__",),
 )
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 

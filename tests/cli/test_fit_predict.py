@@ -55,6 +55,9 @@ def test_table_in_table_out(folder):
         (("fit", "data.txt", "--target", "temp", "-o", "m"), "needed is one of"),
         (("fit", "data.csv", "--target", "temp", "--kernel", "mattern", "-o", "m"), "is not known"),
         (("fit", "data.csv", "--target", "temp", "--coords", "x,y", "-o", "m"), "no column 'x'"),
+        (("fit", "data.csv", "--target", "lon", "-o", "m"), "named twice"),
+        (("fit", "data.csv", "--target", "temp", "-o", "nowhere/m"), "does not exist"),
+        (("predict", "m", "places.parquet", "-o", "out.txt"), "needed is one of"),
         (("predict", "data.csv", "places.parquet", "-o", "out.csv"), "not a complete bochner model"),
     ],
 )

@@ -92,3 +92,12 @@ def test_many_rows_save_and_load_and_cross_validate(kernel, tmp_path):
 def test_four_dimensions_are_refused():
     with pytest.raises(PartError, match="1 to 3"):
         SpatialRegressor(Matern(), features="lattice").fit(*field(50, dim=4))
+
+
+def test_one_row_and_one_place():
+    X, y = field(20)
+    model = SpatialRegressor(Matern(), features="lattice", **FIXED).fit(X[:1], y[:1])
+    assert_allclose(model.predict(X[:1]), y[:1], rtol=1e-3)
+    with pytest.warns(FallbackWarning, match="one place"):
+        flat = SpatialRegressor(Matern(), features="lattice").fit(np.ones((20, 2)), y)
+    assert_allclose(flat.predict(np.ones((1, 2))), y.mean(), rtol=1e-3)

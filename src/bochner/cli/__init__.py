@@ -8,6 +8,7 @@ inside the function, so that `bochner --help` stays quick.
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Annotated
@@ -23,11 +24,17 @@ USERS_MISTAKE = 2
 
 def main() -> None:
     """Run the command line; a mistake of the user is one line and exit code 2, never a traceback."""
+    warnings.showwarning = show_warning  # type: ignore[assignment]
     try:
         application()()
     except (BochnerError, OSError) as error:
         typer.echo(f"bochner: {one_line(error)}", err=True)
         sys.exit(USERS_MISTAKE)
+
+
+def show_warning(message: Warning | str, *_: object) -> None:
+    """A warning as one line, without the source line that raised it."""
+    typer.echo(f"bochner: warning: {' '.join(str(message).split())}", err=True)
 
 
 def application() -> typer.Typer:

@@ -42,6 +42,9 @@ def fit_table(
     table = read_table(data)
     coords = list(coords) or find_coords(table.names, table.source)
     used = [*coords, *covariates]
+    twice = [name for name in {*used, target} if [*used, target].count(name) > 1]
+    if twice:
+        raise InputError(f"column {twice[0]!r} is named twice, as target, coordinate or covariate; name it once.")
     frame, notes = complete_rows(table, [*used, target])
     places = None if predict_at is None else complete_rows(read_table(predict_at), coords)[0]
     model = SpatialRegressor(

@@ -40,7 +40,9 @@ def fit(
       bochner fit pixels.parquet --target temp --predict-at gaps.parquet -o model.bochner
     """
     from bochner.cli._work import fit_table, names_in, status
+    from bochner.geo import check_writable
 
+    check_writable(output)
     with status("learning"):
         model, notes = fit_table(
             data, target, names_in(coords), names_in(covariates), kernel, features, tune, predict_at, seed

@@ -28,7 +28,9 @@ def predict(
       bochner predict model.bochner grid.parquet -o map.parquet --latent --level 0.9
     """
     from bochner.cli._work import predict_table, status
+    from bochner.geo import FORMATS, check_writable
 
+    check_writable(output, FORMATS)
     with status("predicting"):
         n_rows = predict_table(model, data, output, latent, level)
     typer.echo(f"written: {output}, {n_rows:,} rows with mean, sd, lower, upper")

@@ -21,7 +21,7 @@ from bochner.estimators.trend import Trend
 from bochner.exceptions import CheckWarning, FallbackWarning, InputError, PartError
 from bochner.features import BLOCK_BYTES, FourierMap, Rows
 from bochner.inference import Model, Observations, fit_model, leave_out, starvation
-from bochner.posterior import KrigingPosterior, Moments
+from bochner.posterior import KrigingPosterior, Moments, OperatorPosterior
 from bochner.random import generator, seed_of
 from bochner.threads import threads_for
 from bochner.validation import Prediction
@@ -372,8 +372,9 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
 
     def _tell_outside(self, rows: Rows) -> None:
         """Warn of places that the waves of a lattice do not cover."""
-        features = getattr(self._model.posterior, "features", None)
-        outside = int(features.outside(rows.coords).sum()) if isinstance(features, FourierMap) else 0
+        posterior = self._model.posterior
+        covers = posterior if isinstance(posterior, OperatorPosterior) else getattr(posterior, "features", None)
+        outside = int(covers.outside(rows.coords).sum()) if isinstance(covers, FourierMap | OperatorPosterior) else 0
         if outside:
             warnings.warn(
                 f"{outside:,} of {len(rows):,} places lie outside the box that the waves cover (the data's, and some "

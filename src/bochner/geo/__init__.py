@@ -1,5 +1,5 @@
 """Geo: tables in and out. Knows no model."""
 
-from bochner.geo.tables import Table, find_coords, read_table, write_table
+from bochner.geo.tables import FORMATS, Table, check_writable, find_coords, read_table, write_table
 
-__all__ = ["Table", "find_coords", "read_table", "write_table"]
+__all__ = ["FORMATS", "Table", "check_writable", "find_coords", "read_table", "write_table"]

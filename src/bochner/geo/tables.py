@@ -94,6 +94,15 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
         partial.unlink(missing_ok=True)
 
 
+def check_writable(path: str | os.PathLike[str], formats: Sequence[str] = ()) -> None:
+    """Refuse an output whose folder is missing or whose format is not known, before any work is done."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} of the output {path.name} does not exist; make it first.")
+    if formats and path.suffix.lower() not in formats:
+        raise InputError(f"{path} ends in {path.suffix!r}; needed is one of {tuple(formats)}.")
+
+
 def find_coords(names: Sequence[str], source: str) -> list[str]:
     """Coordinate columns by their usual names, longitude or easting first."""
     lower = {name.lower(): name for name in names}

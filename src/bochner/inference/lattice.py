@@ -21,7 +21,8 @@ def covered_box(coords: FloatArray, predict_at: FloatArray | None) -> tuple[Floa
     """Box of the data and of the places to be predicted, with some room around."""
     places = coords if predict_at is None else np.concatenate([coords, predict_at])
     low, high = places.min(axis=0), places.max(axis=0)
-    side = np.where(high > low, high - low, max(float((high - low).max()), 1e-300))
+    widest = float((high - low).max())
+    side = np.where(high > low, high - low, widest if widest > 0 else 1.0)
     return low - ROOM * side, high + ROOM * side
 
 

@@ -60,6 +60,10 @@ class Learner:
             kernel = Matern() if s.kernel is None else s.kernel
             noise = self.scale.variance * 0.1 if s.noise_variance is None else s.noise_variance
             self.choices["tuning"] = "none: the values given are kept"
+            if s.kernel is None:
+                self.choices["kernel"] = f"{kernel}: none was given and none is learned"
+            if s.noise_variance is None:
+                self.choices["noise"] = f"{noise:.3g}: a tenth of the variance of y; none was given and none is learned"
             return Average((kernel,), np.array([noise]), np.ones(1)), ()
         degenerate = self._degenerate()
         if degenerate is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import ApproximationWarning
+from bochner.exceptions import ApproximationWarning, CollinearityWarning
 from bochner.features import FeatureMap
 from bochner.inference.averaging import Average
 from bochner.inference.exact import ExactFit, fit_exact
@@ -49,6 +49,8 @@ def solve(
     pairs = [(k, float(s2)) for k, s2 in zip(learned.kernels, noises, strict=True)]
     if kind == "exact":
         choices["solver"] = f"dual: Cholesky of the {len(obs):,} rows"
+        if settings.spec.n_frequencies != "auto":
+            choices["n_frequencies"] = f"{settings.spec.n_frequencies} were asked for; the exact kernel uses none"
         return Solved([fit_exact(k, obs, s2) for k, s2 in pairs], noises)
     if kind == "lattice":
         return _solve_lattice(settings, obs, pairs, noises, choices, predict_at)
@@ -119,4 +121,11 @@ def _ordinary(features: FeatureMap, obs: Observations) -> LinearFit:
     reason = f"ordinary least squares by {result.report.method.upper()}: noise_variance=0 without tuning"
     if result.rank < p:
         reason += f"; rank {result.rank} of {p} columns, the minimum-norm answer is taken"
+    if result.rank < min(n, p):  # more columns than rows are no surprise, dependent ones are
+        warnings.warn(
+            f"the {p} columns of the least-squares fit are collinear: only {result.rank} directions can be told apart. "
+            f"The coefficients of least norm are taken; use fewer frequencies, or a noise_variance > 0 (ridge).",
+            CollinearityWarning,
+            stacklevel=5,
+        )
     return LinearFit(CoefficientPosterior(features, result.coef, result), np.nan, np.nan, reason)

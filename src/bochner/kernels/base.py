@@ -113,6 +113,10 @@ class Kernel:
 
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
+    def __radd__(self, other: int) -> Kernel:
+        # so that sum([k1, k2]) works
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def __mul__(self, other: Kernel | float) -> Kernel:
         from bochner.kernels.algebra import Product
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.features import CovarianceOperator, Rows
@@ -97,6 +98,10 @@ class OperatorPosterior(Posterior):
             here = levels == level
             out[here] = self._operator(int(level)).cross(rows.coords[here], weights)
         return out
+
+    def outside(self, coords: FloatArray) -> NDArray[np.bool_]:
+        """Places so far outside the box of the rows that only the prior is left."""
+        return np.asarray(self._levels(coords) > FARTHEST)
 
     def _levels(self, coords: FloatArray) -> IntArray:
         """How often the box must grow by half to hold each place: 0 inside."""

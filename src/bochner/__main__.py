@@ -1,0 +1,5 @@
+"""`python -m bochner`: the command line."""
+
+from bochner.cli import main
+
+main()
