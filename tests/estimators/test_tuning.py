@@ -13,7 +13,7 @@ from bochner import SpatialRegressor
 from bochner.exceptions import ApproximationWarning, FallbackWarning
 from bochner.inference.exact import exact_objective, fit_exact
 from bochner.kernels import Laplacian, Matern, Polynomial, RationalQuadratic, SquaredExponential
-from bochner.validation import BlockKFold
+from bochner.validation import BlockKFold, gap_size
 from tests.estimators.fields import draw, field, new_places
 
 
@@ -79,7 +79,7 @@ def test_cross_validation_score_is_improved(features, tune):
     fixed = SpatialRegressor(by_evidence.kernel_, noise_variance=by_evidence.noise_variance_, tune=None, **parts).fit(
         X, y
     )
-    cv = BlockKFold(5, random_state=0) if tune == "spatial-cv" else tune
+    cv = BlockKFold(5, block_size=gap_size(X), random_state=0) if tune == "spatial-cv" else tune
     # the search starts at the optimum of the likelihood's prior-free sibling, so the two may differ by a little
     assert by_score.cross_validate(cv)["crps"] <= 1.01 * fixed.cross_validate(cv)["crps"]
 

@@ -11,7 +11,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError
 from bochner.inference import Fold, HeldOut, Model, Observations
 from bochner.posterior import Moments
-from bochner.validation import SCORES, BlockKFold, GapBlocks, Prediction, crps_mixture, get_scores
+from bochner.validation import SCORES, BlockKFold, GapBlocks, Prediction, crps_mixture, gap_size, get_scores
 
 
 class CrossValidation(dict[str, float]):
@@ -43,12 +43,22 @@ def make_folds(
     if cv is None or (isinstance(cv, str) and cv in ("evidence", "likelihood")):
         return None
     if isinstance(cv, str) and cv == "spatial-cv":
-        cv = GapBlocks(predict_at, random_state=seed) if predict_at is not None else BlockKFold(5, random_state=seed)
+        return _spatial_folds(coords, predict_at, seed)
     elif isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         cv = BlockKFold(int(cv), random_state=seed)
     if isinstance(cv, str) or not hasattr(cv, "split"):
         raise InputError(f"cv={cv!r}; needed is None, a number of folds, or a splitter such as BlockKFold(5).")
     return [(np.asarray(train), np.asarray(test)) for train, test in cv.split(coords, y, groups)]
+
+
+def _spatial_folds(coords: FloatArray, predict_at: FloatArray | None, seed: int) -> list[Fold]:
+    """Folds shaped like the places to be predicted, or blocks as wide as the gaps between the rows."""
+    if predict_at is not None:
+        return list(GapBlocks(predict_at, random_state=seed).split(coords))
+    try:
+        return list(BlockKFold(5, block_size=gap_size(coords), random_state=seed).split(coords))
+    except InputError:  # gaps so wide that few blocks are left: smaller ones
+        return list(BlockKFold(5, random_state=seed).split(coords))
 
 
 def summarise(

@@ -126,7 +126,9 @@ def _arrow() -> tuple[Any, Any]:
     try:
         from pyarrow import csv, parquet
     except ImportError as error:
-        raise MissingExtraError("reading tables needs pyarrow; install it with: pip install 'bochner[geo]'") from error
+        raise MissingExtraError(
+            "reading tables needs pyarrow; install it with: pip install 'bochner[table]'"
+        ) from error
     return csv, parquet
 
 

@@ -12,6 +12,7 @@ follow scikit-learn's protocol and go wherever it takes a ``cv``.
 `BufferedLeaveOneOut`      one row at a time, without its neighbours
 `GapBlocks`                rows that lie as the places to be predicted do: in gaps of the same shapes
 `blocks_of`                the block that each row lies in, for groupings of one's own
+`gap_size`                 side of a block as wide as the gaps between the rows
 =========================  ==================================================================================
 
 Which one? The one whose test rows are as far from training rows as the places to be predicted are from the
@@ -48,7 +49,7 @@ With scikit-learn:
 (5,)
 """
 
-from bochner.validation.blocks import BlockKFold, BlockSummary, BufferedBlockKFold, blocks_of
+from bochner.validation.blocks import BlockKFold, BlockSummary, BufferedBlockKFold, blocks_of, gap_size
 from bochner.validation.gaps import GapBlocks, GapSummary
 from bochner.validation.scores import (
     bias,
@@ -85,6 +86,7 @@ __all__ = [
     "crps",
     "crps_mixture",
     "crps_sample",
+    "gap_size",
     "get_scores",
     "interval_score",
     "log_score",

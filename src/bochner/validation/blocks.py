@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike
+from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray, as_coords, as_finite
 from bochner.exceptions import InputError
@@ -19,6 +20,19 @@ from bochner.validation.splitters import BoolArray, SpatialSplitter, SplitSummar
 
 BLOCKS_PER_FOLD = 6
 """Blocks aimed at for every fold when the library chooses their size."""
+
+
+def gap_size(coords: ArrayLike, seed: int = 0) -> float:
+    """Side of a block as wide as the gaps that a map of the rows' box must bridge, in units of the coordinates.
+
+    Twice the distance to the nearest row that 95 % of the places in the box stay below, at most a quarter of the
+    longest side.
+    """
+    places = as_coords(coords)
+    low, high = places.min(axis=0), places.max(axis=0)
+    probes = generator(seed, "gaps").uniform(low, high, size=(5_000, places.shape[1]))
+    reach = cKDTree(places).query(probes)[0]
+    return float(min(2 * np.quantile(reach, 0.95), 0.25 * float((high - low).max())))
 
 
 def blocks_of(coords: ArrayLike, block_size: ArrayLike, origin: ArrayLike | None = None) -> IntArray:
