@@ -99,7 +99,7 @@ def draw(middle: FloatArray) -> Any:
             ax.plot(NUMBERS, row, dash, color=colour, marker=marker, label=LABELS[rule])
         ax.set(xscale="log", yscale="log", xlabel="number of frequencies m")
         style.ticks(ax, NUMBERS)
+        ax.set_ylabel("RMS error of the kernel (variance 1)")
         style.title(ax, f"{dim} dimensions")
-    axes[0].set_ylabel("RMS error of the kernel (variance 1)")
     axes[0].legend(loc="center right")
     return figure
