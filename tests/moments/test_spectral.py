@@ -50,9 +50,14 @@ def test_chunks_add(monkeypatch):
 
 def test_the_cheaper_way_is_taken():
     waves = RULES["quasi"].draw(Matern(0.3), 500, 2, np.random.default_rng(0))
-    assert prefers_transform(FourierMap(waves), 200_000, 2)
-    assert not prefers_transform(FourierMap(waves), 1_000, 2)
-    assert not prefers_transform(FourierMap(waves), 10**6, 5)
+    places = np.random.default_rng(0).uniform(size=(200_000, 2))
+    assert prefers_transform(FourierMap(waves), places)
+    assert not prefers_transform(FourierMap(waves), places[:1_000])
+    wide = RULES["monte-carlo"].draw(Matern(0.3), 500, 5, np.random.default_rng(0))
+    assert not prefers_transform(FourierMap(wide), np.zeros((10**6, 5)))
+    # a rough kernel draws a few frequencies so high that the grid of a transform would fill the memory
+    rough = RULES["monte-carlo"].draw(Matern(0.05, nu=0.5), 2_000, 2, np.random.default_rng(0))
+    assert not prefers_transform(FourierMap(rough), places)
     rows, y, weight = example(2)
     nystroem = NystroemMap.at(Matern(0.3), rows.coords[:20])
     assert_allclose(

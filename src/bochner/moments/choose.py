@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from bochner.arrays import FloatArray
 from bochner.features import FeatureMap, FourierMap, Rows
 from bochner.moments.dense import DenseMoments, dense_moments
 from bochner.moments.spectral import spectral_moments
 
 MOST_PAIRS = 20_000_000  # sums and differences of frequencies that a transform may be asked for
+MOST_GRID = 50_000_000  # points of the fine grid of a transform: below a gigabyte
 
 
 def moments_of(
     features: FeatureMap, rows: Rows, y: FloatArray, weight: FloatArray, *, n_jobs: int | None = None
 ) -> DenseMoments:
     """Moments of some rows, by non-uniform FFT where it is cheaper than blocks."""
-    if isinstance(features, FourierMap) and prefers_transform(features, len(rows), rows.coords.shape[1]):
+    if isinstance(features, FourierMap) and prefers_transform(features, rows.coords):
         return spectral_moments(features, rows, y, weight, n_jobs=n_jobs)
     return dense_moments(features, rows, y, weight)
 
 
-def prefers_transform(features: FourierMap, n_rows: int, dim: int) -> bool:
+def prefers_transform(features: FourierMap, coords: FloatArray) -> bool:
     """Whether one transform at all pairs of frequencies costs less than n (2 m)^2 products.
 
-    A point of a transform costs about as much as a few thousand multiplications, a pair of frequencies likewise.
+    A point of a transform costs about as much as a few thousand multiplications, a pair of frequencies likewise, a
+    point of its grid a hundred. Rough kernels draw frequencies so high that the grid would be immense: they take blocks.
     """
-    m = features.frequencies.n
-    if dim > 3 or (features.frequencies.lattice is None and m * m > MOST_PAIRS):
+    (n, dim), m, lattice = coords.shape, features.frequencies.n, features.frequencies.lattice
+    if dim > 3 or (lattice is None and m * m > MOST_PAIRS):
         return False
-    points = n_rows + (0 if features.frequencies.lattice is not None else m * m)
-    return points * 6e3 * 3.0 ** (dim - 2) < n_rows * (2.0 * m) ** 2
+    if lattice is not None:
+        grid = float(np.prod(2.0 * (4 * np.array(lattice.half_width) + 1)))
+    else:
+        # a type 3 resolves the box of the places at twice the highest frequency
+        turns = np.ptp(coords, axis=0) * 2 * np.abs(features.frequencies.omega).max(axis=0) / np.pi
+        grid = float(np.prod(2 * (turns + 16)))
+    points = n + (0 if lattice is not None else m * m)
+    work = points * 6e3 * 3.0 ** (dim - 2) + 100 * grid
+    return grid <= MOST_GRID and work < n * (2.0 * m) ** 2
