@@ -26,7 +26,8 @@ def prefers_transform(features: FourierMap, coords: FloatArray) -> bool:
     """Whether one transform at all pairs of frequencies costs less than n (2 m)^2 products.
 
     A point of a transform costs about as much as a few thousand multiplications, a pair of frequencies likewise, a
-    point of its grid a hundred. Rough kernels draw frequencies so high that the grid would be immense: they take blocks.
+    point of its grid a hundred. Rough kernels draw frequencies so high that the grid would be
+    immense: they take blocks.
     """
     (n, dim), m, lattice = coords.shape, features.frequencies.n, features.frequencies.lattice
     if dim > 3 or (lattice is None and m * m > MOST_PAIRS):
