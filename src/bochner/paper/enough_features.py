@@ -2,7 +2,9 @@
 
 Rudi and Rosasco showed that kernel ridge on random features learns as fast as the exact one once there are √n log n
 of them: some 3,600 for 100,000 points. Here the target is a sum of thirty Matern bumps, a function inside the space
-of the kernel, as the theorem asks, and each model gets its best λ. With √n log n frequencies the error falls
+of the kernel, as the theorem asks, and each model gets its best λ, picked on the test points themselves, which
+flatters all of them: with λ held at the noise variance the error of √n log n frequencies was 1.7 to 2.6 times the
+exact one. With √n log n frequencies the error falls
 alongside that of the exact kernel (A); with ten it stops falling.
 
 A field *drawn* from the kernel is rougher than the functions in its space, and not covered by the theorem. There the
