@@ -32,6 +32,7 @@ FLOORS = (
     ("archive",),
     ("estimators",),
     ("maps",),
+    ("demo",),
     ("paper",),
     ("cli",),
     ("__main__",),

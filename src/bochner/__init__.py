@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from bochner._version import __version__
 
 if TYPE_CHECKING:
-    from bochner.estimators import FourierFeatures, SpatialRegressor, load
+    from bochner.estimators import FourierFeatures, SpatialClassifier, SpatialRegressor, load
 
-__all__ = ["FourierFeatures", "SpatialRegressor", "__version__", "load"]
+__all__ = ["FourierFeatures", "SpatialClassifier", "SpatialRegressor", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:
     # Estimators bring scikit-learn; `import bochner` alone stays light.
-    if name in ("FourierFeatures", "SpatialRegressor", "load"):
+    if name in ("FourierFeatures", "SpatialClassifier", "SpatialRegressor", "load"):
         from bochner import estimators
 
         return getattr(estimators, name)

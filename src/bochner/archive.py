@@ -78,6 +78,15 @@ def read(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
         raise ArchiveError(f"{path} is not a complete bochner {kind} file ({error!r}); save it again.") from error
 
 
+def knows(value: Any) -> bool:
+    """Whether a value can be written."""
+    try:
+        _encode(value, {})
+    except ArchiveError:
+        return False
+    return True
+
+
 def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, np.ndarray):
         name = f"a{len(arrays)}"

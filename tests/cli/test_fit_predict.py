@@ -1,69 +1,142 @@
-"""`bochner fit` and `bochner predict` as a user runs them, on real files."""
+"""`bochner fit` and `bochner predict` on real files."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
+import geopandas as gpd
 import numpy as np
 import pandas as pd
 import pytest
 
+from bochner import load
+from bochner.cli._kernels import kernel_named
+from bochner.kernels import Matern, Periodic, SquaredExponential
 
-def bochner(*args, cwd):
-    command = [sys.executable, "-c", "from bochner.cli import main; main()", *map(str, args)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+from .conftest import QUICK, survey
 
-
-@pytest.fixture
-def folder(tmp_path):
-    rng = np.random.default_rng(0)
-    n = 120
-    frame = pd.DataFrame({"lon": rng.uniform(size=n), "lat": rng.uniform(size=n), "height": rng.normal(size=n)})
-    frame["temp"] = np.sin(6 * frame.lon) + frame.height + 0.1 * rng.normal(size=n)
-    frame["station"] = "a"
-    frame.loc[3, "temp"] = np.nan
-    frame.to_csv(tmp_path / "data.csv", index=False)
-    frame.drop(columns="temp").to_parquet(tmp_path / "places.parquet")
-    return tmp_path
+FIT = ("fit", "data.csv", "--target", "temp", "--covariates", "height")
 
 
-def test_table_in_table_out(folder):
-    done = bochner("fit", "data.csv", "--target", "temp", "--covariates", "height", "-o", "m.bochner", cwd=folder)
+def test_table_in_table_out_in_a_process_of_its_own(data, tmp_path):
+    def bochner(*args):
+        command = [sys.executable, "-c", "from bochner.cli import main; main()", *args]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    done = bochner(*FIT, "-o", "m.bochner")
     assert done.returncode == 0, done.stderr
-    assert "height" in done.stdout and "Matern" in done.stdout
+    assert "height" in done.stdout and "Matern" in done.stdout and "written: m.bochner" in done.stdout
     assert "1 of 120 rows have missing values (1 in temp)" in done.stderr
-    assert "planar" in done.stderr
-    done = bochner("predict", "m.bochner", "places.parquet", "-o", "out.csv", cwd=folder)
+    assert "degrees" in done.stderr
+    done = bochner("predict", "m.bochner", "places.parquet", "-o", "out.csv")
     assert done.returncode == 0, done.stderr
-    out, data = pd.read_csv(folder / "out.csv"), pd.read_csv(folder / "data.csv")
-    assert list(out.columns) == ["lon", "lat", "height", "station", "mean", "sd", "lower", "upper"]
+    out = pd.read_csv(tmp_path / "out.csv")
+    assert list(out.columns[-5:]) == ["station", "mean", "sd", "lower", "upper"]
     assert np.all((out.lower < out["mean"]) & (out["mean"] < out.upper))
     seen = data.temp.notna()
     assert np.mean((data.temp[seen] > out.lower[seen]) & (data.temp[seen] < out.upper[seen])) > 0.9
-    bochner("predict", "m.bochner", "places.parquet", "-o", "latent.parquet", "--latent", cwd=folder)
-    assert np.all(pd.read_parquet(folder / "latent.parquet").sd < out.sd)
-    assert not list(folder.glob(".*partial*"))
+    assert not list(tmp_path.glob(".*partial*"))
+
+
+def test_latent_is_surer_and_a_row_that_misses_a_covariate_gets_nothing(ok, data, tmp_path):
+    ok(*FIT, *QUICK, "-o", "m.bochner")
+    ok("predict", "m.bochner", "places.parquet", "-o", "new.csv")
+    places = pd.read_parquet(tmp_path / "places.parquet")
+    places.loc[5, "height"] = np.nan
+    places.to_csv(tmp_path / "holes.csv", index=False)
+    done = ok("predict", "m.bochner", "holes.csv", "--latent", "--exceed", "0.5", "-o", "latent.csv")
+    assert "1 of 120 rows of holes.csv have missing values (1 in height): no prediction" in done.err
+    new, latent = pd.read_csv(tmp_path / "new.csv"), pd.read_csv(tmp_path / "latent.csv")
+    assert np.flatnonzero(latent["mean"].isna()).tolist() == [5]
+    known = latent["mean"].notna()
+    assert np.all(latent.sd[known] < new.sd[known])
+    assert latent["exceedance_0.5"][known].between(0, 1).all()
+
+
+def test_prevalence_by_default_and_counts_with_trials(ok, data, tmp_path):
+    fitted = ok(
+        "fit", "data.csv", "--target", "positive", "--family", "binomial", "--trials", "examined", *QUICK,
+        "--json", "-o", "m.bochner",
+    )  # fmt: skip
+    facts = json.loads(fitted.out)
+    assert facts["family"] == "binomial" and facts["n_rows"] == 120 and facts["crs"] == "EPSG:4326"
+    assert [effect["name"] for effect in facts["fixed_effects"]] == ["intercept"]
+    assert load(tmp_path / "m.bochner").roles_ == {"target": "positive", "trials": "examined"}
+    done = ok("predict", "m.bochner", "data.csv", "-o", "share.csv", "--json")
+    assert json.loads(done.out)["of"] == "the prevalence"
+    ok("predict", "m.bochner", "data.csv", "--trials", "examined", "-o", "counts.csv")
+    ok("predict", "m.bochner", "data.csv", "--trials", "10", "--latent", "-o", "ten.csv")
+    share, counts, ten = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("share", "counts", "ten"))
+    assert np.all((share.lower > 0) & (share.upper < 1))
+    np.testing.assert_allclose(counts["mean"], share["mean"] * data.examined, rtol=1e-3)
+    np.testing.assert_allclose(ten["mean"], 10 * share["mean"], rtol=1e-6)
+    assert np.mean((data.positive >= counts.lower) & (data.positive <= counts.upper)) > 0.9
+
+
+def test_same_survey_in_any_format_and_crs_gives_the_same_predictions(ok, data, tmp_path):
+    """Longitude and latitude, UTM columns with --crs, a GeoPackage: one survey, within one per cent."""
+    points = gpd.points_from_xy(data.lon, data.lat)
+    frame = gpd.GeoDataFrame(data.drop(columns=["lon", "lat"]), geometry=points, crs=4326)
+    utm = frame.to_crs(32632)
+    frame.to_crs(3857).to_file(tmp_path / "data.gpkg")
+    utm.drop(columns="geometry").assign(x=utm.geometry.x, y=utm.geometry.y).to_csv(tmp_path / "utm.csv", index=False)
+    found = []
+    for name, more in (("data.csv", ()), ("utm.csv", ("--crs", "EPSG:32632")), ("data.gpkg", ())):
+        ok("fit", name, "--target", "temp", "--covariates", "height", *QUICK, *more, "-o", f"{name}.bochner")
+        ok("predict", f"{name}.bochner", "places.parquet", "-o", "out.csv")
+        found.append(pd.read_csv(tmp_path / "out.csv"))
+    for other in found[1:]:
+        np.testing.assert_allclose(other["mean"], found[0]["mean"], atol=0.01 * found[0]["mean"].std())
+        np.testing.assert_allclose(other.sd, found[0].sd, rtol=0.01)
+    # a table without a CRS is taken in the model's, and points come back as points
+    assert "taken to be in EPSG:32632" in ok("predict", "utm.csv.bochner", "utm.csv", "-o", "out.gpkg").err
+    ok("predict", "data.csv.bochner", "data.gpkg", "-o", "out.gpkg")
+    back = gpd.read_file(tmp_path / "out.gpkg")
+    assert back.crs == 3857 and len(back) == 120
+    np.testing.assert_allclose(back["mean"], found[0]["mean"], atol=1e-6)
+
+
+def test_offset_is_remembered(ok, run, tmp_path):
+    frame = survey(60)
+    rng = np.random.default_rng(1)
+    frame["people"] = rng.uniform(100, 1000, 60)
+    frame["log_people"] = np.log(frame.people)
+    frame["cases"] = rng.poisson(0.01 * frame.people)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    fit = ("fit", "data.csv", "--target", "cases", "--family", "poisson", *QUICK)
+    ok(*fit, "--offset", "log_people", "-o", "offset.bochner")
+    ok(*fit, "--exposure", "people", "-o", "exposure.bochner")
+    ok("predict", "offset.bochner", "data.csv", "-o", "offset.csv")
+    ok("predict", "exposure.bochner", "data.csv", "--exposure", "people", "-o", "exposure.csv")
+    one, other = pd.read_csv(tmp_path / "offset.csv"), pd.read_csv(tmp_path / "exposure.csv")
+    np.testing.assert_allclose(one["mean"], other["mean"], rtol=1e-3)
+    frame.drop(columns="log_people").to_csv(tmp_path / "bare.csv", index=False)
+    done = run("predict", "offset.bochner", "bare.csv", "-o", "bare-out.csv")
+    assert done.code == 2 and "fitted with the offset 'log_people'" in done.err
+
+
+def test_covariates_come_from_rasters(ok, data, raster, tmp_path):
+    """A raster read at the places is the same as its values in a column."""
+    slope = raster("slope.tif", lambda lon, lat: lon + 2 * lat)
+    frame = data.assign(slope=data.lon + 2 * data.lat)
+    frame.to_csv(tmp_path / "column.csv", index=False)
+    ok("fit", "column.csv", "--target", "temp", "--covariates", "slope", *QUICK, "-o", "column.bochner")
+    ok("fit", "data.csv", "--target", "temp", "--covariate", f"slope={slope}", *QUICK, "-o", "raster.bochner")
+    ok("predict", "raster.bochner", "places.parquet", "--covariate", f"slope={slope}", "-o", "raster.csv")
+    ok("predict", "column.bochner", "column.csv", "-o", "out.csv")
+    got, expected = pd.read_csv(tmp_path / "raster.csv"), pd.read_csv(tmp_path / "out.csv")
+    np.testing.assert_allclose(got["mean"], expected["mean"], atol=1e-3)
 
 
 @pytest.mark.parametrize(
-    ("args", "message"),
+    ("text", "kernel"),
     [
-        (("fit", "data.csv", "--target", "tmp", "-o", "m"), "did you mean 'temp'?"),
-        (("fit", "data.csv", "--target", "station", "-o", "m"), "not numbers"),
-        (("fit", "no.csv", "--target", "temp", "-o", "m"), "does not exist"),
-        (("fit", "data.txt", "--target", "temp", "-o", "m"), "needed is one of"),
-        (("fit", "data.csv", "--target", "temp", "--kernel", "mattern", "-o", "m"), "is not known"),
-        (("fit", "data.csv", "--target", "temp", "--coords", "x,y", "-o", "m"), "no column 'x'"),
-        (("fit", "data.csv", "--target", "lon", "-o", "m"), "named twice"),
-        (("fit", "data.csv", "--target", "temp", "-o", "nowhere/m"), "does not exist"),
-        (("predict", "m", "places.parquet", "-o", "out.txt"), "needed is one of"),
-        (("predict", "data.csv", "places.parquet", "-o", "out.csv"), "not a complete bochner model"),
+        ("matern12 + matern32", Matern(nu=0.5) + Matern(nu=1.5)),
+        ("matern32(length_scale=(2, 3), variance=4)", Matern((2, 3), 4, nu=1.5)),
+        ("squared-exponential * periodic(period=7)", SquaredExponential() * Periodic(period=7)),
     ],
 )
-def test_mistakes_are_one_clear_line(folder, args, message):
-    done = bochner(*args, cwd=folder)
-    assert done.returncode == 2
-    assert message in done.stderr and "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert not (folder / "m").exists() and not (folder / "out.csv").exists()
+def test_kernels_are_written_as_they_are_said(text, kernel):
+    assert kernel_named(text) == kernel

@@ -54,8 +54,12 @@ REFUSED = {
     "text-weight": (lambda: fit(sample_weight=["a"] * 30), ValueError, "sample_weight cannot be read as numbers"),
     "negative-error": (lambda: fit(measurement_variance=-0.1), ValueError, "measurement_variance is -0.1 at row 0"),
     "short-offset": (lambda: fit(offset=np.ones(3)), ValueError, "offset has shape"),
-    "trials": (lambda: fit(trials=np.ones(30)), ValueError, "trials was given but family='gaussian' has none"),
-    "exposure": (lambda: fit(exposure=np.ones(30)), ValueError, "exposure was given but family='gaussian' has none"),
+    "trials": (lambda: fit(trials=np.ones(30)), ValueError, "trials was given, but family='gaussian' has neither"),
+    "exposure": (
+        lambda: fit(exposure=np.ones(30)),
+        ValueError,
+        "exposure was given, but family='gaussian' has neither",
+    ),
     "predict-at": (lambda: fit(predict_at=np.ones((5, 3))), ValueError, "predict_at has 3 columns; needed are 2"),
     # parameters
     "keyword": (lambda: SpatialRegressor(lenght_scale=1), TypeError, "unexpected keyword argument 'lenght_scale'"),
@@ -86,8 +90,12 @@ REFUSED = {
     "kernel-class": (lambda: fit(model={"kernel": Matern}), ValueError, "is not a kernel; take one from"),
     "features": (lambda: fit(model={"features": "quazi"}), ValueError, "features='quazi' is not known; choose from"),
     "features-list": (lambda: fit(model={"features": ["quasi"]}), ValueError, "is not known; choose from"),
-    "family": (lambda: fit(model={"family": "gausian"}), ValueError, "family='gausian' is not known; choose from"),
-    "family-list": (lambda: fit(model={"family": ["gaussian"]}), ValueError, "is not known; choose from"),
+    "family": (
+        lambda: fit(model={"family": "gausian"}),
+        ValueError,
+        "family='gausian' is not known; did you mean 'gaussian'",
+    ),
+    "family-list": (lambda: fit(model={"family": ["gaussian"]}), ValueError, "is not known; did you mean"),
     "tune": (lambda: fit(model={"tune": "evidance"}), ValueError, "tune='evidance'; needed is one of.*splitter"),
     "tune-number": (lambda: fit(model={"tune": 5}), ValueError, "tune=5; needed is one of"),
     "noise": (lambda: fit(model={"noise_variance": -1}), ValueError, "noise_variance is -1; needed is .* >= 0"),
@@ -149,7 +157,7 @@ REFUSED = {
     "no-draws": (lambda: fitted().sample_y(X, 0), ValueError, "n_samples=0; needed is an integer >= 1"),
     "half-draws": (lambda: fitted().sample_y(X, 1.5), ValueError, "n_samples=1.5; needed is an integer >= 1"),
     "offset-at-predict": (lambda: fitted().predict(X, offset=np.ones(3)), ValueError, "offset has shape"),
-    "trials-at-predict": (lambda: fitted().predict(X, trials=5), ValueError, "trials was given but"),
+    "trials-at-predict": (lambda: fitted().predict(X, trials=5), ValueError, "trials was given, but"),
     "unknown-score": (lambda: fitted().cross_validate(scoring="rsme"), ValueError, "did you mean 'rmse'"),
     "unknown-splitter": (lambda: fitted().cross_validate("blocks"), ValueError, "cv='blocks'; needed is None, a num"),
     # FourierFeatures

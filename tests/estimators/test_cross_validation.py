@@ -117,10 +117,10 @@ def test_default_is_leave_one_out(kind):
 def test_averaged_models_average_their_held_out_predictions():
     X, y = field()
     model = KINDS["averaged"]().fit(X, y)
-    held = leave_out(model._model, model._observations, None)
+    held = leave_out(model._model, model._responses, None)
     assert len(held) == len(model._model.mixture.mass) > 1
     found = model.cross_validate()
-    mean = model._model.mixture.mass @ np.stack([h.mean for h in held]) + model._trend.level
+    mean = model._model.mixture.mass @ np.stack([h.mean for h in held]) + model._responses.offset
     assert_allclose(found.prediction.mean, mean, rtol=1e-10)
     lower, upper = found.prediction.lower, found.prediction.upper
     assert_allclose(found["coverage"], np.mean((lower <= y) & (y <= upper)))

@@ -25,7 +25,7 @@ def simulated(kernel, n: int, seed: int = 0, noise: float = 0.1) -> tuple[np.nda
 
 
 def objective_at(model: SpatialRegressor, *, reml: bool) -> tuple[float, np.ndarray]:
-    return exact_objective(model.kernel_, model._observations, model.noise_variance_, reml=reml)
+    return exact_objective(model.kernel_, model._responses.observations(), model.noise_variance_, reml=reml)
 
 
 def test_tune_none_keeps_the_values_given():
@@ -199,8 +199,8 @@ def test_more_than_a_thousand_rows_are_tuned_by_vecchia():
     X, y = simulated(Matern(0.1), 1200)
     model = SpatialRegressor(Matern(), features="exact").fit(X, y)
     assert "Vecchia" in model.choices_["tuning"]
-    found = fit_exact(model.kernel_, model._observations, model.noise_variance_).log_evidence
-    truth = fit_exact(Matern(0.1), model._observations, 0.1).log_evidence
+    found = fit_exact(model.kernel_, model._responses.observations(), model.noise_variance_).log_evidence
+    truth = fit_exact(Matern(0.1), model._responses.observations(), 0.1).log_evidence
     assert found > truth - 1.0
 
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from bochner.families import Family, Gaussian
-from bochner.features import FeatureMap, FourierMap, NystroemMap, Rows
-from bochner.frequencies import Frequencies, MonteCarlo, Orthogonal, QuasiMonteCarlo, StructuredOrthogonal
+from bochner.features import FeatureMap, FourierMap, LocalSpectrumMap, NystroemMap, PairedMap, Rows, local_spectrum
+from bochner.frequencies import (
+    Frequencies,
+    MonteCarlo,
+    Orthogonal,
+    QuasiMonteCarlo,
+    StructuredOrthogonal,
+    draw_pairs,
+    lattice_frequencies,
+)
 from bochner.inference import Observations
 from bochner.kernels import Kernel, Matern, Polynomial, SquaredExponential
 from bochner.solvers import Factor, cholesky_factor, least_squares, woodbury_factor
@@ -25,6 +32,14 @@ def landmarks(n: int, dim: int) -> np.ndarray:
     return np.random.default_rng(1).uniform(-1, 1, size=(n, dim))
 
 
+def varying(kernel: Kernel, dim: int) -> LocalSpectrumMap:
+    """Local spectrum over [-1.5, 1.5]^dim with a length scale and a variance that vary."""
+    lattice = lattice_frequencies(kernel, np.full(dim, 3.0), n_frequencies=15)
+    surface = NystroemMap.at(SquaredExponential(1.0), landmarks(4, dim))
+    features = local_spectrum(kernel, lattice, surface, (np.full(dim, -1.5), np.full(dim, 1.5)))
+    return replace(features, stretch=np.linspace(-0.3, 0.4, 5), swell=np.linspace(0.2, -0.3, 5))
+
+
 # A feature map as a function of the dimension, with the kernel that it stands for.
 FEATURE_MAPS: dict[str, Callable[[int], FeatureMap]] = {
     "monte-carlo": lambda dim: waves(MonteCarlo(), Matern(0.7, 2.0), 12, dim),
@@ -32,6 +47,8 @@ FEATURE_MAPS: dict[str, Callable[[int], FeatureMap]] = {
     "orthogonal": lambda dim: waves(Orthogonal(), Matern(0.7, nu=0.5), 12, dim),
     "structured": lambda dim: waves(StructuredOrthogonal(), SquaredExponential(0.5), 12, dim),
     "one-wave": lambda dim: waves(MonteCarlo(), Matern(), 1, dim),
+    "paired": lambda dim: PairedMap(draw_pairs(Matern(0.7, 2.0), 12, dim, np.random.default_rng(0), 0.7), missing=0.1),
+    "local-spectrum": lambda dim: varying(Matern(0.7, 2.0), dim),
     "nystroem": lambda dim: NystroemMap.at(Matern(0.7, 2.0), landmarks(20, dim)),
     "nystroem-smooth": lambda dim: NystroemMap.at(SquaredExponential(3.0), landmarks(20, dim)),
     "nystroem-polynomial": lambda dim: NystroemMap.at(Polynomial(degree=2, offset=0.5), landmarks(10, dim)),
@@ -82,8 +99,6 @@ LEAST_SQUARES: dict[str, Callable[[System], Factor]] = {
     "least-squares": lambda s: least_squares(s.columns, s.y),
     "truncated": lambda s: least_squares(s.columns, s.y, cutoff=0.05),
 }
-
-FAMILIES: dict[str, Family] = {"gaussian": Gaussian()}
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,15 @@ from bochner.kernels import (
     spectral_density,
     total_variance,
 )
-from tests.laws.registry import DIMS, KERNELS, NOT_SHIFT_INVARIANT, SIMPLE_KERNELS
+from tests.laws.registry import DIMS, KERNELS, NOT_SHIFT_INVARIANT, RICH_KERNELS, SIMPLE_KERNELS, WITH_DENSITY
 
-ALL_KERNELS = {**KERNELS, **NOT_SHIFT_INVARIANT}
+STATIONARY = {**KERNELS, **RICH_KERNELS}
+ALL_KERNELS = {**STATIONARY, **NOT_SHIFT_INVARIANT}
+DENSE = {**KERNELS, **WITH_DENSITY}
 
 every_kernel = pytest.mark.parametrize("kernel_of", ALL_KERNELS.values(), ids=ALL_KERNELS.keys())
-every_stationary_kernel = pytest.mark.parametrize("kernel_of", KERNELS.values(), ids=KERNELS.keys())
+every_stationary_kernel = pytest.mark.parametrize("kernel_of", STATIONARY.values(), ids=STATIONARY.keys())
+every_kernel_with_a_density = pytest.mark.parametrize("kernel_of", DENSE.values(), ids=DENSE.keys())
 every_simple_kernel = pytest.mark.parametrize("kernel_of", SIMPLE_KERNELS.values(), ids=SIMPLE_KERNELS.keys())
 every_dimension = pytest.mark.parametrize("dim", DIMS)
 
@@ -115,7 +118,7 @@ def test_quantiles_follow_the_density(kernel_of, dim):
     assert_allclose(below, u, atol=3e-4)
 
 
-@every_stationary_kernel
+@every_kernel_with_a_density
 def test_density_of_a_sum_or_product_integrates_to_its_variance(kernel_of):
     kernel = kernel_of(1)
     # w = sinh(t) reaches 5e4, beyond which lies a mass of at most 1e-4

@@ -7,8 +7,10 @@ inside the function, so that `bochner --help` stays quick.
 
 from __future__ import annotations
 
+import errno
 import sys
 import warnings
+from collections.abc import Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Annotated
@@ -16,20 +18,33 @@ from typing import Annotated
 import typer
 
 from bochner._version import __version__
-from bochner.exceptions import BochnerError
+from bochner.exceptions import BochnerError, ConvergenceError
 
 HELP = "Spatial regression: from a table of places and measurements to a map with honest uncertainty."
-USERS_MISTAKE = 2
+FAILURE, USERS_MISTAKE = 1, 2
+# What the operating system refuses because of what was asked for; a full disk is none of them.
+MISTAKES = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EROFS}
 
 
-def main() -> None:
-    """Run the command line; a mistake of the user is one line and exit code 2, never a traceback."""
-    warnings.showwarning = show_warning  # type: ignore[assignment]
-    try:
-        application()()
-    except (BochnerError, OSError) as error:
-        typer.echo(f"bochner: {one_line(error)}", err=True)
-        sys.exit(USERS_MISTAKE)
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 when all went well, 2 for a mistake of the user, 1 for any other failure.
+
+    A mistake is told in one line, without a traceback.
+    """
+    with warnings.catch_warnings():
+        warnings.showwarning = show_warning  # type: ignore[assignment]
+        try:
+            application()(None if arguments is None else list(arguments))
+        except (BochnerError, OSError, MemoryError) as error:
+            typer.echo(f"bochner: {one_line(error)}", err=True)
+            sys.exit(exit_code(error))
+
+
+def exit_code(error: Exception) -> int:
+    """2 if the user can mend it by changing what was given, otherwise 1."""
+    if isinstance(error, BochnerError):
+        return FAILURE if isinstance(error, ConvergenceError) else USERS_MISTAKE
+    return USERS_MISTAKE if isinstance(error, OSError) and error.errno in MISTAKES else FAILURE
 
 
 def show_warning(message: Warning | str, *_: object) -> None:
@@ -54,8 +69,12 @@ def application() -> typer.Typer:
 
 
 def command_names() -> list[str]:
-    """Files of this package, each of which is a command."""
-    return sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
+    """Files of this package, each of which is a command, in the order in which they are usually needed."""
+    found = {module.name for module in iter_modules(__path__) if not module.name.startswith("_")}
+    return [*(name for name in ORDER if name in found), *sorted(found - set(ORDER))]
+
+
+ORDER = ("fit", "predict", "map", "aggregate", "validate", "report", "simulate", "demo", "paper")
 
 
 def options(
@@ -80,4 +99,4 @@ def one_line(error: Exception) -> str:
     """Message of an error on one line."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
-    return " ".join(str(error).split())
+    return " ".join(str(error).split()) or "there is not enough memory; give less at once, or a memory limit."

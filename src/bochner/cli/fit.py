@@ -1,4 +1,4 @@
-"""`bochner fit`: from a table to a model file."""
+"""`bochner fit`: from a file of places and measurements to a model file."""
 
 from __future__ import annotations
 
@@ -7,48 +7,65 @@ from typing import Annotated
 
 import typer
 
+from bochner.cli import _options as given
+
 
 def fit(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table of places and measurements: .csv or .parquet.")],
-    target: Annotated[str, typer.Option(metavar="COL", help="Column to be modelled.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
-    coords: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Coordinate columns; default lon,lat or x,y as they are found.")
+    data: given.Data = None,
+    target: given.Target = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write; required.")
     ] = None,
-    covariates: Annotated[str | None, typer.Option(metavar="A,B", help="Columns that enter linearly.")] = None,
-    kernel: Annotated[
-        str | None,
-        typer.Option(
-            help="E.g. matern32 or matern12+matern32; its values are learned. Default: chosen by the library."
-        ),
-    ] = None,
-    features: Annotated[str, typer.Option(help="auto, exact, lattice, quasi, orthogonal, nystroem, ...")] = "auto",
-    tune: Annotated[str, typer.Option(help="evidence, likelihood or spatial-cv.")] = "evidence",
-    predict_at: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Table of places to be predicted: shapes the validation blocks.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    coords: given.Coords = None,
+    covariates: given.Covariates = None,
+    covariate: given.Rasters = None,
+    family: given.FamilyName = None,
+    trials: given.Trials = None,
+    exposure: given.Exposure = None,
+    offset: given.Offset = None,
+    kernel: given.Kernel = None,
+    features: given.Features = None,
+    n_frequencies: given.Frequencies = None,
+    tune: given.Tune = None,
+    noise_variance: given.Noise = None,
+    predict_at: given.PredictAt = None,
+    crs: given.Crs = None,
+    layer: given.Layer = None,
+    seed: given.Seed = None,
+    config: given.Config = None,
+    json: given.Json = False,
 ) -> None:
-    """Learn a spatial model from a table and write it to a file.
+    """Learn a spatial model from a file and write it to another.
 
-    Rows with missing values are left out, and counted. What was chosen, and why, is printed.
+    Rows with missing values are left out, and counted by column. What was chosen, and why, is printed.
 
     \b
     Examples:
-      bochner fit survey.csv --target prevalence -o model.bochner
-      bochner fit stations.parquet --target temp --coords x,y --covariates elevation -o model.bochner
-      bochner fit pixels.parquet --target temp --predict-at gaps.parquet -o model.bochner
+      bochner fit stations.csv --target temp --covariates elevation -o temp.bochner
+      bochner fit villages.csv --target positive --family binomial --trials examined \\
+          --covariate elevation=dem.tif -o prevalence.bochner
+      bochner fit image.tif --predict-at gaps -o image.bochner
+      bochner fit --config model.toml
     """
-    from bochner.cli._work import fit_table, names_in, status
+    options = {name: value for name, value in locals().items() if name not in ("config", "json")}
+    from bochner.cli._models import facts, fit_spec, remember
+    from bochner.cli._spec import Spec
+    from bochner.cli._terminal import note, say, say_json, status
+    from bochner.exceptions import InputError
     from bochner.geo import check_writable
 
-    check_writable(output)
+    spec = Spec.of(config, options)
+    if spec.output is None:
+        raise InputError("no output was given; name the model file to write with -o, or set output in --config.")
+    check_writable(spec.output)
     with status("learning"):
-        model, notes = fit_table(
-            data, target, names_in(coords), names_in(covariates), kernel, features, tune, predict_at, seed
-        )
-    model.save(output)
-    for note in notes:
-        typer.echo(note, err=True)
-    typer.echo(model.summary())
-    typer.echo(f"\nwritten: {output}")
+        model, rows = fit_spec(spec)
+        remember(model)
+    model.save(spec.output)
+    note(*rows.places.notes)
+    if json:
+        found = {"model": spec.output, "n_rows": len(rows.places), **facts(model), "notes": rows.places.notes}
+        say_json(found)
+        return
+    model.check()
+    say(f"{model.summary()}\n\nwritten: {spec.output}")

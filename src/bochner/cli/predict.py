@@ -1,4 +1,4 @@
-"""`bochner predict`: a model file and a table of places to a table of predictions."""
+"""`bochner predict`: a model file and a file of places to the same places with predictions."""
 
 from __future__ import annotations
 
@@ -7,30 +7,65 @@ from typing import Annotated
 
 import typer
 
+from bochner.cli import _options as given
+
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `bochner fit` wrote.")],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table of places: .csv or .parquet.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="Table to write: .csv or .parquet.")],
+    model: given.Model,
+    data: given.Places,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="File to write: .csv, .parquet, .gpkg, .shp, .geojson or .geoparquet."
+        ),
+    ],
     latent: Annotated[
         bool, typer.Option("--latent", help="Uncertainty of the mean surface instead of a new observation.")
     ] = False,
-    level: Annotated[float, typer.Option(help="Probability that the interval should hold.")] = 0.95,
+    trials: Annotated[
+        str | None, typer.Option(metavar="COL|N", help="Predict counts out of these trials instead of the prevalence.")
+    ] = None,
+    exposure: Annotated[
+        str | None, typer.Option(metavar="COL|N", help="Predict counts for this exposure instead of the rate.")
+    ] = None,
+    offset: Annotated[str | None, typer.Option(metavar="COL|N", help="Known part of the linear predictor.")] = None,
+    covariate: given.Layers = None,
+    exceed: given.Exceed = None,
+    level: given.Level = 0.95,
+    coords: given.Coords = None,
+    crs: given.Crs = None,
+    layer: given.Layer = None,
+    json: given.Json = False,
 ) -> None:
-    """Predict at the places of a table.
+    """Predict at the places of a file.
 
-    The output is the table with columns mean, sd, lower and upper added: of a new observation, or, with --latent, of
-    the surface without noise.
+    The output is the file with columns mean, sd, lower and upper added: of a new observation, or, with --latent, of
+    the surface without noise. Of a prevalence, a probability or a rate they are those of the surface; --trials and
+    --exposure make them those of counts. Rows that miss a coordinate or a covariate get none, and are counted.
 
     \b
     Examples:
-      bochner predict model.bochner grid.csv -o map.csv
-      bochner predict model.bochner grid.parquet -o map.parquet --latent --level 0.9
+      bochner predict model.bochner places.csv -o predicted.csv
+      bochner predict model.bochner villages.gpkg --trials examined -o predicted.gpkg
+      bochner predict model.bochner places.csv --covariate elevation=dem.tif --exceed 0.2 -o predicted.parquet
     """
-    from bochner.cli._work import predict_table, status
-    from bochner.geo import FORMATS, check_writable
+    from bochner.cli._models import opened
+    from bochner.cli._predictions import Wanted, predicted
+    from bochner.cli._spec import inputs_named, names_in
+    from bochner.cli._tables import read_like, with_rasters
+    from bochner.cli._terminal import note, say, say_json, status
+    from bochner.geo import WRITABLE, check_writable, write_places
 
-    check_writable(output, FORMATS)
+    check_writable(output, WRITABLE)
+    fitted = opened(model)
+    wanted = Wanted(latent, trials, exposure, offset, level, tuple(exceed or ()))
     with status("predicting"):
-        n_rows = predict_table(model, data, output, latent, level)
-    typer.echo(f"written: {output}, {n_rows:,} rows with mean, sd, lower, upper")
+        places = read_like(fitted, data, coords=names_in(coords or ""), crs=crs, layer=layer)
+        places = with_rasters(places, inputs_named(covariate))
+        places, meaning = predicted(fitted, places, wanted)
+    notes = (*places.notes, *write_places(places, output))
+    note(*notes)
+    if json:
+        say_json({"output": output, "n_rows": len(places), "of": meaning, "notes": notes})
+        return
+    say(f"written: {output}, {len(places):,} rows with mean, sd, lower, upper of {meaning}")

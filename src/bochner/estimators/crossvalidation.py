@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError
-from bochner.inference import Fold, HeldOut, Model, Observations
+from bochner.families import Binomial
+from bochner.inference import Fold, HeldOut, Model, Responses
 from bochner.posterior import Moments
-from bochner.validation import SCORES, BlockKFold, GapBlocks, Prediction, crps_mixture, gap_size, get_scores
+from bochner.posterior.response import Response
+from bochner.validation import (
+    SCORES,
+    BlockKFold,
+    GapBlocks,
+    PitHistogram,
+    Prediction,
+    Reliability,
+    brier,
+    gap_size,
+    get_scores,
+    pit_histogram,
+    reliability,
+)
 
 
 class CrossValidation(dict[str, float]):
@@ -25,11 +39,26 @@ class CrossValidation(dict[str, float]):
         Row of the training data that each prediction is for.
     fold : array
         Fold that held it out.
+    law : Response
+        Law of a new observation at each held-out row, in the same order.
+    observed, weight : array
+        What was observed there, and the copies that it stands for.
     """
 
     prediction: Prediction
     index: IntArray
     fold: IntArray
+    law: Response
+    observed: FloatArray
+    weight: FloatArray
+
+    def pit_histogram(self, n_bins: int = 10) -> PitHistogram:
+        """Histogram of the probability integral transform: even when whole predictions are calibrated."""
+        return pit_histogram(*self.law.pit_bounds(self.observed), n_bins, sample_weight=self.weight)
+
+    def reliability(self, n_groups: int = 10) -> Reliability:
+        """Predicted beside observed prevalences, rates or means."""
+        return reliability(self.observed, self.law.mean, self.law.size, n_groups, sample_weight=self.weight)
 
     def __str__(self) -> str:
         rows = "\n".join(f"  {name:<16}{value:10.4g}" for name, value in self.items())
@@ -61,31 +90,46 @@ def _spatial_folds(coords: FloatArray, predict_at: FloatArray | None, seed: int)
         return list(BlockKFold(5, random_state=seed).split(coords))
 
 
-def summarise(
-    held: Sequence[HeldOut], model: Model, obs: Observations, shift: FloatArray, scoring: Any
-) -> CrossValidation:
-    """Scores of new observations at the held-out rows, averaged over the components of the model.
-
-    `shift` is the known part of each row's response, which the observations are without.
-    """
+def summarise(held: Sequence[HeldOut], model: Model, responses: Responses, scoring: Any) -> CrossValidation:
+    """Scores of new observations at the held-out rows, averaged over the components of the model."""
     index = held[0].index
-    noise = model.mixture.noise_variance[:, None] + obs.error[index]
+    noise = model.mixture.noise_variance[:, None] + responses.error[index]
     moments = Moments(
-        np.stack([h.mean for h in held]) + shift[index],
+        np.stack([h.mean for h in held]) + responses.offset[index],
         np.stack([h.variance for h in held]) + noise,
         model.mixture.mass,
     )
-    prediction = Prediction(
-        moments.mean, np.sqrt(moments.variance), moments.quantile(0.025), moments.quantile(0.975), 0.95
-    )
-    y, weight = obs.y[index] + shift[index], obs.weight[index]
+    law = Response(model.family, moments, responses.size[index], new=True)
     result = CrossValidation()
-    for name, score in get_scores(list(SCORES) if scoring is None else scoring).items():
-        if name == "crps":
-            result[name] = crps_mixture(
-                y, moments.means, np.sqrt(moments.variances), moments.mass, sample_weight=weight
-            )
-        else:
-            result[name] = score(y, prediction, sample_weight=weight)
-    result.prediction, result.index, result.fold = prediction, index, held[0].fold
+    result.prediction = Prediction(law.mean, law.sd, law.quantile(0.025), law.quantile(0.975), 0.95)
+    result.index, result.fold, result.law = index, held[0].fold, law
+    result.observed, result.weight = responses.y[index], responses.weight[index]
+    result.update(_scores(result, scoring))
     return result
+
+
+def _scores(held: CrossValidation, scoring: Any) -> dict[str, float]:
+    """Scores by name; those of the whole distribution are taken of the law itself, not of a Gaussian like it."""
+    family, y, weight = held.law.family, held.observed, held.weight
+    own: dict[str, Callable[[], float]] = {
+        "crps": lambda: float(np.average(held.law.crps(y), weights=weight)),
+        "log_score": lambda: float(np.average(held.law.log_density(y), weights=weight)),
+    }
+    if isinstance(family, Binomial):
+        own["brier"] = lambda: _brier_of_trials(y, held.law.mean, held.law.sizes, weight)
+    if isinstance(scoring, Mapping):
+        return {name: score(y, held.prediction, sample_weight=weight) for name, score in scoring.items()}
+    every = list(dict.fromkeys([*SCORES, *own]))
+    names = every if scoring is None else [scoring] if isinstance(scoring, str) else list(scoring)
+    rest = [name for name in names if name not in own]
+    others = get_scores(rest) if rest or not names else {}
+    return {
+        name: own[name]() if name in own else others[name](y, held.prediction, sample_weight=weight) for name in names
+    }
+
+
+def _brier_of_trials(positives: FloatArray, mean: FloatArray, trials: FloatArray, weight: FloatArray) -> float:
+    """Brier score of every single trial."""
+    probability = np.tile(mean / trials, 2)
+    outcome = np.repeat([1.0, 0.0], len(mean))
+    return brier(outcome, probability, sample_weight=np.r_[weight * positives, weight * (trials - positives)])

@@ -8,26 +8,24 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from bochner.arrays import FloatArray, as_coords, as_finite, as_rows
+from bochner.arrays import FloatArray, as_finite, as_rows
 from bochner.estimators import report, storage
-from bochner.estimators.columns import Columns, resolve_columns, table_names, used_part
 from bochner.estimators.crossvalidation import CrossValidation, make_folds, summarise
+from bochner.estimators.geography import framed
+from bochner.estimators.mapped import Mapped
 from bochner.estimators.parameters import KernelParameters
-from bochner.estimators.progress import told
-from bochner.estimators.settings import is_count, settings_of
-from bochner.estimators.trend import Trend
-from bochner.exceptions import CheckWarning, FallbackWarning, InputError, PartError
-from bochner.features import BLOCK_BYTES, FourierMap, Rows
-from bochner.inference import Model, Observations, fit_model, leave_out, starvation
-from bochner.posterior import KrigingPosterior, Moments, OperatorPosterior
+from bochner.estimators.predicting import Predicting
+from bochner.estimators.settings import is_count
+from bochner.exceptions import CheckWarning, InputError
+from bochner.geo import is_geoframe
+from bochner.inference import Chain, leave_out, sample
 from bochner.random import generator, seed_of
 from bochner.threads import threads_for
-from bochner.validation import Prediction
 
 
-class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
+class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, BaseEstimator):
     """Spatial regression with calibrated uncertainty.
 
     A Gaussian field on the coordinates plus a linear trend on covariates. By default everything is
@@ -41,7 +39,9 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         a short and a long field, by predictions of held-out rows. A kernel, e.g. ``Matern(nu=0.5)``: only its values
         are learned; a scalar `length_scale` is isotropic, a tuple is one per axis.
     family : str or Family, default "gaussian"
-        Law of the response.
+        Law of the response: ``"gaussian"``, ``"bernoulli"``, ``"binomial"`` (out of `trials`), ``"poisson"``,
+        ``"negative-binomial"`` (by `exposure`), ``"gamma"``; or a family with its parameters, e.g.
+        ``Binomial(link="probit")``. All but the Gaussian are fitted by Laplace's approximation.
     features : str, default "auto"
         ``"auto"``, ``"exact"``, ``"lattice"``, ``"monte-carlo"``, ``"quasi"``, ``"orthogonal"``, ``"structured"`` or
         ``"nystroem"``.
@@ -53,7 +53,9 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         Whether the trend has an intercept.
     noise_variance : float, default None
         None: learned. A number: fixed, while tuning too. 0 with ``tune=None`` on Fourier or Nystroem
-        features is ordinary least squares; `noise_variance_` is then the residual variance.
+        features is ordinary least squares; `noise_variance_` is then the residual variance. Under other families it is
+        the variance of an effect of each row on the link; None is 0 where nothing tells of it (one trial a row, or
+        a family with a dispersion).
     tune : str, splitter or None, default "evidence"
         ``"evidence"`` (trend integrated out), ``"likelihood"`` (trend at its maximum),
         ``"spatial-cv"`` (CRPS of held-out blocks), any scikit-learn splitter, or None: keep the values given.
@@ -76,8 +78,10 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
     ----------
     kernel_ : Kernel
         Kernel with learned values.
+    family_ : Family
+        Family with its dispersion, learned where it has one.
     noise_variance_ : float
-        Variance of the noise.
+        Variance of the noise; of the effect of single rows, on the link, under other families than the Gaussian.
     coef_ : array
         Coefficients of the linear model: the trend's (intercept first, covariates in the user's
         units), then those of the features (none for the exact kernel, which has `dual_coef_`).
@@ -140,6 +144,17 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @classmethod
+    def from_formula(cls, formula: str, **parameters: Any) -> Any:
+        """Estimator whose columns a formula names; `fit` and `predict` then take whole tables.
+
+        ``SpatialRegressor.from_formula("positive ~ elevation + gp(lon, lat)", family="binomial", trials="examined")``.
+        Parameters are those of `SpatialRegressor`, and `trials`, `exposure` and `offset`, as names of columns.
+        """
+        from bochner.estimators.formula_regressor import FormulaRegressor
+
+        return FormulaRegressor(formula, **parameters)
+
     # ---------------------------------------------------------------------------- fit
 
     def fit(
@@ -165,7 +180,8 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         sample_weight : array of shape (n,), optional
             Copies that each row stands for; 0 is the same as leaving it out.
         trials, exposure : array of shape (n,), optional
-            For families that have them; the Gaussian has none.
+            What counts are out of: trials of a binomial, exposure (time, population) of a Poisson or negative
+            binomial; 1 where they are not given.
         offset : array of shape (n,), optional
             Known part of the linear predictor.
         measurement_variance : array of shape (n,), optional
@@ -174,74 +190,8 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
             Where predictions will be wanted: shapes the blocks of ``tune="spatial-cv"``, and the held-out rows by which
             a kernel is chosen for many rows; widens the box that the lattice covers.
         """
-        settings = settings_of(self)
-        refuse_counts(trials, exposure, "gaussian")
-        table, y = self._checked_table(X, y)
-        n = len(y)
-        weight = _non_negative(sample_weight, n, "sample_weight", 1.0)
-        error = _non_negative(measurement_variance, n, "measurement_variance", 0.0)
-        shift = as_rows(offset, n, "offset", 0.0)
-        assert shift is not None
-        if not (weight > 0).any():
-            raise InputError("every sample_weight is zero; at least one row must have a positive weight.")
-        coords, covariates = self._columns.coords_of(table), self._columns.covariates_of(table)
-        kept = coords if np.all(weight > 0) else coords[weight > 0]
-        if len(kept) == 1 and self.tune is not None:
-            raise InputError(
-                "fit was given 1 sample (n_samples=1); learning a kernel needs at least 2. Give more rows, or a kernel "
-                "with tune=None."
-            )
-        stationary = settings.kernel is None or settings.kernel.stationary
-        self._centre = (kept.min(axis=0) + kept.max(axis=0)) / 2 if stationary else np.zeros(coords.shape[1])
-        names = self._columns.covariate_names
-        self._trend = Trend.learn(covariates, y - shift, weight, names, bool(self.fit_intercept))
-        level = np.broadcast_to(self._trend.level, (n,))
-        self._shift = level if offset is None else shift + level
-        rows = self._rows(coords, covariates)
-        self._observations = Observations(rows, y - self._shift, weight, error, np.broadcast_to(0.0, (n,)))
-        places = self._places(predict_at)
-        folds = make_folds(self.tune, coords, y, places, settings.spec.seed)
-        with threads_for(n, self.n_jobs), told(self.verbose):
-            wanted = None if places is None else places - self._centre
-            self._model = fit_model(settings, self._observations, folds, wanted)
-            self._spare_sd = starvation(self._model, self._observations, settings.spec.seed)
-        self._set_fitted()
+        self._learn(X, y, sample_weight, trials, exposure, offset, measurement_variance, predict_at)
         return self
-
-    def _checked_table(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
-        part = used_part(X, self.coords, self.covariates)
-        table, y = validate_data(self, part, y, dtype=np.float64, y_numeric=True, ensure_min_samples=1)
-        names = table_names(part, table.shape[1])
-        self._columns: Columns = resolve_columns(names, self.coords, self.covariates)
-        return table, np.asarray(y, dtype=np.float64)
-
-    def _places(self, predict_at: Any) -> FloatArray | None:
-        if predict_at is None:
-            return None
-        names = [c for c in self._columns.coord_names if c in getattr(predict_at, "columns", ())]
-        if names:
-            return as_coords(np.asarray(predict_at[names], dtype=float), len(self._columns.coords), "predict_at")
-        places = np.asarray(predict_at, dtype=float)
-        if places.ndim == 2 and places.shape[1] == len(self._columns.names):
-            places = self._columns.coords_of(places)
-        return as_coords(places, len(self._columns.coords), "predict_at")
-
-    def _rows(self, coords: FloatArray, covariates: FloatArray) -> Rows:
-        return Rows(coords - self._centre, self._trend.columns(covariates))
-
-    def _set_fitted(self) -> None:
-        model = self._model
-        self.kernel_ = model.kernel
-        self.noise_variance_ = model.noise_variance
-        self.log_evidence_ = model.log_evidence - self._trend.log_scale
-        self.log_likelihood_ = model.log_likelihood
-        self.n_frequencies_ = model.n_frequencies
-        self.choices_ = dict(model.choices)
-        trend, _ = report.fixed_effects(model, self._trend)
-        self.coef_ = np.r_[trend, report.feature_coef(model)]
-        self.intercept_ = float(trend[0]) if self.fit_intercept else 0.0
-        if isinstance(model.posterior, KrigingPosterior):
-            self.dual_coef_ = model.posterior.alpha
 
     # ------------------------------------------------------------------------ predict
 
@@ -267,22 +217,22 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         include_noise : bool
             Make those of a new observation, not of the surface.
         trials, exposure, offset
-            As in `fit`.
+            As in `fit`. Without trials or exposure the answer is a prevalence or rate, with them a count.
         """
         if return_std and return_cov:
             raise InputError("return_std and return_cov were both asked for; ask for one of them.")
-        refuse_counts(trials, exposure, "gaussian")
-        rows, shift = self._new_rows(X, offset)
+        rows, shift, size = self._new_rows(X, offset, trials, exposure)
         if return_cov:
-            mean = self._moments(rows, variance=False).mean + shift
-            covariance = self._model.mixture.covariance(rows)
-            if include_noise:
-                covariance[np.diag_indices_from(covariance)] += self._mean_noise()
-            return mean, covariance
-        moments = self._moments(rows, variance=return_std, noise=include_noise)
-        if return_std:
-            return moments.mean + shift, np.sqrt(moments.variance)
-        return moments.mean + shift
+            return self._joint(rows, shift, size, include_noise)
+        spread = return_std or self._model.family.link != "identity"
+        law = self._law(rows, shift, size, include_noise, variance=spread)
+        return framed(X, mean=law.mean, sd=law.sd) if return_std else framed(X, mean=law.mean)
+
+    def predict_latent(self, X: Any, *, offset: Any = None) -> tuple[FloatArray, FloatArray]:
+        """Mean and sd (n,) of the linear predictor: of the surface before the link."""
+        rows, shift, _ = self._new_rows(X, offset)
+        moments = self._moments(rows)
+        return moments.mean + shift, np.sqrt(moments.variance)
 
     def predict_interval(
         self,
@@ -298,9 +248,9 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         if not 0 < level < 1:
             raise InputError(f"level={level!r}; needed is a probability between 0 and 1, e.g. 0.95.")
         tail = (1 - level) / 2
-        return self.predict_quantiles(
-            X, [tail, 1 - tail], include_noise=include_noise, trials=trials, exposure=exposure, offset=offset
-        )
+        law = self._law(*self._new_rows(X, offset, trials, exposure), include_noise)
+        lower, upper = law.quantile(tail), law.quantile(1 - tail)
+        return framed(X, lower=lower, upper=upper) if is_geoframe(X) else np.column_stack([lower, upper])
 
     def predict_quantiles(
         self,
@@ -313,15 +263,14 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         offset: Any = None,
     ) -> FloatArray:
         """Quantiles at probabilities `q`: (n,) for a number, (n, len(q)) for a sequence."""
-        refuse_counts(trials, exposure, "gaussian")
         levels = as_finite(q, "q")
         if np.any((levels <= 0) | (levels >= 1)) or levels.ndim > 1:
             raise InputError(f"q={q!r}; needed are probabilities strictly between 0 and 1.")
-        rows, shift = self._new_rows(X, offset)
-        moments = self._moments(rows, noise=include_noise)
-        if levels.ndim == 0:
-            return moments.quantile(float(levels)) + shift
-        return np.column_stack([moments.quantile(float(p)) + shift for p in levels])
+        law = self._law(*self._new_rows(X, offset, trials, exposure), include_noise)
+        columns = {f"q{p:g}": law.quantile(float(p)) for p in np.atleast_1d(levels)}
+        if is_geoframe(X) or levels.ndim == 0:
+            return framed(X, **columns)
+        return np.column_stack(list(columns.values()))
 
     def predict_exceedance(
         self,
@@ -334,11 +283,10 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         offset: Any = None,
     ) -> FloatArray:
         """Probability (n,) that the surface, or a new observation, lies above `threshold`."""
-        refuse_counts(trials, exposure, "gaussian")
-        rows, shift = self._new_rows(X, offset)
+        rows, shift, size = self._new_rows(X, offset, trials, exposure)
         limit = as_rows(threshold, len(rows), "threshold")
         assert limit is not None
-        return 1 - self._moments(rows, noise=include_noise).cdf(limit - shift)
+        return framed(X, exceedance=self._law(rows, shift, size, include_noise).exceedance(limit))
 
     def sample_y(
         self,
@@ -352,53 +300,43 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         offset: Any = None,
     ) -> FloatArray:
         """Joint draws (n, n_samples) of the surface, or of new observations."""
-        refuse_counts(trials, exposure, "gaussian")
-        rows, shift = self._new_rows(X, offset)
+        rows, shift, size = self._new_rows(X, offset, trials, exposure)
         if not is_count(n_samples):
             raise InputError(f"n_samples={n_samples!r}; needed is an integer >= 1.")
         rng = generator(seed_of(random_state), "draws")
-        noise = np.zeros(len(rows)) if include_noise else None
-        return (self._model.mixture.draw(rows, int(n_samples), rng, noise=noise) + shift).T
+        return self._draws(rows, shift, size, int(n_samples), rng, include_noise).T
 
-    def _new_rows(self, X: Any, offset: Any) -> tuple[Rows, FloatArray]:
-        check_is_fitted(self)
-        part = used_part(X, self.coords, self.covariates)
-        table = validate_data(self, part, dtype=np.float64, reset=False)
-        shift = as_rows(offset, len(table), "offset", 0.0)
-        assert shift is not None
-        rows = self._rows(self._columns.coords_of(table), self._columns.covariates_of(table))
-        self._tell_outside(rows)
-        return rows, shift + self._trend.level
+    def sample_full(
+        self, X: Any, n_samples: int = 1_000, random_state: Any = 0, *, offset: Any = None
+    ) -> tuple[FloatArray, Chain]:
+        """Draws (n, n_samples) of the surface from the full posterior by elliptical slices, and their chain.
 
-    def _tell_outside(self, rows: Rows) -> None:
-        """Warn of places that the waves of a lattice do not cover."""
-        posterior = self._model.posterior
-        covers = posterior if isinstance(posterior, OperatorPosterior) else getattr(posterior, "features", None)
-        outside = int(covers.outside(rows.coords).sum()) if isinstance(covers, FourierMap | OperatorPosterior) else 0
-        if outside:
-            warnings.warn(
-                f"{outside:,} of {len(rows):,} places lie outside the box that the waves cover (the data's, and some "
-                f"room around): they get the trend and the prior sd. Pass them to fit as predict_at to cover them.",
-                FallbackWarning,
-                stacklevel=4,
-            )
-
-    def _moments(self, rows: Rows, *, variance: bool = True, noise: bool = False) -> Moments:
-        mixture = self._model.mixture
-        size = max(16, BLOCK_BYTES // (8 * max(1, mixture.components[0].n_stored)))
-        parts = []
-        for i in rows.chunks(size):
-            block = rows[i]
-            extra = np.zeros(len(block)) if noise else None
-            parts.append(mixture.moments(block, variance=variance, noise=extra))
-        means = np.concatenate([p.means for p in parts], axis=1)
-        return Moments(means, np.concatenate([p.variances for p in parts], axis=1), mixture.mass)
-
-    def _mean_noise(self) -> float:
-        mixture = self._model.mixture
-        return float(mixture.mass @ mixture.noise_variance)
+        The check of Laplace's approximation, at the best hyperparameters, for up to 3,000 rows and places together. The
+        chain holds the draws on the link scale, and how many independent ones they are worth.
+        """
+        rows, shift, _ = self._new_rows(X, offset)
+        if not hasattr(self, "_responses"):
+            raise InputError("sample_full needs the training rows, which a loaded model does not hold; fit it again.")
+        chain = sample(self._model, self._responses, rows, int(n_samples), generator(seed_of(random_state), "draws"))
+        return self._model.family.mean(chain.draws + shift).T, chain
 
     # ------------------------------------------------------------- validate and explain
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        trials: Any = None,
+        exposure: Any = None,
+        offset: Any = None,
+    ) -> float:
+        """Share of the variance of `y` that the predicted means explain (R²); counts need their trials or exposure."""
+        from sklearn.metrics import r2_score
+
+        law = self._law(*self._new_rows(X, offset, trials, exposure), False)
+        return float(r2_score(y, law.mean, sample_weight=sample_weight))
 
     def cross_validate(self, cv: Any = None, scoring: Any = None, *, groups: Any = None) -> CrossValidation:
         """Scores on held-out rows without refitting; hyperparameters are held.
@@ -408,28 +346,30 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
         cv : splitter, int or None
             None: leave one out. An integer: that many folds of blocks. Any scikit-learn splitter.
         scoring : str or list of str, optional
-            Names out of ``bochner.validation.SCORES``; default all.
+            Names out of ``bochner.validation.SCORES``, and ``"brier"`` for presence and positives out of trials;
+            default all. CRPS and log score are those of the family's law.
         groups : array, optional
             Passed to the splitter.
 
         Returns
         -------
         CrossValidation
-            Mapping of score names to values; its `prediction`, `index` and `fold` hold the rows.
+            Mapping of score names to values; its `prediction`, `index` and `fold` hold the rows, its methods
+            `pit_histogram` and `reliability` are tables of calibration.
         """
         check_is_fitted(self)
-        if not hasattr(self, "_observations"):
+        if not hasattr(self, "_responses"):
             raise InputError(
                 "cross_validate needs the training rows, which a loaded model does not hold; fit it again."
             )
-        obs = self._observations
+        responses = self._responses
         folds = None
         if cv is not None:
-            coords = obs.rows.coords + self._centre
-            folds = make_folds(cv, coords, obs.y + self._shift, None, seed_of(self.random_state), groups)
-        with threads_for(len(obs), self.n_jobs):
-            held = leave_out(self._model, obs, folds)
-        return summarise(held, self._model, obs, self._shift, scoring)
+            coords = responses.rows.coords + self._centre
+            folds = make_folds(cv, coords, responses.y, None, seed_of(self.random_state), groups)
+        with threads_for(len(responses), self.n_jobs):
+            held = leave_out(self._model, responses, folds)
+        return summarise(held, self._model, responses, scoring)
 
     def summary(self) -> str:
         """What was fitted, in words and numbers."""
@@ -439,14 +379,14 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
     def check(self) -> list[str]:
         """What looks wrong with the fit; each finding is also raised as a `CheckWarning`."""
         check_is_fitted(self)
-        findings = report.findings(self._model, self._spare_sd, float(self.tolerance))
+        findings = report.findings(self._model, self._spare_sd, float(self.tolerance), self._survey)
         for finding in findings:
             warnings.warn(finding, CheckWarning, stacklevel=2)
         return findings
 
     def estimate(self, X: Any) -> report.Estimate:
         """Memory and time that predicting at `X` with sd will take, before the work."""
-        rows, _ = self._new_rows(X, None)
+        rows, _, _ = self._new_rows(X, None)
         return report.estimate(self._model, rows)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -461,23 +401,5 @@ class SpatialRegressor(KernelParameters, RegressorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = False
+        tags.target_tags.positive_only = getattr(self.family, "name", self.family) == "gamma"
         return tags
-
-
-def refuse_counts(trials: Any, exposure: Any, family: str) -> None:
-    """Refuse trials and exposure for a family without them."""
-    for name, value in (("trials", trials), ("exposure", exposure)):
-        if value is not None:
-            raise PartError(f"{name} was given but family={family!r} has none; leave it out, or choose another family.")
-
-
-def _non_negative(values: Any, n: int, name: str, default: float) -> FloatArray:
-    array = as_rows(values, n, name, default)
-    assert array is not None
-    if (array < 0).any():
-        row = int(np.argmax(array < 0))
-        raise InputError(f"{name} is {array[row]:g} at row {row}; needed are numbers >= 0.")
-    return array
-
-
-__all__ = ["Model", "Prediction", "SpatialRegressor"]

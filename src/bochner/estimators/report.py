@@ -10,10 +10,13 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.estimators.trend import Trend
+from bochner.families import Gaussian
 from bochner.features import BLOCK_BYTES, Rows
 from bochner.inference import Model
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Product, Sum
 from bochner.posterior import CoefficientPosterior
+
+MOST_NUMBERS = 8  # of a long list, shown in a summary
 
 
 def fixed_effects(model: Model, trend: Trend) -> tuple[FloatArray, FloatArray]:
@@ -26,6 +29,8 @@ def fixed_effects(model: Model, trend: Trend) -> tuple[FloatArray, FloatArray]:
     means = np.stack([mean for mean, _ in pairs])
     mean = mass @ means
     spread = means - mean
+    if model.trend is not None:  # at the maximum of the marginal likelihood, which was asked for
+        mean = trend.coefficients(model.trend, np.zeros((len(model.trend),) * 2))[0]
     within = np.einsum("k,kij->ij", mass, np.stack([cov for _, cov in pairs]))
     return mean, within + (spread.T * mass) @ spread
 
@@ -40,9 +45,15 @@ def feature_coef(model: Model) -> FloatArray:
 
 def summary(estimator: Any, model: Model, trend: Trend) -> str:
     """Text of `SpatialRegressor.summary`."""
-    lines = ["Spatial regression, gaussian family", ""]
+    family = model.family
+    gaussian = isinstance(family, Gaussian)
+    lines = [f"Spatial regression, {family.name} family{'' if gaussian else f', {family.link} link'}", ""]
     lines += [f"kernel          {describe(model.kernel)}"]
-    lines += [f"noise variance  {model.noise_variance:.4g}"]
+    lines += [
+        f"noise variance  {model.noise_variance:.4g}{'' if gaussian else '  (effect of single rows, on the link)'}"
+    ]
+    if family.dispersion is not None:
+        lines += [f"dispersion      {family.dispersion:.4g}"]
     lines += [f"log evidence    {estimator.log_evidence_:.3f}   log likelihood {estimator.log_likelihood_:.3f}"]
     mean, covariance = fixed_effects(model, trend)
     if len(mean):
@@ -58,22 +69,28 @@ def summary(estimator: Any, model: Model, trend: Trend) -> str:
 
 def describe(kernel: Kernel) -> str:
     """Kernel in one line, numbers rounded."""
-    parts = []
-    for factors in kernel.terms():
-        parts.append(" * ".join(_leaf(k) for k in factors))
-    return " + ".join(parts)
+    if isinstance(kernel, Sum):
+        return f"{describe(kernel.k1)} + {describe(kernel.k2)}"
+    if isinstance(kernel, Product):
+        return " * ".join(f"({describe(k)})" if isinstance(k, Sum) else describe(k) for k in (kernel.k1, kernel.k2))
+    return _leaf(kernel)
 
 
-def findings(model: Model, spare_sd: float | None, tolerance: float) -> list[str]:
+def findings(model: Model, spare_sd: float | None, tolerance: float, survey: str | None = None) -> list[str]:
     """What looks wrong."""
     found = []
+    if survey is not None:
+        found.append(
+            f"{survey}: it looks like survey (sampling) weights, but a sample_weight of k stands for k copies of the "
+            f"row, so that intervals shrink with its size. Leave it out, and bring the design in as covariates."
+        )
     for name in model.at_bounds:
         found.append(
             f"{name} stopped at a bound of its range: the data do not determine it. Fix it, give a simpler kernel, or "
             f"look for a trend that the covariates miss."
         )
     noise, variance = model.noise_variance, float(model.kernel.diag(np.zeros((1, len(model.scale.extent))))[0])
-    if model.kernel.stationary and model.scale.variance > 0 and variance < 0.01 * noise:
+    if model.kernel.stationary and model.scale.variance > 0 and 0 < noise and variance < 0.01 * noise:
         found.append(
             f"the map is flat: the field's variance {variance:.3g} is small beside the noise {noise:.3g}. Either the "
             f"response has no spatial pattern at this spacing, or the fit is caught in a poor optimum."
@@ -116,10 +133,15 @@ def estimate(model: Model, rows: Rows) -> Estimate:
 
 
 def _leaf(kernel: Kernel) -> str:
-    values = []
-    for name, value in kernel.get_params(deep=False).items():
-        if value is None or isinstance(value, bool):
-            continue
-        text = "(" + ", ".join(f"{v:.4g}" for v in value) + ")" if isinstance(value, tuple) else f"{value:.4g}"
-        values.append(f"{name}={text}")
-    return f"{type(kernel).__name__}({', '.join(values)})"
+    params = kernel.get_params(deep=False).items()
+    shown = [f"{name}={_text(value)}" for name, value in params if value is not None and not isinstance(value, bool)]
+    return f"{type(kernel).__name__}({', '.join(shown)})"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Kernel):
+        return describe(value)
+    if isinstance(value, tuple):
+        more = ["..."] if len(value) > MOST_NUMBERS else []
+        return "(" + ", ".join([*map(_text, value[:MOST_NUMBERS]), *more]) + ")"
+    return f"{value:.4g}"

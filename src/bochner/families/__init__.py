@@ -1,19 +1,62 @@
-"""Families: the law of one observation given its linear predictor."""
+"""Families: the law of one observation given its linear predictor.
+
+=====================  ======================  ===============  ============================================
+`Gaussian`             identity                                 measurements
+`Bernoulli`            logit, probit                            presence or absence
+`Binomial`             logit, probit           trials           positives out of trials: prevalence
+`Poisson`              log, identity           exposure         cases per exposure
+`NegativeBinomial`     log                     exposure         cases that scatter more than Poisson counts
+`Gamma`                log                                      positive amounts
+=====================  ======================  ===============  ============================================
+
+The first link is the default. An estimator takes the name of a family, or a family with its parameters:
+
+>>> family_named("binomial")
+Binomial(link='logit', dispersion=None)
+>>> Poisson(link="identity").link
+'identity'
+"""
+
+import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from bochner.exceptions import InputError
-from bochner.families.base import Family
+from bochner.families.base import Derivatives, Family
+from bochner.families.bernoulli import Bernoulli
+from bochner.families.binomial import Binomial
+from bochner.families.gamma import Gamma
 from bochner.families.gaussian import Gaussian
+from bochner.families.negative_binomial import NegativeBinomial
+from bochner.families.poisson import Poisson
 
-FAMILIES: dict[str, Family] = {"gaussian": Gaussian()}
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {family.name: family for family in (Gaussian(), Bernoulli(), Binomial(), Poisson(), NegativeBinomial(), Gamma())}
+)
+"""Families by name, each with its default link."""
 
 
 def family_named(family: str | Family) -> Family:
     """Family by name, or the family itself."""
     if isinstance(family, Family):
         return family
-    if not isinstance(family, str) or family not in FAMILIES:
-        raise InputError(f"family={family!r} is not known; choose from {sorted(FAMILIES)}.")
-    return FAMILIES[family]
+    if isinstance(family, str) and family in FAMILIES:
+        return FAMILIES[family]
+    if isinstance(family, type) and issubclass(family, Family):
+        raise InputError(f"family={family.__name__} is a class; needed is a family: {family.__name__}().")
+    (nearest,) = difflib.get_close_matches(str(family).lower().replace("_", "-"), FAMILIES, n=1, cutoff=0.0)
+    raise InputError(f"family={family!r} is not known; did you mean {nearest!r}? Choose from {', '.join(FAMILIES)}.")
 
 
-__all__ = ["FAMILIES", "Family", "Gaussian", "family_named"]
+__all__ = [
+    "FAMILIES",
+    "Bernoulli",
+    "Binomial",
+    "Derivatives",
+    "Family",
+    "Gamma",
+    "Gaussian",
+    "NegativeBinomial",
+    "Poisson",
+    "family_named",
+]

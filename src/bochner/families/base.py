@@ -2,32 +2,184 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import dataclasses
+import difflib
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
-from bochner.arrays import FloatArray
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from bochner.arrays import FloatArray, positive
+from bochner.exceptions import InputError, PartError
+from bochner.families.links import LINKS
 
 
+@dataclass(frozen=True)
+class Derivatives:
+    """What Newton's method needs of the log density, one value per row.
+
+    Attributes
+    ----------
+    score : ndarray of shape (n,)
+        First derivative of the log density in eta.
+    curvature : ndarray of shape (n,)
+        Minus the second derivative; never negative.
+    slope : ndarray of shape (n,)
+        Derivative of the curvature in eta.
+    """
+
+    score: FloatArray
+    curvature: FloatArray
+    slope: FloatArray
+
+
+@dataclass(frozen=True)
 class Family:
-    """Law of a response given its linear predictor eta; all functions are pointwise."""
+    """Law of a response y given its linear predictor eta; all functions are pointwise.
+
+    ``size`` is what y is counted out of: trials, or exposure; ones for a family without (`size_name` is None).
+    Arrays broadcast, so draws of eta of shape (draws, n) are welcome. Values stay finite for \\|eta\\| up to 700.
+
+    Parameters
+    ----------
+    link : str
+        How eta and the mean hang together; `links` lists the choices.
+    dispersion : float, optional
+        Spread beyond what the mean fixes, for families that `has_dispersion`; None: to be learned.
+    """
 
     name: ClassVar[str]
+    links: ClassVar[tuple[str, ...]]
+    size_name: ClassVar[str | None] = None
+    discrete: ClassVar[bool] = False
+    has_dispersion: ClassVar[bool] = False
 
-    def check(self, y: FloatArray) -> None:
-        """Refuse responses outside the family's domain, naming the first bad row."""
+    link: str = "identity"
+    dispersion: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.link not in self.links:
+            raise InputError(
+                f"link={self.link!r} is not a link of family {self.name!r}; needed is one of {', '.join(self.links)}: "
+                f"did you mean {_nearest(self.link, self.links)!r}?"
+            )
+        if self.dispersion is None:
+            return
+        if not self.has_dispersion:
+            more = " For counts that scatter more, take family='negative-binomial'." if self.name == "poisson" else ""
+            raise InputError(
+                f"dispersion={self.dispersion!r} was given, but family {self.name!r} has none; leave it out.{more}"
+            )
+        object.__setattr__(self, "dispersion", positive(self.dispersion, "dispersion"))
+
+    def check(self, y: FloatArray, size: FloatArray) -> None:
+        """Refuse rows outside the family's domain, naming the first bad one."""
         raise NotImplementedError
 
-    def log_density(self, y: FloatArray, eta: FloatArray, variance: FloatArray) -> FloatArray:
-        """Log density, normalising constants included."""
+    def start(self, y: FloatArray, size: FloatArray) -> FloatArray:
+        """Finite linear predictor near each row's own maximum, shrunk as by adding half a count."""
         raise NotImplementedError
 
-    def score(self, y: FloatArray, eta: FloatArray, variance: FloatArray) -> FloatArray:
-        """First derivative of the log density in eta."""
+    def log_density(self, y: FloatArray, eta: FloatArray, size: FloatArray) -> FloatArray:
+        """Log density or log probability, every normalising constant included."""
         raise NotImplementedError
 
-    def curvature(self, y: FloatArray, eta: FloatArray, variance: FloatArray) -> FloatArray:
-        """Minus the second derivative of the log density in eta."""
+    def derivatives(self, y: FloatArray, eta: FloatArray, size: FloatArray) -> Derivatives:
+        """Score, curvature and its slope, in eta."""
         raise NotImplementedError
+
+    def dispersion_slopes(
+        self, y: FloatArray, eta: FloatArray, size: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Derivatives of log density, score and curvature in the log of the dispersion; zero without one."""
+        zero = np.zeros(np.broadcast(y, eta, size).shape)
+        return zero, zero, zero
 
     def mean(self, eta: FloatArray) -> FloatArray:
-        """Mean of the response."""
+        """Mean of the response per unit of size: prevalence, rate or mean."""
+        return LINKS[self.link].mean(eta)
+
+    def link_of(self, mean: FloatArray) -> FloatArray:
+        """Linear predictor of a mean per unit of size."""
+        return LINKS[self.link].eta(mean)
+
+    def variance(self, eta: FloatArray, size: FloatArray) -> FloatArray:
+        """Variance of the response given eta."""
         raise NotImplementedError
+
+    def cdf(self, y: FloatArray, eta: FloatArray, size: FloatArray) -> FloatArray:
+        """Probability of a response not above y, given eta."""
+        raise NotImplementedError
+
+    def cdf_slope(self, y: FloatArray, eta: FloatArray, size: FloatArray) -> FloatArray:
+        """Minus the derivative of `cdf` in eta: a density in eta, for y below its largest value."""
+        raise NotImplementedError
+
+    def expected_variance(self, mean: FloatArray, square: FloatArray, size: FloatArray) -> FloatArray:
+        """Variance of the response given eta, averaged over an eta of which E mean(eta) and its square are known."""
+        raise NotImplementedError
+
+    def draw(self, eta: FloatArray, size: FloatArray, rng: Generator) -> FloatArray:
+        """One response for every eta."""
+        raise NotImplementedError
+
+    def replace(self, **changes: Any) -> Self:
+        """Copy with some parameters changed."""
+        return dataclasses.replace(self, **changes)
+
+    @property
+    def _dispersion(self) -> float:
+        if self.dispersion is None:
+            raise PartError(
+                f"The dispersion of family {self.name!r} is None, to be learned, and a number is needed here; "
+                "set it: family.replace(dispersion=0.5)."
+            )
+        return self.dispersion
+
+
+def refuse(bad: NDArray[np.bool_], message: str, **columns: FloatArray) -> None:
+    """Raise if any row is bad, with its number and values filled in.
+
+    `message` is a template with {row} and the names of `columns`; it ends in what to change.
+    """
+    if not np.any(bad):
+        return
+    row = int(np.flatnonzero(bad)[0])
+    values = {name: f"{float(np.broadcast_to(column, bad.shape)[row]):.10g}" for name, column in columns.items()}
+    count = int(np.count_nonzero(bad))
+    more = f" ({count} such rows.)" if count > 1 else ""
+    raise InputError(message.format(row=row, **values) + more)
+
+
+def check_finite(y: FloatArray) -> None:
+    """Refuse responses that are NaN or infinite."""
+    refuse(~np.isfinite(y), "y is {y} in row {row}; needed is a finite number: drop or fill that row.", y=y)
+
+
+def check_counts(y: FloatArray) -> None:
+    """Refuse responses that are not whole numbers >= 0."""
+    check_finite(y)
+    refuse(y < 0, "y is {y} in row {row}; needed is a count, 0 or more: correct or drop that row.", y=y)
+    refuse(
+        y != np.floor(y),
+        "y is {y} in row {row}; needed is a whole number. Pass counts, not shares or rates (their size goes into "
+        "trials or exposure), and round what was weighted.",
+        y=y,
+    )
+
+
+def check_sizes(size: FloatArray, name: str) -> None:
+    """Refuse trials or exposures that are not positive."""
+    refuse(
+        ~(np.isfinite(size) & (size > 0)),
+        f"{name} is {{size}} in row {{row}}; needed is a finite number > 0: a row without {name} tells nothing, "
+        "leave it out.",
+        size=size,
+    )
+
+
+def _nearest(name: object, names: tuple[str, ...]) -> str:
+    (nearest,) = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.0)
+    return nearest

@@ -2,30 +2,61 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.random import Generator
+from scipy import special
 
-from bochner.arrays import FloatArray, as_finite
-from bochner.families.base import Family
+from bochner.arrays import FloatArray
+from bochner.families.base import Derivatives, Family, check_finite
 
 
+@dataclass(frozen=True)
 class Gaussian(Family):
-    """y ~ N(eta, variance), identity link: the case that Newton's method solves in one step."""
+    r"""Measurements that scatter evenly about their mean.
+
+    .. math:: y \sim N(\eta, \phi)
+
+    The dispersion :math:`\phi` is the noise variance. Newton's method solves this family in one step.
+    """
 
     name: ClassVar[str] = "gaussian"
+    links: ClassVar[tuple[str, ...]] = ("identity",)
+    has_dispersion: ClassVar[bool] = True
 
-    def check(self, y: FloatArray) -> None:
-        as_finite(y, "y")
+    def check(self, y: FloatArray, size: FloatArray) -> None:
+        check_finite(y)
 
-    def log_density(self, y: FloatArray, eta: FloatArray, variance: FloatArray) -> FloatArray:
+    def start(self, y: FloatArray, size: FloatArray) -> FloatArray:
+        return np.asarray(y, dtype=np.float64)
+
+    def log_density(self, y: FloatArray, eta: FloatArray, size: FloatArray) -> FloatArray:
+        variance = self._dispersion
         return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + (y - eta) ** 2 / variance))
 
-    def score(self, y: FloatArray, eta: FloatArray, variance: FloatArray) -> FloatArray:
-        return (y - eta) / variance
+    def derivatives(self, y: FloatArray, eta: FloatArray, size: FloatArray) -> Derivatives:
+        score = (y - eta) / self._dispersion
+        return Derivatives(score, np.full_like(score, 1 / self._dispersion), np.zeros_like(score))
 
-    def curvature(self, y: FloatArray, eta: FloatArray, variance: FloatArray) -> FloatArray:
-        return np.broadcast_to(1 / variance, np.shape(y))
+    def dispersion_slopes(
+        self, y: FloatArray, eta: FloatArray, size: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        score = (y - eta) / self._dispersion
+        return 0.5 * (score * (y - eta) - 1), -score, np.full_like(score, -1 / self._dispersion)
 
-    def mean(self, eta: FloatArray) -> FloatArray:
-        return eta
+    def variance(self, eta: FloatArray, size: FloatArray) -> FloatArray:
+        return np.full(np.shape(eta), self._dispersion)
+
+    def cdf(self, y: FloatArray, eta: FloatArray, size: FloatArray) -> FloatArray:
+        return np.asarray(special.ndtr((y - eta) / np.sqrt(self._dispersion)))
+
+    def cdf_slope(self, y: FloatArray, eta: FloatArray, size: FloatArray) -> FloatArray:
+        return np.exp(self.log_density(y, eta, size))
+
+    def expected_variance(self, mean: FloatArray, square: FloatArray, size: FloatArray) -> FloatArray:
+        return np.full(np.shape(mean), self._dispersion)
+
+    def draw(self, eta: FloatArray, size: FloatArray, rng: Generator) -> FloatArray:
+        return np.asarray(eta + np.sqrt(self._dispersion) * rng.standard_normal(np.shape(eta)))

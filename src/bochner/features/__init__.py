@@ -3,18 +3,29 @@
 from bochner.features.base import BLOCK_BYTES, FeatureMap
 from bochner.features.covariance import CovarianceOperator, Grid, find_grid
 from bochner.features.fourier import FourierMap, wave_dtype
+from bochner.features.local_spectrum import LocalSpectrumMap, local_spectrum
 from bochner.features.nystroem import NystroemMap, choose_landmarks
+from bochner.features.paired import PairedMap
 from bochner.features.rows import Rows
+from bochner.features.support import ArealRows, covariance_and_gradient_of, covariance_between, joined, variance_of
 
 __all__ = [
     "BLOCK_BYTES",
+    "ArealRows",
     "CovarianceOperator",
     "FeatureMap",
     "FourierMap",
     "Grid",
+    "LocalSpectrumMap",
     "NystroemMap",
+    "PairedMap",
     "Rows",
     "choose_landmarks",
+    "covariance_and_gradient_of",
+    "covariance_between",
     "find_grid",
+    "joined",
+    "local_spectrum",
+    "variance_of",
     "wave_dtype",
 ]

@@ -1,7 +1,9 @@
 """Fast products with the covariance matrix of very many places: waves for the far, neighbours for the near.
 
 K v = type-2 NUFFT of (series coefficients x type-1 NUFFT of v) + sparse remainder v. Both parts are linear in the
-number of rows. On a regular grid the series alone is exact, and plain FFTs do the work.
+number of rows. On a regular grid the series alone is exact, and plain FFTs do the work. A kernel with a kink along a
+whole plane (rough in time, at any distance in space) leaves a remainder that is not local: the split is measured, and
+where it fails the matrix itself is used, if there are few enough rows.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ RADIUS = 5.0  # of the remainder, in steps of the series
 PAIRS_AT_ONCE = 4_000_000
 FEWEST_COEFFICIENTS, MOST_COEFFICIENTS = 2**18, 2**22
 COEFFICIENTS_PER_ROW = 6  # finer waves leave a shorter, sparser remainder
+LOCAL = 6e-5  # of the variance: RMS error of the series beyond the radius, up to which it stands for the kernel there
+DENSE_ROWS = 8_000  # up to here the matrix itself fits into half a gigabyte
 
 
 @dataclass(frozen=True)
@@ -49,12 +53,24 @@ class CovarianceOperator:
         self.box = box
         extent = box[1] - box[0]
         self.grid = find_grid(coords)
+        self.far_error = 0.0  # of the split, relative to the variance
         self._series: TorusSeries | None = None
+        self._matrix: FloatArray | None = None
         self._extent = extent
         if self.grid is not None:
             self._prepare_grid()
         else:
             self._prepare_split()
+
+    @property
+    def dense(self) -> bool:
+        """Whether the matrix itself is used."""
+        return self._matrix is not None
+
+    @property
+    def faithful(self) -> bool:
+        """Whether products are those of the kernel, up to the error of the transforms."""
+        return self.dense or self.far_error <= LOCAL
 
     # ------------------------------------------------------------------------- products
 
@@ -70,6 +86,8 @@ class CovarianceOperator:
         where = None if self.grid is None else self._on_grid(targets)
         if where is not None:
             out = self._grid_product(columns, where)
+        elif self._split_series() is not None and self._matrix is not None:
+            out = self._direct(targets, columns)
         else:
             out = self._far(targets, columns) + self._near(targets, columns)
         return out[:, 0] if v.ndim == 1 else out
@@ -114,6 +132,10 @@ class CovarianceOperator:
 
     def _prepare_split(self) -> None:
         self._series = torus_series(self.kernel, self._extent, self._steps(), taper=True)
+        self.far_error = self._split_error()
+        if self.far_error > LOCAL and len(self.coords) <= DENSE_ROWS:
+            self._matrix = self.kernel.covariance(self.coords, self.coords)
+            return
         self._plan = nufft.Plan(
             self._series.angle(self.coords), self._series.coef.shape, eps=EPS, dtype=np.float64, n_jobs=self.n_jobs
         )
@@ -131,8 +153,24 @@ class CovarianceOperator:
 
     def _split_product(self, columns: FloatArray) -> FloatArray:
         assert self._series is not None
+        if self._matrix is not None:
+            return self._matrix @ columns
         waves = self._plan.type1(columns.T) * self._series.coef
         return self._plan.type2(waves).real.T + self._remainder @ columns
+
+    def _direct(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
+        size = max(1, PAIRS_AT_ONCE // len(self.coords))
+        parts = [targets[i : i + size] for i in range(0, len(targets), size)]
+        return np.concatenate([self.kernel.covariance(part, self.coords) @ columns for part in parts])
+
+    def _split_error(self) -> float:
+        """RMS error of the series between rows that are not near, relative to the variance."""
+        assert self._series is not None
+        first, second = np.random.default_rng(0).integers(len(self.coords), size=(2, 4_000))
+        lag = self.coords[first] - self.coords[second]
+        lag = lag[np.linalg.norm(lag / self._series.step, axis=1) > RADIUS]
+        at_zero = self.kernel.at(np.zeros((1, lag.shape[1])))
+        return float(np.sqrt(np.mean(np.square(self._remainder_at(lag) / at_zero)))) if len(lag) else 0.0
 
     def _far(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
         series = self._split_series()

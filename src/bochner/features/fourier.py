@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from bochner import nufft
 from bochner.arrays import FloatArray
 from bochner.features.base import BoolArray, FeatureMap
 from bochner.frequencies import Frequencies
 
 STRIPE_BYTES = 2**19  # of float64 phases held at once: every pass over them stays in the cache of one core
+TRANSFORM_WORK = 20_000_000  # waves x places beyond which a transform is quicker than blocks
+TRANSFORM_ROWS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -34,13 +37,31 @@ class FourierMap(FeatureMap):
         phi = np.empty((len(coords), 2 * m), dtype=self.dtype)
         size = max(1, STRIPE_BYTES // (8 * m))
         for i in range(0, len(coords), size):
-            phase = _phase(coords[i : i + size], per_turn, self.dtype)
+            phase = wave_phase(coords[i : i + size], per_turn, self.dtype)
             for wave, columns in ((np.cos, slice(m)), (np.sin, slice(m, None))):
                 part = phi[i : i + size, columns]
                 wave(phase, out=part)
                 part *= amplitude
         phi[self.outside(coords)] = 0.0
         return phi
+
+    def forward(self, coords: FloatArray, coef: FloatArray) -> FloatArray:
+        lattice = self.frequencies.lattice
+        if lattice is None or len(coords) * self.n_columns < TRANSFORM_WORK:
+            return super().forward(coords, coef)
+        m = len(self.frequencies.mass)
+        amplitude = np.sqrt(self.frequencies.mass)
+        # c cos + s sin is the real part of (c - is) exp(i omega x)
+        waves = ((coef[:m] - 1j * coef[m:]).T * amplitude).reshape(-1, m)
+        half = np.array(lattice.half_width)
+        modes = np.zeros((len(waves), *(2 * half + 1)), dtype=complex)
+        modes[(slice(None), *(lattice.index + half).T)] = waves
+        out = np.empty((len(coords), len(waves)))
+        for i in range(0, len(coords), TRANSFORM_ROWS):
+            angle = 2 * np.pi * lattice.spacing * coords[i : i + TRANSFORM_ROWS]
+            out[i : i + TRANSFORM_ROWS] = nufft.type2(angle, modes, eps=1e-9).real.T
+        out[self.outside(coords)] = 0.0
+        return out.reshape(len(coords), *coef.shape[1:])
 
     def outside(self, coords: FloatArray) -> BoolArray:
         """Places beyond the box, where periodic waves would show ghosts of the data: the prior holds there."""
@@ -63,7 +84,7 @@ def wave_dtype(n_rows: float, variance: float, noise_variance: float) -> Any:
     return np.float32 if 5e-7 * np.sqrt(n_rows) * variance < 0.01 * noise_variance else np.float64
 
 
-def _phase(coords: FloatArray, per_turn: FloatArray, dtype: Any) -> FloatArray:
+def wave_phase(coords: FloatArray, per_turn: FloatArray, dtype: Any) -> FloatArray:
     # The phase grows with the coordinates: whole turns are removed in float64, before any rounding to float32.
     turns = coords @ per_turn
     turns -= np.rint(turns)

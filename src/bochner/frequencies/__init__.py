@@ -27,8 +27,10 @@ from bochner.exceptions import InputError
 from bochner.frequencies.base import Frequencies, Rule, shares_of
 from bochner.frequencies.choose import MeasuredError, NumberChosen, choose_number, measure_error
 from bochner.frequencies.lattice import Lattice, lattice_frequencies
+from bochner.frequencies.leverage import Resampled, leverage_scores, resample
 from bochner.frequencies.monte_carlo import MonteCarlo
 from bochner.frequencies.orthogonal import Orthogonal
+from bochner.frequencies.pairs import PairedFrequencies, draw_pairs, tied
 from bochner.frequencies.quasi_monte_carlo import QuasiMonteCarlo
 from bochner.frequencies.structured import StructuredOrthogonal
 
@@ -54,12 +56,18 @@ __all__ = [
     "MonteCarlo",
     "NumberChosen",
     "Orthogonal",
+    "PairedFrequencies",
     "QuasiMonteCarlo",
+    "Resampled",
     "Rule",
     "StructuredOrthogonal",
     "choose_number",
+    "draw_pairs",
     "lattice_frequencies",
+    "leverage_scores",
     "measure_error",
+    "resample",
     "rule_named",
     "shares_of",
+    "tied",
 ]

@@ -2,7 +2,8 @@
 
 Put the frequencies on the lattice 2 pi h j, j in Z^dim. Each carries the spectral mass of its cell, so the kernel's
 error falls as fast as its spectral density does, and the waves are periodic with period 1 / h: the period
-must cover the places and a margin over which the kernel dies out.
+must cover the places and a margin over which the kernel dies out. A kernel on some of the axes has its waves on the
+same lattice, at zero along the others. Lines in the spectrum are taken as they are: then no lattice is left.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.exceptions import InputError
+from bochner.exceptions import InputError, KernelError
 from bochner.frequencies.base import Frequencies
-from bochner.kernels import Kernel, spectral_density, spectral_terms, total_variance
+from bochner.kernels import Kernel, Piece, pieces_of, spectral_terms, total_variance
 from bochner.random import generator
 
 LARGEST_BOX = 2**22  # lattice points looked at when the heaviest are sought
+Atoms = tuple[FloatArray, FloatArray]  # omega (m, dim) and mass (m,)
 MARGINS = tuple(10.0**-e for e in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10))  # kernel values that end a margin
 
 
@@ -53,7 +55,7 @@ def lattice_frequencies(
     Parameters
     ----------
     kernel : Kernel
-        Any shift-invariant kernel with a spectral density, sums included.
+        Any shift-invariant kernel with a spectral density or lines on every axis that it sees, sums included.
     extent : (dim,)
         Sides of the box that holds the data and the places to be predicted.
     n_frequencies : int, optional
@@ -63,6 +65,7 @@ def lattice_frequencies(
     """
     spectral_terms(kernel)
     extent = np.asarray(extent, dtype=float)
+    kernel.check_dim(len(extent))
     if not 1 <= len(extent) <= 3:
         raise InputError(
             f"a lattice was asked for in {len(extent)} dimensions; it has 1 to 3. Use features='orthogonal'."
@@ -74,15 +77,88 @@ def lattice_frequencies(
     return _draft(kernel, extent, min(1e-2, max(share, 1e-9)) * 0.1, maximum, share)
 
 
-def margin_of(kernel: Kernel, extent: FloatArray, level: float) -> FloatArray:
-    """Extent along each axis of the lags at which the kernel exceeds `level` of its variance, in any direction."""
-    variance, dim = total_variance(kernel), len(extent)
+@dataclass(frozen=True)
+class _Field:
+    """Terms of a kernel whose frequencies spread over the same axes; what lies across them are lines, if any."""
+
+    axes: tuple[int, ...]
+    terms: tuple[tuple[Piece, ...], ...]
+    lines: Atoms | None = None  # omega (m, dim), zero along `axes`, and mass
+
+    def at(self, lag: FloatArray) -> FloatArray:
+        """Covariance at lags (n, dim) along its axes, the others zero."""
+        return np.sum([np.prod([p.at(lag[:, list(p.axes)]) for p in pieces], axis=0) for pieces in self.terms], axis=0)
+
+    @property
+    def variance(self) -> float:
+        return float(sum(np.prod([p.variance for p in pieces]) for pieces in self.terms))
+
+    def mass(self, spacing: FloatArray, index: IntArray) -> FloatArray:
+        """Spectral mass of the cells of lattice points (m, len(axes))."""
+        step = 2 * np.pi * spacing
+        total = np.zeros(len(index))
+        for pieces in self.terms:
+            product = np.full(len(index), np.prod(step[list(self.axes)]))
+            for p in pieces:
+                product *= p.density(step[list(p.axes)] * index[:, [self.axes.index(a) for a in p.axes]])
+            total += product
+        return total
+
+
+def _fields(kernel: Kernel, dim: int) -> list[_Field]:
+    """The kernel as fields: one for each set of axes with a density, one for each term with lines."""
+    spread: dict[tuple[int, ...], list[tuple[Piece, ...]]] = {}
+    fields = []
+    for term in spectral_terms(kernel):
+        pieces = pieces_of(term, dim)
+        dense = tuple(p for p in pieces if p.has_density)
+        axes = tuple(sorted(a for p in dense for a in p.axes))
+        if len(dense) == len(pieces):
+            spread.setdefault(axes, []).append(dense)
+        else:
+            fields.append(_Field(axes, (dense,), _lines([p for p in pieces if not p.has_density], dim)))
+    return [*(_Field(axes, tuple(terms)) for axes, terms in spread.items()), *fields]
+
+
+def _lines(pieces: list[Piece], dim: int) -> Atoms:
+    omega, mass = np.zeros((1, dim)), np.ones(1)
+    for piece in pieces:
+        atoms = piece.atoms()
+        if atoms is None:
+            raise KernelError(
+                f"{piece} has neither a spectral density nor lines, so no lattice holds it; use features='exact', or "
+                f"waves drawn by a rule, e.g. features='quasi'."
+            )
+        along = np.zeros((len(atoms[0]), dim))
+        along[:, list(piece.axes)] = atoms[0]
+        omega, mass = _stacked(omega, mass, along, atoms[1])
+    return omega, mass
+
+
+def _stacked(omega: FloatArray, mass: FloatArray, other: FloatArray, other_mass: FloatArray) -> Atoms:
+    """Waves of two independent parts on separate axes: both signs of the second, where neither part is zero."""
+    i, j = (k.ravel() for k in np.indices((len(omega), len(other))))
+    joint = mass[i] * other_mass[j]
+    two = np.any(omega != 0, axis=1)[i] & np.any(other != 0, axis=1)[j]
+    plus, minus = omega[i] + other[j], (omega[i] - other[j])[two]
+    return np.concatenate([plus, minus]), np.concatenate([np.where(two, joint / 2, joint), joint[two] / 2])
+
+
+def _margins(fields: list[_Field], extent: FloatArray, level: float) -> FloatArray:
+    """Extent along each axis of the lags at which a field exceeds `level` of the variance, in any direction."""
+    dim = len(extent)
+    variance = sum(field.variance * (1.0 if field.lines is None else field.lines[1].sum()) for field in fields)
     reach = extent.max() * np.logspace(-3, 3, 241)
     margin = np.full(dim, reach[0])
-    for direction in _directions(dim):
-        large = np.abs(kernel.at(reach[:, None] * direction)) > level * variance
-        last = int(np.flatnonzero(large)[-1]) if large.any() else 0
-        margin = np.maximum(margin, reach[min(last + 1, len(reach) - 1)] * np.abs(direction))
+    for field in fields:
+        axes = list(field.axes)
+        weight = 1.0 if field.lines is None else float(field.lines[1].sum())
+        for along in _directions(len(axes)) if axes else ():
+            direction = np.zeros(dim)
+            direction[axes] = along
+            large = weight * np.abs(field.at(reach[:, None] * direction)) > level * variance
+            last = int(np.flatnonzero(large)[-1]) if large.any() else 0
+            margin = np.maximum(margin, reach[min(last + 1, len(reach) - 1)] * np.abs(direction))
     return margin
 
 
@@ -98,29 +174,62 @@ def _directions(dim: int) -> FloatArray:
 
 
 def _draft(kernel: Kernel, extent: FloatArray, level: float, n: int, missing: float) -> Frequencies:
-    spacing = 1 / (extent + margin_of(kernel, extent, level))
-    index, mass = _heaviest(kernel, spacing, n, missing)
-    return Frequencies(2 * np.pi * spacing * index, mass, Lattice(spacing, index))
+    fields = _fields(kernel, len(extent))
+    spacing = 1 / (extent + _margins(fields, extent, level))
+    found = [(field, *_heaviest(field, spacing, n, missing)) for field in fields]
+    index, mass = _merged([(f.axes, i, m) for f, i, m in found if f.lines is None], len(extent))
+    kept = _cut(mass, n, missing, total_variance(kernel))
+    if len(found) == sum(f.lines is None for f in fields):
+        return Frequencies(2 * np.pi * spacing * index[kept], mass[kept], Lattice(spacing, index[kept]))
+    waves = [(2 * np.pi * spacing * index, mass)]
+    for field, i, m in found:
+        if field.lines is not None:
+            omega = np.zeros((len(i), len(extent)))
+            omega[:, list(field.axes)] = 2 * np.pi * spacing[list(field.axes)] * i
+            few = max(1, LARGEST_BOX // (2 * len(field.lines[1])))
+            waves.append(_stacked(omega[:few], m[:few], *field.lines))
+    omega, mass = (np.concatenate(parts) for parts in zip(*waves, strict=True))
+    kept = _cut(mass, n, missing, total_variance(kernel))
+    return Frequencies(omega[kept], mass[kept])  # lines lie where they lie: no lattice
 
 
-def _heaviest(kernel: Kernel, spacing: FloatArray, n: int, missing: float) -> tuple[IntArray, FloatArray]:
+def _heaviest(field: _Field, spacing: FloatArray, n: int, missing: float) -> tuple[IntArray, FloatArray]:
     """Lattice points of the half space in order of their mass, until n or all but a share of the variance is there."""
-    variance = total_variance(kernel)
-    half = np.full(len(spacing), 4)
+    if not field.axes:  # nothing but lines
+        return np.zeros((1, 0), dtype=np.intp), field.mass(spacing, np.zeros((1, 0), dtype=np.intp))
+    half = np.full(len(field.axes), 4)
     while True:
         index = _half_space(half)
-        mass = np.prod(2 * np.pi * spacing) * spectral_density(kernel, 2 * np.pi * spacing * index)
+        mass = field.mass(spacing, index)
         mass *= np.where(np.any(index != 0, axis=1), 2.0, 1.0)  # a wave stands for its negative
-        order = np.argsort(-mass, kind="stable")
-        left = 1 - np.cumsum(mass[order]) / variance
-        count = min(n, int(np.searchsorted(-left, -missing)) + 1)
-        kept = order[:count]
+        kept = _cut(mass, n, missing, field.variance)
         # grow the box along axes where the kept waves touch its side, or where more are wanted
         touching = np.abs(index[kept]).max(axis=0) >= half
-        enough = count < len(order) and not touching.any()
+        enough = len(kept) < len(mass) and not touching.any()
         if enough or np.prod(2 * half + 1.0) * 1.5 > LARGEST_BOX:
             return index[kept], mass[kept]
-        half = np.where(touching | (count >= len(order)), np.ceil(half * 1.5).astype(int), half)
+        half = np.where(touching | (len(kept) >= len(mass)), np.ceil(half * 1.5).astype(int), half)
+
+
+def _cut(mass: FloatArray, n: int, missing: float, variance: float) -> IntArray:
+    """The heaviest waves in order, until n or all but a share of the variance is there."""
+    order = np.argsort(-mass, kind="stable")
+    left = 1 - np.cumsum(mass[order]) / variance
+    return order[: min(n, int(np.searchsorted(-left, -missing)) + 1)]
+
+
+def _merged(parts: list[tuple[tuple[int, ...], IntArray, FloatArray]], dim: int) -> tuple[IntArray, FloatArray]:
+    """Lattice points of several fields on all axes, each point once."""
+    if len(parts) == 1 and len(parts[0][0]) == dim:
+        return parts[0][1], parts[0][2]
+    whole = [np.zeros((0, dim), dtype=np.intp)]
+    for axes, index, _ in parts:
+        whole.append(np.zeros((len(index), dim), dtype=np.intp))
+        whole[-1][:, list(axes)] = index
+    unique, which = np.unique(np.concatenate(whole), axis=0, return_inverse=True)
+    total = np.zeros(len(unique))
+    np.add.at(total, which.ravel(), np.concatenate([np.zeros(0), *(m for _, _, m in parts)]))
+    return unique, total
 
 
 def _half_space(half: IntArray) -> IntArray:

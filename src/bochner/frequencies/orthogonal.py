@@ -11,7 +11,7 @@ from scipy import special
 
 from bochner.arrays import FloatArray
 from bochner.frequencies.base import Rule, Term, inside_unit
-from bochner.kernels import IsotropicKernel, SpectralKernel, SquaredExponential
+from bochner.kernels import IsotropicKernel, OnAxes, SpectralKernel, SquaredExponential
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Orthogonal(Rule):
     def _draw_factor(self, kernel: SpectralKernel, n: int, dim: int, rng: Generator) -> FloatArray:
         if isinstance(kernel, IsotropicKernel):
             return kernel.from_unit(self._vectors(kernel, n, dim, rng))
+        if isinstance(kernel, OnAxes) and isinstance(kernel.kernel, SpectralKernel):
+            return kernel.embed(self._draw_factor(kernel.kernel, n, len(kernel.seen_axes(dim)), rng), dim)
         gaussian = self._vectors(SquaredExponential(), n, kernel.n_uniforms(dim), rng)
         return kernel.frequencies(inside_unit(special.ndtr(gaussian)), dim)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,20 +41,8 @@ class Table:
         return pd.DataFrame({name: self._numbers(name) for name in columns})
 
     def _numbers(self, name: str) -> FloatArray:
-        import pyarrow as pa
-
-        if name not in self.names:
-            near = difflib.get_close_matches(name, self.names, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"its columns are {self.names}."
-            raise ColumnError(f"{self.source} has no column {name!r}; {hint}")
-        column = self.arrow.column(name)
-        kind = column.type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-            raise InputError(
-                f"column {name!r} of {self.source} holds {kind}, not numbers; name a numeric column, or mend the "
-                f"entries that are not numbers."
-            )
-        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+        check_columns([name], self.names, self.source)
+        return as_numbers(self.arrow.column(name).to_pandas(), name, self.source)
 
     def with_columns(self, columns: Mapping[str, FloatArray]) -> Table:
         """The table with columns added, or replaced where the name is taken."""
@@ -75,9 +64,11 @@ def read_table(path: str | os.PathLike[str]) -> Table:
         raise InputError(f"{path} does not exist; check the name of the file.")
     csv, parquet = _arrow()
     try:
-        arrow = csv.read_csv(path) if suffix == ".csv" else parquet.read_table(path)
+        arrow = _read_csv(csv, path) if suffix == ".csv" else parquet.read_table(path)
     except Exception as error:  # Arrow's own errors share no base but this
-        raise InputError(f"{path} cannot be read as {suffix[1:]} ({_first_line(error)}); check the file.") from error
+        raise InputError(f"{path} cannot be read as {suffix[1:]} ({first_line(error)}); check the file.") from error
+    if not arrow.num_rows:
+        raise InputError(f"{path} has columns {arrow.column_names} but no rows; check that it was written completely.")
     return Table(arrow, path.name)
 
 
@@ -115,6 +106,54 @@ def find_coords(names: Sequence[str], source: str) -> list[str]:
     )
 
 
+def check_columns(wanted: Sequence[str], names: Sequence[str], source: str) -> None:
+    """Refuse columns that are not there, or twice; the nearest name is suggested."""
+    for name in wanted:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"its columns are {list(names)}."
+            raise ColumnError(f"{source} has no column {name!r}; {hint}")
+        if list(names).count(name) > 1:
+            raise ColumnError(f"{source} has {list(names).count(name)} columns {name!r}; rename all but one.")
+
+
+def as_numbers(column: Any, name: str, source: str) -> FloatArray:
+    """Float64 values of a pandas column, NaN where one is missing; text is refused by its first row."""
+    import pandas as pd
+    from pandas.api import types
+
+    if types.is_numeric_dtype(column):
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
+        raise InputError(f"column {name!r} of {source} holds {column.dtype}, not numbers; name a numeric column.")
+    values = pd.to_numeric(column, errors="coerce")
+    text = np.asarray(values.isna() & column.notna())
+    if text.any():
+        row = int(text.argmax())
+        comma = re.fullmatch(r"[-+]?\d+,\d+", str(column.iloc[row]))
+        hint = "write decimals with a point" if comma else "mend that entry, or name a numeric column"
+        raise InputError(
+            f"column {name!r} of {source} holds text, not numbers, in {int(text.sum()):,} of {len(text):,} rows; the "
+            f"first is {str(column.iloc[row])!r} in row {row + 1}: {hint}."
+        )
+    return np.asarray(values, dtype=np.float64)
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error's message, or its name where there is none."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _read_csv(csv: Any, path: Path) -> Any:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        header = file.readline()
+    parse = csv.ParseOptions(delimiter=next((mark for mark in ",;\t" if mark in header), ","))
+    arrow = csv.read_csv(path, parse_options=parse)
+    if "\ufffd" in header or any(str(kind) == "binary" for kind in arrow.schema.types):  # no UTF-8
+        arrow = csv.read_csv(path, csv.ReadOptions(encoding="latin-1"), parse)
+    return arrow
+
+
 def _format(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
@@ -130,7 +169,3 @@ def _arrow() -> tuple[Any, Any]:
             "reading tables needs pyarrow; install it with: pip install 'bochner[table]'"
         ) from error
     return csv, parquet
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

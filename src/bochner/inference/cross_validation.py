@@ -34,14 +34,14 @@ class HeldOut:
     variance: FloatArray
 
 
-def with_weight(obs: Observations, folds: Iterable[Fold] | None) -> tuple[Observations, list[Fold] | None, IntArray]:
-    """Rows with a positive weight, the folds of them, and where they were: a row without weight is not there."""
-    kept = np.flatnonzero(obs.weight > 0)
-    if folds is None or len(kept) == len(obs):
-        return obs[kept], None if folds is None else list(folds), kept
-    position = np.cumsum(obs.weight > 0) - 1
-    parts = [tuple(position[rows[obs.weight[rows] > 0]] for rows in fold) for fold in folds]
-    return obs[kept], [(train, test) for train, test in parts if len(test)], kept
+def with_weight(weight: FloatArray, folds: Iterable[Fold] | None) -> tuple[list[Fold] | None, IntArray]:
+    """Folds of the rows with a positive weight, and which rows those are: a row without weight is not there."""
+    kept = np.flatnonzero(weight > 0)
+    if folds is None or len(kept) == len(weight):
+        return None if folds is None else list(folds), kept
+    position = np.cumsum(weight > 0) - 1
+    parts = [tuple(position[rows[weight[rows] > 0]] for rows in fold) for fold in folds]
+    return [(train, test) for train, test in parts if len(test)], kept
 
 
 def leave_out_exact(kernel: Kernel, obs: Observations, noise_variance: float, folds: Iterable[Fold] | None) -> HeldOut:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from bochner.arrays import FloatArray
+from bochner.features import covariance_and_gradient_of, covariance_between
 from bochner.inference.observations import Observations
 from bochner.kernels import Kernel
 from bochner.posterior import KrigingPosterior
@@ -27,17 +28,17 @@ class ExactFit:
 
 def fit_exact(kernel: Kernel, obs: Observations, noise_variance: float) -> ExactFit:
     """Solve (K + noise) alpha = y - X beta; O(n^3 / 3)."""
-    return _fit(kernel, obs, noise_variance, kernel.covariance(obs.rows.coords, obs.rows.coords))
+    return fit_exact_of(kernel, obs, noise_variance, covariance_between(kernel, obs.rows, obs.rows))
 
 
 def exact_objective(
     kernel: Kernel, obs: Observations, noise_variance: float, *, reml: bool
 ) -> tuple[float, FloatArray]:
     """Log evidence (or likelihood) and its gradient in [theta, log noise variance]; O(n^3)."""
-    k, gradients = kernel.covariance_and_gradient(obs.rows.coords, obs.rows.coords)
-    fit = _fit(kernel, obs, noise_variance, k)
+    k, gradients = covariance_and_gradient_of(kernel, obs.rows)
+    fit = fit_exact_of(kernel, obs, noise_variance, k)
     post = fit.posterior
-    inverse = _inverse(post.sigma)
+    inverse = inverse_of(post.sigma)
     if reml and obs.n_trend:
         b = inverse @ obs.rows.trend
         inverse -= b @ post.schur.solve(b.T)
@@ -51,7 +52,8 @@ def exact_objective(
     return value, np.array([*slopes, noise_slope])
 
 
-def _fit(kernel: Kernel, obs: Observations, noise_variance: float, k: FloatArray) -> ExactFit:
+def fit_exact_of(kernel: Kernel, obs: Observations, noise_variance: float, k: FloatArray) -> ExactFit:
+    """`fit_exact` for a covariance matrix of the rows that is there already."""
     noise = obs.copy_variance(noise_variance) / obs.weight
     floor = JITTER * float(np.mean(np.diag(k)))
     sigma = cholesky_factor(k + np.diag(np.maximum(noise, floor)))
@@ -71,7 +73,8 @@ def _fit(kernel: Kernel, obs: Observations, noise_variance: float, k: FloatArray
     return ExactFit(posterior, float(log_evidence), float(log_likelihood))
 
 
-def _inverse(sigma: CholeskyFactor) -> FloatArray:
+def inverse_of(sigma: CholeskyFactor) -> FloatArray:
+    """Inverse of a factored matrix."""
     inverse, _ = linalg.lapack.dpotri(sigma.root, lower=1)
     upper = np.triu_indices_from(inverse, 1)
     inverse[upper] = inverse.T[upper]

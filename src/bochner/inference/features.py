@@ -17,7 +17,8 @@ from bochner.random import generator
 
 EXACT_ROWS = 3_000  # a dense factor of this size takes about a second
 MAX_FREQUENCIES = 2_048  # 4,096 columns: a Gram of 134 MB, a factor in a few seconds
-KINDS = ("exact", "nystroem", "lattice", *RULES)
+ADAPTIVE = ("leverage", "learned", "nonstationary")  # that look at the data
+KINDS = ("exact", "nystroem", "lattice", *RULES, *ADAPTIVE)
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def choose_kind(spec: Spec, kernel: Kernel, n_rows: int, dim: int) -> tuple[str,
             raise InputError(f"features={spec.features!r} is not known; choose from {('auto', *KINDS)}.")
         if spec.features == "lattice" and dim > 3:
             raise PartError(f"features='lattice' with {dim} coordinates; it needs 1 to 3. Use features='orthogonal'.")
-        if spec.features == "lattice":
+        if spec.features == "lattice" or spec.features in ADAPTIVE:
             spectral_terms(kernel)
         return spec.features, f"{spec.features}: as asked"
     if n_rows <= EXACT_ROWS and fits:
@@ -84,11 +85,12 @@ def build_features(
     spectral_terms(kernel)
     dim = obs.rows.coords.shape[1]
     frequencies = rule_named(kind).draw(kernel, n_waves, dim, generator(spec.seed, "frequencies"))
-    dtype, reason = _dtype(spec, kernel, obs.total, noise_variance)
+    dtype, reason = dtype_of(spec, kernel, obs.total, noise_variance)
     return FourierMap(frequencies, dtype), reason
 
 
-def _dtype(spec: Spec, kernel: Kernel, n: float, noise_variance: float) -> tuple[Any, str]:
+def dtype_of(spec: Spec, kernel: Kernel, n: float, noise_variance: float) -> tuple[Any, str]:
+    """Precision of the waves, and the reason for it."""
     if spec.dtype != "auto":
         return np.dtype(spec.dtype).type, f"{spec.dtype}: as asked"
     dtype = wave_dtype(n, total_variance(kernel), noise_variance)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.exceptions import KernelError
 from bochner.features import FourierMap
 from bochner.frequencies import Frequencies, Lattice, lattice_frequencies, measure_error
 from bochner.inference.features import Spec, checked_number
@@ -14,6 +15,7 @@ MOST_WAVES = 2_500  # 5,000 columns: a factor of 200 MB in some seconds
 MOST_ROWS = 300_000  # for conjugate gradients on the rows
 MANY_ROWS = 200_000
 UNSEEN = 1e-4  # of the noise: error of the mean about a hundredth of the sd
+FEW = 30  # waves: fewer (the lines of a periodic kernel) are judged as if they were this many
 ROOM = 0.15  # of the extent, kept free on every side for places outside the data
 
 
@@ -27,12 +29,17 @@ def covered_box(coords: FloatArray, predict_at: FloatArray | None) -> tuple[Floa
 
 
 def lattice_features(
-    spec: Spec, kernel: Kernel, noise_variance: float, n_rows: int, box: tuple[FloatArray, FloatArray]
+    spec: Spec,
+    kernel: Kernel,
+    noise_variance: float,
+    n_rows: int,
+    box: tuple[FloatArray, FloatArray],
+    unseen: float = UNSEEN,
 ) -> tuple[FourierMap | None, str, float | None]:
     """Waves that leave out less than the data can tell, if there are few enough of them; else None.
 
     What the waves leave out is carried as independent variance r. In truth it is shared by the n / m rows of one wave
-    length, so r n / m must be small beside the noise.
+    length, so r n / m must be at most `unseen` of the noise.
     """
     variance, extent = total_variance(kernel), box[1] - box[0]
     if spec.n_frequencies != "auto":
@@ -40,17 +47,21 @@ def lattice_features(
         frequencies = lattice_frequencies(kernel, extent, n_frequencies=m, seed=spec.seed)
         return _map(spec, kernel, frequencies, box, f"{m:,} waves of a lattice: as asked")
     noise = max(noise_variance, 1e-9 * variance) / variance
-    level = UNSEEN * noise
-    frequencies = lattice_frequencies(kernel, extent, missing=level * min(1.0, 30 / n_rows), maximum=MOST_WAVES)
+    level = unseen * noise
+    try:
+        frequencies = lattice_frequencies(kernel, extent, missing=level * min(1.0, FEW / n_rows), maximum=MOST_WAVES)
+    except KernelError as problem:
+        if n_rows > MOST_ROWS:
+            raise
+        return None, f"a torus of waves for the far field, neighbours for the near: {problem}", None
     left = np.maximum(1 - np.cumsum(frequencies.mass) / variance, 0.0)
-    allowed = level * np.minimum(1.0, np.arange(1, frequencies.n + 1) / n_rows)
+    allowed = level * np.minimum(1.0, np.maximum(np.arange(1, frequencies.n + 1), FEW) / n_rows)
     if n_rows > MANY_ROWS:  # the surface is known far better than any new observation: the noise is the measure
         allowed = np.maximum(allowed, min(0.05 * noise, 0.01))
     enough = np.flatnonzero(left <= allowed)
     if len(enough):
         m = int(enough[0]) + 1
-        lattice = Lattice(frequencies.lattice.spacing, frequencies.lattice.index[:m])
-        waves = Frequencies(frequencies.omega[:m], frequencies.mass[:m], lattice)
+        waves = _first(frequencies, m)
         why = f"{m:,} waves of a lattice: they leave out {left[m - 1]:.0e} of the variance"
         features, why, error = _map(spec, kernel, waves, box, why)
         if error <= 2 * left[m - 1] + 1e-5:  # else the lattice is too coarse for a sharp peak of the spectrum
@@ -61,6 +72,13 @@ def lattice_features(
     if n_rows <= MOST_ROWS:
         return None, f"a torus of waves for the far field, neighbours for the near: {told}", None
     return _map(spec, kernel, frequencies, box, f"{told}; with more than {MOST_ROWS:,} rows it is carried as noise")
+
+
+def _first(frequencies: Frequencies, m: int) -> Frequencies:
+    lattice = frequencies.lattice
+    if lattice is not None:  # lines in the spectrum lie on none
+        lattice = Lattice(lattice.spacing, lattice.index[:m])
+    return Frequencies(frequencies.omega[:m], frequencies.mass[:m], lattice)
 
 
 def _map(

@@ -4,74 +4,71 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import FallbackWarning, InputError
-from bochner.frequencies import rule_named, shares_of
+from bochner.families import Family
 from bochner.inference.averaging import Average, average
-from bochner.inference.cross_validation import Fold, HeldOut, leave_out_exact, leave_out_linear, with_weight
-from bochner.inference.exact import exact_objective
-from bochner.inference.features import build_features, number_of_waves
-from bochner.inference.linear import fit_linear, linear_objective
-from bochner.inference.local import held_out_locally
+from bochner.inference.features import ADAPTIVE
+from bochner.inference.held_out import fold_score
+from bochner.inference.laplace import ExactBound
 from bochner.inference.multiscale import select_multiscale
-from bochner.inference.observations import Observations
-from bochner.inference.scale import Scale
+from bochner.inference.objectives import EXACT_TUNING_ROWS, Problem, gaussian_objectives, laplace_objectives
+from bochner.inference.profile import LaplaceObjective
+from bochner.inference.responses import Responses
 from bochner.inference.selection import select_kernel
-from bochner.inference.settings import Settings
+from bochner.inference.spectrum import informed_starts
 from bochner.inference.tuning import Objective, Search, Tuned, score_objective, tune
-from bochner.kernels import Kernel, Matern
-from bochner.neighbours import Vecchia
-from bochner.random import generator
-from bochner.validation import crps
+from bochner.kernels import Matern
 
-EXACT_TUNING_ROWS = 1_000  # an exact evidence with gradient takes about 0.1 s
-VECCHIA_POINTS = 6_000
-COARSE_POINTS = 2_000  # for the first, coarse climbs
 AVERAGING_ROWS = 500  # below, intervals average over hyperparameters
-LINEAR_TUNING_WORK = 2e10  # multiplications in one evaluation of a feature model's evidence
 
 
-class Learner:
-    """Hyperparameters from observations, by whichever criterion was asked for."""
+@dataclass(frozen=True)
+class Learned:
+    """Hyperparameters with their masses, and what else was learned on the way."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        original: Observations,
-        obs: Observations,
-        scale: Scale,
-        kind: str,
-        choices: dict[str, str],
-        folds: Sequence[Fold] | None,
-        predict_at: FloatArray | None,
-    ) -> None:
-        self.settings, self.original, self.obs, self.scale = settings, original, obs, scale
-        self.kind, self.choices, self.folds, self.predict_at = kind, choices, folds, predict_at
-        self.dim = obs.rows.coords.shape[1]
-        self.reml = settings.criterion != "likelihood"
+    average: Average
+    family: Family
+    at_bounds: tuple[str, ...] = ()
+    trend: FloatArray | None = None  # that maximises the marginal likelihood, if that was asked for
+    log_likelihood: float | None = None  # None: as the solver finds it
 
-    def learn(self) -> tuple[Average, tuple[str, ...]]:
-        s = self.settings
-        if s.tune is None:
-            kernel = Matern() if s.kernel is None else s.kernel
-            noise = self.scale.variance * 0.1 if s.noise_variance is None else s.noise_variance
-            self.choices["tuning"] = "none: the values given are kept"
-            if s.kernel is None:
-                self.choices["kernel"] = f"{kernel}: none was given and none is learned"
-            if s.noise_variance is None:
-                self.choices["noise"] = f"{noise:.3g}: a tenth of the variance of y; none was given and none is learned"
-            return Average((kernel,), np.array([noise]), np.ones(1)), ()
+
+def learn(problem: Problem, choices: dict[str, str]) -> Learned:
+    """Learn what is not given; what was done, and why, is added to `choices`."""
+    return _Learner(problem, choices).learn()
+
+
+class _Learner:
+    def __init__(self, problem: Problem, choices: dict[str, str]) -> None:
+        self.problem, self.choices = problem, choices
+        self.settings, self.scale, self.obs = problem.settings, problem.scale, problem.obs
+        self.laplace: LaplaceObjective | None = None
+        self.family = problem.responses.family
+        self.noise_variance = self._noise()
+
+    def learn(self) -> Learned:
+        found, at_bounds = self._hyperparameters()
+        trend, log_likelihood = self._likelihood(found)
+        return Learned(found, self.family, at_bounds, trend, log_likelihood)
+
+    def _hyperparameters(self) -> tuple[Average, tuple[str, ...]]:
+        if self.settings.tune is None:
+            return self._given(), ()
         degenerate = self._degenerate()
         if degenerate is not None:
             return degenerate, ()
         search, tuned = self._by_evidence()
-        if self.folds is not None:
+        if self.problem.folds is not None:
             search, tuned = self._by_folds(tuned)
-        if len(self.obs) < AVERAGING_ROWS and self.folds is None:
+        if self.problem.kind in ("learned", "nonstationary"):
+            self.choices["intervals"] = "at the best hyperparameters: the features are learned once"
+            return Average((tuned.kernel,), np.array([tuned.noise_variance]), np.ones(1)), tuned.at_bounds
+        if len(self.obs) < AVERAGING_ROWS and self.problem.folds is None:
             found = average(search, tuned)
             self.choices["intervals"] = (
                 f"averaged over {len(found.mass)} sets of hyperparameters: {len(self.obs)} rows "
@@ -81,9 +78,36 @@ class Learner:
         self.choices["intervals"] = "at the best hyperparameters"
         return Average((tuned.kernel,), np.array([tuned.noise_variance]), np.ones(1)), tuned.at_bounds
 
-    def _degenerate(self) -> Average | None:
-        s, variance = self.settings, self.scale.variance
+    # ------------------------------------------------------------------ nothing to learn
+
+    def _noise(self) -> float | None:
+        """Noise variance that was given, or that the family leaves no room to learn."""
+        given, r = self.settings.noise_variance, self.problem.responses
+        if given is not None or r.gaussian:
+            return given
+        if self.family.has_dispersion:
+            self.choices["noise"] = "0: the dispersion of the family holds what scatters from row to row"
+            return 0.0
+        if self.family.link in ("logit", "probit") and np.all(r.size == 1):
+            self.choices["noise"] = "0: one trial a row cannot show an effect of its own"
+            return 0.0
+        return 0.0 if self.settings.tune is None else None
+
+    def _given(self) -> Average:
+        s = self.settings
         kernel = Matern() if s.kernel is None else s.kernel
+        noise = self.scale.variance * 0.1 if self.noise_variance is None else self.noise_variance
+        self.choices["tuning"] = "none: the values given are kept"
+        if s.kernel is None:
+            self.choices["kernel"] = f"{kernel}: none was given and none is learned"
+        if s.noise_variance is None and "noise" not in self.choices:
+            share = "a tenth of the variance of y" if self.problem.responses.gaussian else "no effect of single rows"
+            self.choices["noise"] = f"{noise:.3g}: {share}; none was given and none is learned"
+        return Average((kernel,), np.array([noise]), np.ones(1))
+
+    def _degenerate(self) -> Average | None:
+        variance = self.scale.variance
+        kernel = Matern() if self.settings.kernel is None else self.settings.kernel
         size = float(np.mean(self.obs.y**2)) or 1.0
         if variance <= 1e-20 * size:
             problem = "the response is constant (or follows the trend exactly)"
@@ -91,16 +115,16 @@ class Learner:
             problem = "all rows lie at one place"
         else:
             return None
-        if s.noise_variance == 0 and "place" in problem:
+        if self.settings.noise_variance == 0 and "place" in problem:
             raise InputError(f"{problem} and noise_variance=0; there is nothing to learn. Give a noise variance.")
         warnings.warn(
             f"{problem}: the kernel cannot be learned, so its start values are kept and the map is flat.",
             FallbackWarning,
-            stacklevel=4,
+            stacklevel=6,
         )
         small = max(variance, 1e-12 * size)
         self.choices["tuning"] = f"none: {problem}"
-        noise = small if s.noise_variance is None else s.noise_variance
+        noise = small if self.noise_variance is None else self.noise_variance
         first = next(iter(kernel.leaves()))
         flat = kernel.scaled(1e-6 * small / float(np.mean(first.diag(self.obs.rows.coords[:1]))))
         return Average((flat,), np.array([noise]), np.ones(1))
@@ -108,110 +132,74 @@ class Learner:
     # ------------------------------------------------------------------ by evidence
 
     def _by_evidence(self) -> tuple[Search, Tuned]:
-        if self._own_evidence():
-            assert self.settings.kernel is not None
-            self.choices["tuning"] = f"{self.settings.criterion} of the feature model itself"
-            return self._climb([self._linear_objective(self.settings.kernel)])
-        if len(self.obs) <= EXACT_TUNING_ROWS:
-            self.choices["tuning"] = f"{self.settings.criterion} of the exact kernel, {len(self.obs)} distinct rows"
-            return self._climb([lambda k, s2: exact_objective(k, self.obs, s2, reml=self.reml)])
-        n_points = min(VECCHIA_POINTS, len(self.obs))
-        self.choices["tuning"] = (
-            f"{self.settings.criterion} by Vecchia's approximation: {n_points:,} of {len(self.obs):,} rows, "
-            f"each given its nearest predecessors"
-        )
-        coarse, fine = self._vecchia(min(COARSE_POINTS, n_points), 12), self._vecchia(n_points, 20)
-        if self.settings.kernel is None and self.dim <= 3:
-            return self._multiscale(coarse, fine)
-        return self._climb([coarse, fine])
+        if not self.problem.responses.gaussian:
+            climbs, self.choices["tuning"] = laplace_objectives(self.problem)
+            self.laplace = climbs[-1]
+            return self._climb(climbs)
+        objectives, self.choices["tuning"] = gaussian_objectives(self.problem)
+        if len(objectives) > 1 and self.settings.kernel is None and self.problem.dim <= 3:
+            return self._multiscale(objectives)
+        return self._climb(objectives)
 
-    def _multiscale(self, coarse: Objective, fine: Objective) -> tuple[Search, Tuned]:
-        noise = self.settings.noise_variance
-        searches = (Search(coarse, self.scale, noise), Search(fine, self.scale, noise))
-        seed = self.settings.spec.seed
-        tuned, self.choices["kernel"] = select_multiscale(*searches, self.original, self.predict_at, seed)
-        return searches[1], tuned
+    def _multiscale(self, objectives: Sequence[Objective]) -> tuple[Search, Tuned]:
+        coarse, fine = (Search(objective, self.scale, self.noise_variance) for objective in objectives)
+        p = self.problem
+        tuned, self.choices["kernel"] = select_multiscale(
+            coarse, fine, p.responses.observations(), p.predict_at, self.settings.spec.seed
+        )
+        return fine, tuned
 
     def _climb(self, objectives: Sequence[Objective]) -> tuple[Search, Tuned]:
         """Tune by the first objective; the next, dearer ones start where it ended."""
-        s = self.settings
-        prior = len(self.obs) < AVERAGING_ROWS and self.reml
-        search = Search(objectives[0], self.scale, s.noise_variance, prior)
+        s, noise = self.settings, self.noise_variance
+        prior = len(self.obs) < AVERAGING_ROWS and self.problem.reml
+        search = Search(objectives[0], self.scale, noise, prior)
         if s.kernel is None:
-            tuned, why = select_kernel(search, self.obs.total, self.dim)
+            toll = 0.0 if self.problem.responses.gaussian else 0.5 * np.log(self.obs.total)
+            tuned, why = select_kernel(search, self.obs.total, self.problem.dim, toll)
         else:
-            given = [(s.kernel, s.noise_variance if s.noise_variance is not None else 0.1 * self.scale.variance)]
+            at = noise if noise is not None else 0.1 * self.scale.variance
+            given = [(s.kernel, at), *informed_starts(s.kernel, self.scale, self.obs, at)]
             tuned, why = tune(search, s.kernel, given), "as given; its values were learned"
         for objective in objectives[1:]:
-            search = Search(objective, self.scale, s.noise_variance, prior)
+            search = Search(objective, self.scale, noise, prior)
             tuned = search.maximise(tuned.kernel, tuned.noise_variance, 50)
         self.choices["kernel"] = why
         return search, tuned
 
-    def _own_evidence(self) -> bool:
-        s = self.settings
-        if self.kind in ("exact", "nystroem", "lattice") or s.kernel is None or s.spec.n_frequencies == "auto":
-            return False
-        columns = 2 * int(s.spec.n_frequencies)
-        return len(self.obs) * min(columns, len(self.obs)) * columns <= LINEAR_TUNING_WORK
-
-    def _linear_objective(self, kernel: Kernel) -> Objective:
-        rule, spec = rule_named(self.kind), self.settings.spec
-        m = int(spec.n_frequencies)
-        shares = shares_of(kernel, m)
-
-        def objective(k: Kernel, s2: float) -> tuple[float, FloatArray]:
-            def draw(theta: FloatArray) -> Any:
-                return rule.draw(k.with_theta(theta), m, self.dim, generator(spec.seed, "frequencies"), shares=shares)
-
-            return linear_objective(draw, k.theta, self.obs, s2, reml=self.reml)
-
-        return objective
-
-    def _vecchia(self, n_points: int, n_neighbours: int) -> Objective:
-        o = self.original
-        plan = Vecchia.plan(
-            o.rows.coords,
-            o.y,
-            o.rows.trend,
-            o.weight,
-            o.error,
-            n_neighbours=n_neighbours,
-            n_points=n_points,
-            seed=self.settings.spec.seed,
-        )
-        return lambda k, s2: plan.evaluate(k, s2, reml=self.reml)
-
-    # --------------------------------------------------------------------- by folds
-
     def _by_folds(self, start: Tuned) -> tuple[Search, Tuned]:
-        assert self.folds is not None
-        obs, folds, _ = with_weight(self.original, self.folds)
-        assert folds is not None
-
-        def score(kernel: Kernel, noise_variance: float) -> float:
-            held = self._held_out(kernel, noise_variance, obs, folds)
-            sd = np.sqrt(held.variance + obs.copy_variance(noise_variance)[held.index])
-            return -crps(obs.y[held.index], held.mean, sd, sample_weight=obs.weight[held.index]) / np.sqrt(
-                self.scale.variance
-            )
-
-        search = Search(score_objective(score), self.scale, self.settings.noise_variance)
+        if self.laplace is not None:
+            self.laplace.settle(start.kernel, start.noise_variance)
+            self.family = self.laplace.family
+        score, name, n_folds = fold_score(self.problem, self.family, start)
+        search = Search(score_objective(score), self.scale, self.noise_variance)
         tuned = search.maximise(start.kernel, start.noise_variance, 20)
         if tuned.value < search.evaluate(start.kernel, start.noise_variance)[0]:
             tuned = start
         self.choices["tuning"] = (
-            f"CRPS of {len(folds)} held-out blocks, started at the {self.settings.criterion} optimum; "
-            f"score {-tuned.value * np.sqrt(self.scale.variance):.4g}"
+            f"{name} of {n_folds} held-out blocks, started at the {self.settings.criterion} optimum; "
+            f"score {-score(tuned.kernel, tuned.noise_variance):.4g}"
         )
         return search, tuned
 
-    def _held_out(self, kernel: Kernel, noise_variance: float, obs: Observations, folds: Sequence[Fold]) -> HeldOut:
-        if len(obs) > EXACT_TUNING_ROWS:
-            return held_out_locally(kernel, obs, noise_variance, folds)
-        if self.kind in ("exact", "lattice"):
-            return leave_out_exact(kernel, obs, noise_variance, folds)
-        m, _, _ = number_of_waves(self.kind, self.settings.spec, kernel, len(self.obs), self.scale.extent)
-        features, _ = build_features(self.kind, self.settings.spec, kernel, m, self.obs, noise_variance)
-        fit = fit_linear(features, obs, noise_variance)
-        return leave_out_linear(fit, obs, noise_variance, folds)
+    # ------------------------------------------------------------- what a family adds
+
+    def _likelihood(self, found: Average) -> tuple[FloatArray | None, float | None]:
+        """Dispersion, and the marginal likelihood with the trend at its maximum, where they can be had."""
+        data = self.problem.data
+        if not isinstance(data, Responses):
+            return None, None
+        kernel, noise = found.kernels[0], float(found.noise_variances[0])
+        if self.laplace is None:
+            self.laplace = laplace_objectives(self.problem)[0][-1]
+        if self.laplace.learns:
+            self.laplace.settle(kernel, noise)
+            self.family = self.laplace.family
+            self.choices["dispersion"] = f"{self.family.dispersion:.3g}: learned by the evidence"
+        if len(data) > EXACT_TUNING_ROWS or self.problem.own_evidence or self.problem.kind in ADAPTIVE:
+            return None, None
+        held = self.laplace
+        if self.problem.reml:
+            held = LaplaceObjective([replace(data, family=self.family)], ExactBound, reml=False)
+        value = held.settle(kernel, noise)
+        return (None if self.problem.reml else held.trend), value

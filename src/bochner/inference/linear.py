@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from bochner.frequencies import Frequencies
 from bochner.inference.observations import Observations
 from bochner.moments import DenseMoments, moments_of
 from bochner.posterior import CoefficientPosterior
-from bochner.solvers import Factor, cholesky_factor, woodbury_factor
+from bochner.solvers import Factor, WoodburyFactor, cholesky_factor, woodbury_factor
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,18 @@ def linear_objective(
     """
     features = FourierMap(draw(theta))
     fit = fit_linear(features, obs, noise_variance)
-    by_omega, by_log_mass, by_log_noise = frequency_gradient(fit, obs, noise_variance, reml=reml)
+    slopes = chain_to_theta(draw, theta, *frequency_gradient(fit, obs, noise_variance, reml=reml))
+    return fit.log_evidence if reml else fit.log_likelihood, slopes
+
+
+def chain_to_theta(
+    draw: Callable[[FloatArray], Frequencies],
+    theta: FloatArray,
+    by_omega: FloatArray,
+    by_log_mass: FloatArray,
+    by_log_noise: float,
+) -> FloatArray:
+    """Gradient in [theta, log noise variance] from the one in omega and log mass."""
     slopes = []
     for j in range(len(theta)):
         step = np.zeros(len(theta))
@@ -103,44 +114,112 @@ def linear_objective(
         omega_slope = (up.omega - down.omega) / 2e-5
         mass_slope = (np.log(up.mass) - np.log(down.mass)) / 2e-5
         slopes.append(float(np.vdot(by_omega, omega_slope) + by_log_mass @ mass_slope))
-    value = fit.log_evidence if reml else fit.log_likelihood
-    return value, np.array([*slopes, by_log_noise])
+    return np.array([*slopes, by_log_noise])
 
 
 def frequency_gradient(
-    fit: LinearFit, obs: Observations, noise_variance: float, *, reml: bool
+    fit: LinearFit, obs: Observations, noise_variance: float, *, reml: bool, implicit: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, float]:
     """Gradient of the log evidence in omega (m, dim), log mass (m,) and log noise variance.
 
-    With dL/dPhi = alpha c' - N Phi_all P^-1, every wave's derivative is another wave.
+    Every wave's derivative is another wave.
     """
-    post = fit.posterior
-    features, coef = post.features, post.coef
+    features = fit.posterior.features
     assert isinstance(features, FourierMap)
-    p, m = features.n_columns, features.n_columns // 2
-    covariance = post.factor.solve(np.eye(len(coef)))
-    if not reml and obs.n_trend:
-        # the trend is held: the features alone have covariance (I + Phi'N Phi)^-1
-        cross = covariance[:p, p:]
-        held = np.zeros_like(covariance)
-        held[:p, :p] = covariance[:p, :p] - cross @ np.linalg.solve(covariance[p:, p:], cross.T)
-        covariance = held
-    precision = row_precision(features, obs, noise_variance)
-    by_omega = np.zeros((m, obs.rows.coords.shape[1]))
-    by_log_mass = np.zeros(m)
+    m = features.n_columns // 2
+    by_omega, by_log_mass = np.zeros((m, obs.rows.coords.shape[1])), np.zeros(m)
     by_log_noise = obs.replicate_terms(noise_variance)[1] if noise_variance > 0 else 0.0
-    for i in features.slices(len(obs)):
-        columns = post.columns(obs.rows[i])
-        phi, prec = columns[:, :p], precision[i]
-        alpha = prec * (obs.y[i] - columns @ coef)
-        spread = columns @ covariance
-        g = np.outer(alpha, coef[:p]) - prec[:, None] * spread[:, :p]
+    for i, phi, g, by_variance in feature_slopes(fit, obs, noise_variance, reml=reml, implicit=implicit):
         by_phase = g[:, m:] * phi[:, :m] - g[:, :m] * phi[:, m:]
         by_omega += by_phase.T @ obs.rows.coords[i]
         by_log_mass += 0.5 * np.sum(g[:, :m] * phi[:, :m] + g[:, m:] * phi[:, m:], axis=0)
-        pi = prec - prec**2 * np.sum(spread * columns, axis=1)
-        by_log_noise += 0.5 * noise_variance * np.sum((alpha**2 - pi) / obs.weight[i])
+        by_log_noise += noise_variance * np.sum(by_variance / obs.weight[i])
     return by_omega, by_log_mass, float(by_log_noise)
+
+
+def feature_slopes(
+    fit: LinearFit, obs: Observations, noise_variance: float, *, reml: bool, implicit: FloatArray | None = None
+) -> Iterator[tuple[slice, FloatArray, FloatArray, FloatArray]]:
+    """Blocks of rows with their features Phi, dL/dPhi (n, p) and dL/d(variance of each row about the surface) (n,).
+
+    With dL = 1/2 tr(G dK), dL/dPhi = G Phi. G = alpha alpha' - Pi; under Laplace's approximation b alpha' + alpha b'
+    more, `implicit` being b.
+    """
+    post = fit.posterior
+    if isinstance(post.factor, WoodburyFactor):
+        yield _dual_slopes(post, post.factor, obs, reml=reml, implicit=implicit)
+        return
+    features, coef = post.features, post.coef
+    p = features.n_columns
+    covariance = _covariance(fit, obs, reml=reml)
+    precision = row_precision(features, obs, noise_variance)
+    b = np.zeros(len(obs)) if implicit is None else implicit
+    b_coef = np.zeros(p) if implicit is None else _adjoint(features, obs, b)
+    for i in features.slices(len(obs)):
+        columns = post.columns(obs.rows[i])
+        prec = precision[i]
+        alpha = prec * (obs.y[i] - columns @ coef)
+        spread = columns @ covariance
+        g = np.outer(alpha + b[i], coef[:p]) + np.outer(alpha, b_coef) - prec[:, None] * spread[:, :p]
+        pi = prec - prec**2 * np.sum(spread * columns, axis=1)
+        yield i, columns[:, :p], g, 0.5 * (alpha**2 - pi + 2 * alpha * b[i])
+
+
+def _dual_slopes(
+    post: CoefficientPosterior, factor: WoodburyFactor, obs: Observations, *, reml: bool, implicit: FloatArray | None
+) -> tuple[slice, FloatArray, FloatArray, FloatArray]:
+    """The same through G itself, (n, n), for fewer rows than columns."""
+    pi = factor.rows.solve(np.eye(len(obs)))
+    if reml and obs.n_trend:
+        explained = pi @ obs.rows.trend
+        pi -= explained @ factor.schur.solve(explained.T)
+    alpha = factor.precision * (obs.y - np.column_stack([factor.phi, obs.rows.trend]) @ post.coef)
+    g = np.outer(alpha, alpha) - pi
+    if implicit is not None:
+        g += np.outer(implicit, alpha) + np.outer(alpha, implicit)
+    return slice(0, len(obs)), factor.phi, g @ factor.phi, 0.5 * np.diag(g)
+
+
+def residual_product(
+    fit: LinearFit, obs: Observations, noise_variance: float
+) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+    """Diagonal of Pi = Sigma^-1 - Sigma^-1 X S^-1 X'Sigma^-1, and products with it, through the columns."""
+    post, n = fit.posterior, len(obs)
+    precision = row_precision(post.features, obs, noise_variance)
+    diagonal = np.empty(n)
+    for i in post.features.slices(n):
+        diagonal[i] = precision[i] - precision[i] ** 2 * post.factor.quadratic_form(post.columns(obs.rows[i]))
+
+    def product(v: FloatArray) -> FloatArray:
+        weighted, projection, out = precision * v, np.zeros(len(post.coef)), np.empty(n)
+        for i in post.features.slices(n):
+            projection += post.columns(obs.rows[i]).T @ weighted[i]
+        coef = post.factor.solve(projection)
+        for i in post.features.slices(n):
+            out[i] = weighted[i] - precision[i] * (post.columns(obs.rows[i]) @ coef)
+        return out
+
+    return diagonal, product
+
+
+def _covariance(fit: LinearFit, obs: Observations, *, reml: bool) -> FloatArray:
+    """Posterior covariance of all coefficients; with the trend held, unless `reml`."""
+    p = fit.posterior.features.n_columns
+    covariance = fit.posterior.factor.solve(np.eye(len(fit.posterior.coef)))
+    if reml or not obs.n_trend:
+        return covariance
+    # the features alone have covariance (I + Phi'N Phi)^-1
+    cross = covariance[:p, p:]
+    held = np.zeros_like(covariance)
+    held[:p, :p] = covariance[:p, :p] - cross @ np.linalg.solve(covariance[p:, p:], cross.T)
+    return held
+
+
+def _adjoint(features: FeatureMap, obs: Observations, v: FloatArray) -> FloatArray:
+    out = np.zeros(features.n_columns)
+    for i in features.slices(len(obs)):
+        out += np.asarray(features.block(obs.rows.coords[i]), dtype=np.float64).T @ v[i]
+    return out
 
 
 def _finish(

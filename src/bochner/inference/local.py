@@ -8,11 +8,11 @@ import numpy as np
 
 from bochner.inference.cross_validation import Fold, HeldOut
 from bochner.inference.observations import Observations
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import local_kriging
 from bochner.random import generator
 
-N_NEIGHBOURS = 60
+N_NEIGHBOURS, N_FAR = 36, 12  # nearest rows; rows beyond them, of each of two thinned sets
 MOST_TARGETS = 1_500  # of each fold: enough to rank kernels
 
 
@@ -35,7 +35,9 @@ def held_out_locally(
             known.rows.coords,
             known.y - trend @ beta,
             obs.rows.coords[test],
-            n_neighbours=N_NEIGHBOURS,
+            N_NEIGHBOURS,
+            axis_units(kernel, np.ptp(known.rows.coords, axis=0)),
+            N_FAR,
         )
         parts.append((test, np.full(len(test), k), mean + obs.rows.trend[test] @ beta, variance))
     index, fold, mean, variance = (np.concatenate([part[j] for part in parts]) for j in range(4))

@@ -1,7 +1,8 @@
 """Selection of a kernel for many rows: smoothness, direction and sums of scales, judged in gaps.
 
-The likelihood listens to neighbouring rows; a map is judged between them. So kernels are fitted by likelihood and
-chosen by how well they predict held-out rows that lie as the places to be predicted do.
+The likelihood listens to neighbouring rows; a map is judged between them. So sums of scales are fitted to rows whose
+predecessors lie as far off as data lie from the places to be predicted, and kernels are chosen by how well they
+predict held-out rows that lie as those places do.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from bochner.features import find_grid
 from bochner.inference.cross_validation import Fold
 from bochner.inference.local import held_out_locally
 from bochner.inference.observations import Observations
+from bochner.inference.sums import fit_sum
 from bochner.inference.tuning import Search, Tuned, tune
 from bochner.kernels import Kernel, Matern
 from bochner.random import generator
@@ -27,12 +29,13 @@ MOST_PLACES = 30_000
 WORTH = 0.005  # of the CRPS: what a richer kernel must gain
 ITERATIONS = 40
 LAST_ITERATIONS = 15  # on the fine likelihood, from where the coarse one ended
+SETTLED = 1e-6  # of the log likelihood: gains that no prediction shows
 
 
 def select_multiscale(
     coarse: Search, fine: Search, obs: Observations, predict_at: FloatArray | None, seed: int
 ) -> tuple[Tuned, str]:
-    """Best of a single Matern field and a sum of a short and a long one, each with the anisotropy that it wants.
+    """Best of a single Matern field and a sum of a short, a middle and a long one.
 
     `coarse` and `fine` hold the same likelihood on few and on many points; the first finds the
     neighbourhood, the second the values.
@@ -40,21 +43,25 @@ def select_multiscale(
     folds = task_folds(obs, predict_at, seed)
     single = _single(coarse, fine)
     candidates = [("one Matern field", single)]
-    candidates.append(("a short exponential and a long Matern 3/2 field", _double(coarse, fine, single)))
-    scores = [_score(t, obs, folds) for _, t in candidates]
+    several = fit_sum(single, fine.noise_variance, obs, folds, seed)
+    if several is not None:
+        candidates.append(("a sum of short, middle and long Matern fields", several))
+    held_out = [_held_out(t, obs, folds) for _, t in candidates]
+    scores = [crps(y, mean, sd, sample_weight=weight) for y, mean, sd, weight in held_out]
     best = 0
     for i in range(1, len(candidates)):
         if scores[i] < scores[best] * (1 - WORTH):
             best = i
     told = "; ".join(f"{name} {score:.4g}" for (name, _), score in zip(candidates, scores, strict=True))
     name, tuned = candidates[best]
-    factor = _calibration(tuned, obs, folds)
+    factor = _calibration(*held_out[best])
     noise = tuned.noise_variance * (factor if fine.noise_variance is None else 1.0)
     tuned = replace(tuned, kernel=tuned.kernel.scaled(factor), noise_variance=noise)
-    return tuned, (
-        f"{name}: chosen by CRPS on rows held out as the places to be predicted lie ({told}); "
-        f"variances times {factor:.2f}, so that 95 % intervals hold 95 % of them"
-    )
+    if several is None:
+        why = f"a sum of three is hardly more likely; CRPS on rows held out as the places to be predicted lie ({told})"
+    else:
+        why = f"chosen by CRPS on rows held out as the places to be predicted lie ({told})"
+    return tuned, (f"{name}: {why}; variances times {factor:.2f}, so that 95 % intervals hold 95 % of them")
 
 
 def task_folds(obs: Observations, predict_at: FloatArray | None, seed: int) -> list[Fold]:
@@ -90,30 +97,14 @@ def _everywhere(coords: FloatArray, rng: np.random.Generator) -> FloatArray:
 def _single(coarse: Search, fine: Search) -> Tuned:
     drafts = [tune(coarse, Matern(nu=nu), n_climbs=1) for nu in (0.5, 1.5)]
     rough = max(drafts, key=lambda t: t.value)
-    draft = coarse.maximise(rough.kernel.replace(learn_nu=True), rough.noise_variance, ITERATIONS)
+    draft = coarse.maximise(rough.kernel.replace(learn_nu=True), rough.noise_variance, ITERATIONS, SETTLED)
     turned = _turned(draft.kernel, len(coarse.scale.extent))
     if turned is not None:
-        wider = coarse.maximise(turned, draft.noise_variance, ITERATIONS)
+        wider = coarse.maximise(turned, draft.noise_variance, ITERATIONS, SETTLED)
         n_more = len(wider.kernel.theta) - len(draft.kernel.theta)
         if wider.value > draft.value + 2 * n_more:
             draft = wider
-    return fine.maximise(draft.kernel, draft.noise_variance, LAST_ITERATIONS)
-
-
-def _double(coarse: Search, fine: Search, single: Tuned) -> Tuned:
-    kernel = single.kernel
-    scales = np.atleast_1d(kernel.length_scale)  # type: ignore[attr-defined]
-    rotation = kernel.rotation  # type: ignore[attr-defined]
-
-    def part(factor: float, share: float, nu: float) -> Kernel:
-        sizes = tuple(float(v) for v in scales * factor)
-        length_scale = sizes if isinstance(kernel.length_scale, tuple) else sizes[0]  # type: ignore[attr-defined]
-        variance = share * kernel.variance  # type: ignore[attr-defined]
-        return Matern(length_scale, variance, nu=nu, rotation=rotation)
-
-    # The smoothness is held: left free it listens to neighbouring rows alone, and predicts wide gaps worse.
-    draft = coarse.maximise(part(0.5, 0.3, 0.5) + part(4.0, 1.0, 1.5), single.noise_variance, 2 * ITERATIONS)
-    return fine.maximise(draft.kernel, draft.noise_variance, LAST_ITERATIONS)
+    return fine.maximise(draft.kernel, draft.noise_variance, LAST_ITERATIONS, SETTLED)
 
 
 def _turned(kernel: Kernel, dim: int) -> Kernel | None:
@@ -126,14 +117,8 @@ def _turned(kernel: Kernel, dim: int) -> Kernel | None:
     return kernel.replace(length_scale=tuple(float(scale * s) for s in stretch), rotation=rotation)
 
 
-def _score(tuned: Tuned, obs: Observations, folds: list[Fold]) -> float:
-    y, mean, sd, weight = _held_out(tuned, obs, folds)
-    return crps(y, mean, sd, sample_weight=weight)
-
-
-def _calibration(tuned: Tuned, obs: Observations, folds: list[Fold]) -> float:
+def _calibration(y: FloatArray, mean: FloatArray, sd: FloatArray, weight: FloatArray) -> float:
     """Factor on all variances that makes 95 % intervals hold 95 % of the held-out rows."""
-    y, mean, sd, weight = _held_out(tuned, obs, folds)
     off = np.abs(y - mean) / sd
     order = np.argsort(off)
     share = np.cumsum(weight[order]) / weight.sum()

@@ -14,24 +14,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import ApproximationWarning
+from bochner.exceptions import ApproximationWarning, KernelError
 from bochner.features import CovarianceOperator, FourierMap
 from bochner.frequencies import lattice_frequencies
 from bochner.inference.cross_validation import Fold, HeldOut
 from bochner.inference.linear import fit_linear
 from bochner.inference.observations import Observations
-from bochner.kernels import Kernel, total_variance
-from bochner.neighbours import inverse_root
+from bochner.kernels import Kernel, axis_units, total_variance
+from bochner.neighbours import inverse_root, local_kriging
 from bochner.posterior import CoefficientPosterior, OperatorPosterior
 from bochner.random import generator
-from bochner.solvers import cholesky_factor, conjugate_gradient
+from bochner.solvers import Report, cholesky_factor, conjugate_gradient
 
 logger = logging.getLogger("bochner")
 
 PRECONDITIONER_NEIGHBOURS = 20
 N_PROBES = 1_000
-COMPANION_WAVES = 1_500
+COMPANION_WAVES = 2_500
 LEAST_SHARE = 1e-3  # of noise in the variance, below which neighbours tell all
+UNSEEN, TOLERATED = 0.01, 0.05  # of the variance of the surface: what a companion should, and may, leave out
 LEAST_NOISE = 1e-9  # of the variance
 
 
@@ -54,6 +55,8 @@ def fit_operator(
     box: tuple[FloatArray, FloatArray] | None = None,
     n_jobs: int | None = None,
     quiet: bool = False,
+    companion: bool = True,
+    tolerance: float = 1e-5,
 ) -> OperatorFit:
     """Solve (K + noise) [alpha, Sigma^-1 X] = [y, X]; linear in the number of rows, apart from FFTs."""
     coords, n, q = obs.rows.coords, len(obs), obs.n_trend
@@ -61,30 +64,31 @@ def fit_operator(
     floor = LEAST_NOISE * total_variance(kernel)
     noise = np.maximum(obs.copy_variance(noise_variance) / obs.weight, floor)
     operator = CovarianceOperator(kernel, coords, box, n_jobs)
-    root = inverse_root(kernel, noise, coords, PRECONDITIONER_NEIGHBOURS)
+    root = inverse_root(kernel, noise, coords, PRECONDITIONER_NEIGHBOURS, axis_units(kernel, np.ptp(coords, axis=0)))
     back = root.T.tocsr()
     # a first guess of the trend keeps large offsets out of the iteration
     start = np.linalg.lstsq(obs.rows.trend, obs.y, rcond=None)[0] if q else np.zeros(0)
     residual = obs.y - obs.rows.trend @ start
     probes = operator.probes(N_PROBES, generator(0, "probes"))
-    solution, report = conjugate_gradient(
-        lambda v: operator.apply(v) + noise[:, None] * v,
-        lambda v: back @ (root @ v),
-        np.column_stack([obs.rows.trend, residual]),
-        probe=lambda v: operator.cross(probes, v),
-        tolerance=1e-5,
-    )
+    columns = np.column_stack([obs.rows.trend, residual])
+    if operator.faithful:
+        solution, report = conjugate_gradient(
+            lambda v: operator.apply(v) + noise[:, None] * v,
+            lambda v: back @ (root @ v),
+            columns,
+            probe=lambda v: operator.cross(probes, v),
+            tolerance=tolerance,
+        )
+    else:
+        solution, report = back @ (root @ columns), Report("nearest rows", n, {"converged": False})
     weights, response = solution[:, :q], solution[:, q]
     schur = cholesky_factor(obs.rows.trend.T @ weights, q)
     beta = schur.solve(weights.T @ residual) if q else np.zeros(0)
     alpha = response - weights @ beta
     details = report.details
     logger.info("solved: %s", report)
-    reason = (
-        f"conjugate gradients on {n:,} rows: {details['iterations']} iterations, residual {details['residual']:.0e}, "
-        f"{'regular grid, FFT' if operator.grid is not None else 'waves by NUFFT and a local remainder'}"
-    )
-    if not details["converged"] and not quiet:
+    reason = _reason(operator, report)
+    if operator.faithful and not details["converged"] and not quiet:
         warnings.warn(
             f"conjugate gradients stopped unsettled after {details['iterations']} iterations "
             f"(residual {details['residual']:.1e}); "
@@ -103,7 +107,7 @@ def fit_operator(
         box=box,
         report=report,
         y=obs.y,
-        companion=_companion(kernel, obs, noise_variance, box),
+        companion=_companion(kernel, obs, noise_variance, box) if companion else None,
         _cache={"operator": operator},
     )
     log_det = -2 * float(np.sum(np.log(last_entries(root))))
@@ -114,21 +118,49 @@ def fit_operator(
     return OperatorFit(posterior, log_evidence, log_likelihood, reason, leverage)
 
 
+def _reason(operator: CovarianceOperator, report: Report) -> str:
+    if not operator.faithful:
+        return (
+            f"kriging from the nearest of {report.size:,} rows: the kernel has a kink along a whole axis, which waves "
+            f"and a local remainder cannot follow (error {operator.far_error:.0e} of the variance)"
+        )
+    how = "the matrix itself" if operator.dense else "waves by NUFFT and a local remainder"
+    return (
+        f"conjugate gradients on {report.size:,} rows: {report.details['iterations']} iterations, residual "
+        f"{report.details['residual']:.0e}, {'regular grid, FFT' if operator.grid is not None else how}"
+    )
+
+
 def _companion(
     kernel: Kernel, obs: Observations, noise_variance: float, box: tuple[FloatArray, FloatArray]
 ) -> CoefficientPosterior | None:
     """Posterior of the heaviest waves, where they hold all but what is lost in the noise."""
     variance = total_variance(kernel)
-    if noise_variance < LEAST_SHARE * variance:
+    typical = noise_variance + float(np.median(obs.error))
+    if typical < LEAST_SHARE * variance:
         return None
+    surface = _surface_variance(kernel, obs, noise_variance)
     room = 0.15 * (box[1] - box[0])
     wider = (box[0] - room, box[1] + room)
-    waves = lattice_frequencies(kernel, wider[1] - wider[0], missing=1e-6, maximum=COMPANION_WAVES)
+    try:
+        missing = min(UNSEEN * surface, 0.08 * typical) / variance
+        waves = lattice_frequencies(kernel, wider[1] - wider[0], missing=missing, maximum=COMPANION_WAVES)
+    except KernelError:  # no lattice holds it: the neighbours do alone
+        return None
     missing = max(variance - float(waves.mass.sum()), 0.0)
     # what is left out is shared by the n / m rows of one wave length
-    if missing * max(1.0, len(obs) / waves.n) > 0.08 * noise_variance:
+    if missing > TOLERATED * surface or missing * max(1.0, len(obs) / waves.n) > 0.08 * typical:
         return None
     return fit_linear(FourierMap(waves, np.float64, missing, wider), obs, noise_variance).posterior
+
+
+def _surface_variance(kernel: Kernel, obs: Observations, noise_variance: float) -> float:
+    """Typical variance of the surface at the rows, from their neighbours: somewhat more than it is."""
+    coords = obs.rows.coords
+    some = generator(0, "surface").choice(len(obs), min(200, len(obs)), replace=False)
+    noise = obs.copy_variance(noise_variance) / obs.weight
+    units = axis_units(kernel, np.ptp(coords, axis=0))
+    return float(np.median(local_kriging(kernel, noise, coords, obs.y, coords[some], 40, units, 20)[1]))
 
 
 def leave_out_operator(

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray
 from bochner.inference.observations import Observations
-from bochner.kernels import Kernel, Product
+from bochner.kernels import Hyperparameter, Kernel, axis_groups
 
 STRETCH = 3.0  # largest log of a ratio of rotated length scales
 MAX_PLACES = 100_000  # enough to know the spacing
@@ -25,9 +25,13 @@ class Scale:
     spacing: float  # median distance to the nearest other place, in units of the extent
     variance: float
 
-    def length_bounds(self, axis: int | None) -> tuple[float, float]:
+    def along(self, h: Hyperparameter) -> FloatArray:
+        """Extents of the axes that a hyperparameter belongs to."""
+        return self.extent[list(h.axes(len(self.extent)))]
+
+    def length_bounds(self, h: Hyperparameter) -> tuple[float, float]:
         """Smallest and largest length scale that the places could show."""
-        reach = self.extent if axis is None else self.extent[axis : axis + 1]
+        reach = self.along(h)
         return 0.3 * self.spacing * float(reach.min()), 10 * float(reach.max())
 
 
@@ -44,19 +48,46 @@ def scale_of(obs: Observations) -> Scale:
     return Scale(extent, spacing, _variance_about_trend(obs))
 
 
+def spacing_units(kernel: Kernel, coords: FloatArray) -> FloatArray | None:
+    """Unit of each axis in which rows lie equally apart, where the kernel measures axes apart (space and time).
+
+    Each group of axes gets cells in proportion to its distinct places, as many in all as there are rows.
+    """
+    n, dim = coords.shape
+    groups = axis_groups(kernel, dim)
+    if len(groups) < 2:
+        return None
+    counts = [len(np.unique(coords[:, list(g)], axis=0)) for g in groups]
+    power = np.log(n) / max(float(np.sum(np.log(counts))), 1e-9)
+    unit = np.maximum(np.ptp(coords, axis=0), 1e-300)
+    for group, count in zip(groups, counts, strict=True):
+        unit[list(group)] = np.max(unit[list(group)]) * float(count) ** (-power / len(group))
+    return unit
+
+
 def bounds(kernel: Kernel, scale: Scale) -> list[tuple[float, float]]:
     """Bounds of each entry of [theta, log noise variance]."""
     limits = []
     for h in kernel.hyperparameters:
         match h.role:
             case "length_scale":
-                limits.append(scale.length_bounds(h.axis))
+                limits.append(scale.length_bounds(h))
             case "variance":
                 limits.append((1e-4 * scale.variance, 1e3 * scale.variance))
             case "shape":
                 limits.append((0.1, 20.0) if h.name.endswith("nu") else (0.05, 100.0))
             case "stretch":
                 limits.append((np.exp(-STRETCH), np.exp(STRETCH)))
+            case "period":
+                limits.append((shortest_wave(h, scale), 3 * float(scale.along(h).max())))
+            case "frequency":
+                longest = 30 * float(scale.along(h).max())
+                limits.append((2 * np.pi / longest, 2 * np.pi / shortest_wave(h, scale)))
+            case "bandwidth":
+                low, high = scale.length_bounds(h)
+                limits.append((0.1 / high, 1 / low))
+            case "interaction":
+                limits.append((np.exp(-5.0), np.exp(5.0)))
             case _:
                 limits.append((1e-4, 1e4))
     limits.append((1e-8 * scale.variance, 10 * scale.variance))
@@ -66,9 +97,11 @@ def bounds(kernel: Kernel, scale: Scale) -> list[tuple[float, float]]:
 def starts(kernel: Kernel, scale: Scale, noise_variance: float | None) -> Iterator[tuple[Kernel, float]]:
     """Kernels and noise variances to start from: ranges from short to long, with little and with much noise."""
     shares = (0.05, 0.4) if noise_variance is None else (0.0,)
-    # either end of a sum may be the one of long range
-    orders = (1, -1) if len(kernel.leaves()) > 1 else (1,)
-    for reach, share, order in product((0.05, 0.15, 0.4, 1.2), shares, orders):
+    reaches = (0.05, 0.15, 0.4, 1.2) if _ranges(kernel) else (1.0,)
+    # either end of a sum may be the one of long range, and so may space or time
+    several = len(kernel.leaves()) > 1 and len(_ranges(kernel)) > 1
+    orders = (1, -1) if several or len(axis_groups(kernel, len(scale.extent))) > 1 else (1,)
+    for reach, share, order in product(reaches, shares, orders):
         noise = share * scale.variance if noise_variance is None else noise_variance
         field = max(scale.variance - noise, 0.1 * scale.variance)
         yield _started(kernel, scale, reach, field, order), noise
@@ -85,7 +118,7 @@ def log_prior(kernel: Kernel, scale: Scale) -> tuple[float, FloatArray]:
     for h, theta in zip(kernel.hyperparameters, kernel.theta, strict=True):
         slope = 0.0
         if h.role == "length_scale":
-            shortest = scale.length_bounds(h.axis)[0] / 0.3
+            shortest = scale.length_bounds(h)[0] / 0.3
             push = -np.log(0.05) * np.sqrt(shortest) * np.exp(-theta / 2)
             # with its constant, else the number of ranges would be judged by the unit of the coordinates
             value += np.log(push / 2) - push
@@ -94,38 +127,54 @@ def log_prior(kernel: Kernel, scale: Scale) -> tuple[float, FloatArray]:
             pull = -np.log(0.05) / 5 * np.exp(theta / 2) / np.sqrt(scale.variance)
             value -= pull
             slope = -0.5 * pull
-        elif h.role in ("shape", "stretch"):
+        elif h.role in ("shape", "stretch", "interaction"):
             value -= 0.5 * theta**2
             slope = -theta
         slopes.append(slope)
     return float(value), np.array(slopes)
 
 
+def shortest_wave(h: Hyperparameter, scale: Scale) -> float:
+    """Shortest wave length that the places could show; shorter ones are seen only where places lie unevenly."""
+    return scale.spacing * float(scale.along(h).min())
+
+
 def _started(kernel: Kernel, scale: Scale, reach: float, variance: float, order: int) -> Kernel:
     lows_highs = bounds(kernel, scale)[:-1]
-    parts = list(dict.fromkeys(h.name.rpartition("__")[0] for h in kernel.hyperparameters))
     theta = []
     n_fields = len(kernel.terms())
     for h, now, (low, high) in zip(kernel.hyperparameters, kernel.theta, lows_highs, strict=True):
-        part = h.name.rpartition("__")[0]
         if h.role == "length_scale":
-            extent = scale.extent.max() if h.axis is None else scale.extent[h.axis]
+            extent = float(scale.along(h).max())
             crowd = np.sqrt(len(scale.extent) / 2) if len(scale.extent) > 2 else 1.0
-            # the parts of a sum start at different ranges, else they stay the same
-            guess = np.log(reach * extent * crowd / 4.0 ** parts[::order].index(part))
+            guess = np.log(reach * extent * crowd * _apart(kernel, h, scale, order))
         elif h.role == "variance":
-            guess = np.log(variance / n_fields) - (_held(kernel, len(scale.extent)) if part == parts[0] else 0.0)
+            guess = np.log(variance / n_fields)
         else:
             guess = now
         theta.append(np.clip(guess, low, high))
-    return kernel.with_theta(np.array(theta))
+    started = kernel.with_theta(np.array(theta))
+    if not kernel.stationary:
+        return started
+    # a product keeps some variances fixed: what is free makes up for them
+    return started.scaled(variance / float(started.diag(np.zeros((1, len(scale.extent))))[0]))
 
 
-def _held(kernel: Kernel, dim: int) -> float:
-    # log of the variances that a product keeps fixed
-    if isinstance(kernel, Product):
-        return float(np.log(kernel.k2.diag(np.zeros((1, dim)))[0])) if kernel.k2.stationary else 0.0
-    return 0.0
+def _apart(kernel: Kernel, h: Hyperparameter, scale: Scale, order: int) -> float:
+    """Factor on a starting range: what starts equal stays equal, be it the parts of a sum or space and time."""
+    dim = len(scale.extent)
+    mine = set(h.axes(dim))
+    rivals = list(dict.fromkeys(_part(g) for g in _ranges(kernel) if mine & set(g.axes(dim))))
+    first = mine <= set(axis_groups(kernel, dim)[0])
+    return 4.0 ** -rivals[::order].index(_part(h)) * (1.0 if first else 2.0**order)
+
+
+def _ranges(kernel: Kernel) -> list[Hyperparameter]:
+    return [h for h in kernel.hyperparameters if h.role == "length_scale"]
+
+
+def _part(h: Hyperparameter) -> str:
+    return h.name.rpartition("__")[0]
 
 
 def _spacing(unit_places: FloatArray) -> float:
@@ -138,10 +187,15 @@ def _spacing(unit_places: FloatArray) -> float:
     return float(np.clip(typical, 1e-3 * n ** (-1 / dim), 0.5))
 
 
-def _variance_about_trend(obs: Observations) -> float:
+def residual_of(obs: Observations) -> FloatArray:
+    """Responses without the trend that fits them best."""
     X, y, w = obs.rows.trend, obs.y, obs.weight
-    if X.shape[1]:
-        weighted = X * w[:, None]
-        coef = np.linalg.lstsq(weighted.T @ X, weighted.T @ y, rcond=None)[0]
-        y = y - X @ coef
-    return float((np.sum(w * y**2) + obs.scatter.sum()) / obs.total)
+    if not X.shape[1]:
+        return y
+    weighted = X * w[:, None]
+    coef = np.linalg.lstsq(weighted.T @ X, weighted.T @ y, rcond=None)[0]
+    return np.asarray(y - X @ coef)
+
+
+def _variance_about_trend(obs: Observations) -> float:
+    return float((np.sum(obs.weight * residual_of(obs) ** 2) + obs.scatter.sum()) / obs.total)

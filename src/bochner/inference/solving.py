@@ -10,50 +10,63 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ApproximationWarning, CollinearityWarning
-from bochner.features import FeatureMap
+from bochner.features import FeatureMap, covariance_between
+from bochner.inference.adaptive import Adapted, adapt
 from bochner.inference.averaging import Average
-from bochner.inference.exact import ExactFit, fit_exact
-from bochner.inference.features import EXACT_ROWS, build_features, number_of_waves
-from bochner.inference.lattice import covered_box, lattice_features
+from bochner.inference.exact import fit_exact_of
+from bochner.inference.features import ADAPTIVE, EXACT_ROWS, build_features, number_of_waves
+from bochner.inference.lattice import UNSEEN, covered_box, lattice_features
 from bochner.inference.linear import LinearFit, fit_linear
+from bochner.inference.newton import Mode, find_mode
 from bochner.inference.observations import Observations
-from bochner.inference.operator import OperatorFit, fit_operator
+from bochner.inference.operator import fit_operator
+from bochner.inference.responses import Responses
 from bochner.inference.scale import Scale
 from bochner.inference.settings import Settings
 from bochner.kernels import Kernel
 from bochner.posterior import CoefficientPosterior
-from bochner.solvers import least_squares
+from bochner.solvers import LeastSquares, least_squares
+
+UNSEEN_BY_LAPLACE = 1e-2  # of the noise: what Laplace's approximation itself is off by is more
 
 
 @dataclass(frozen=True)
 class Solved:
-    """A fit for every set of hyperparameters, the best first, and what was found on the way."""
+    """A mode for every set of hyperparameters, the best first, and what was found on the way."""
 
-    fits: Sequence[ExactFit | LinearFit | OperatorFit]
+    fits: Sequence[Mode]
     noise_variances: FloatArray
     n_frequencies: int | None = None
     kernel_error: float | None = None
+    kernel: Kernel | None = None  # where the features changed it
 
 
 def solve(
     kind: str,
     settings: Settings,
+    data: Responses | Observations,
     obs: Observations,
     scale: Scale,
     learned: Average,
     choices: dict[str, str],
     predict_at: FloatArray | None,
 ) -> Solved:
-    """Posteriors for every set of hyperparameters; reasons are added to `choices`."""
+    """Posteriors for every set of hyperparameters; reasons are added to `choices`.
+
+    `data` is what is fitted; `obs` is the same seen as Gaussian observations, from which the features are chosen.
+    """
     noises = np.asarray(learned.noise_variances, dtype=float)
     pairs = [(k, float(s2)) for k, s2 in zip(learned.kernels, noises, strict=True)]
     if kind == "exact":
-        choices["solver"] = f"dual: Cholesky of the {len(obs):,} rows"
         if settings.spec.n_frequencies != "auto":
             choices["n_frequencies"] = f"{settings.spec.n_frequencies} were asked for; the exact kernel uses none"
-        return Solved([fit_exact(k, obs, s2) for k, s2 in pairs], noises)
+        modes = [solve_exact(k, s2, data) for k, s2 in pairs]
+        choices["solver"] = modes[0].reason
+        return Solved(modes, noises)
     if kind == "lattice":
-        return _solve_lattice(settings, obs, pairs, noises, choices, predict_at)
+        return _solve_lattice(settings, data, obs, pairs, noises, choices, predict_at)
+    if kind in ADAPTIVE:
+        return _solve_adaptive(kind, settings, data, obs, pairs, choices, predict_at)
     kernel = learned.kernels[0]
     m, why, error = number_of_waves(kind, settings.spec, kernel, len(obs), scale.extent)
     choices["n_frequencies"] = why
@@ -64,18 +77,47 @@ def solve(
             ApproximationWarning,
             stacklevel=4,
         )
-    fits = []
+    modes = []
     for k, s2 in pairs:
-        features, choices["dtype"] = build_features(kind, settings.spec, k, m, obs, s2)
-        fits.append(_fit(settings, features, obs, s2))
-    choices["solver"] = fits[0].reason
-    if _is_ordinary(settings, obs):
-        noises = np.array([fits[0].posterior.factor.residual_variance])  # type: ignore[attr-defined]
-    return Solved(fits, noises, fits[0].posterior.features.n_columns if kind == "nystroem" else m, error)
+        features, choices["dtype"] = build_features(kind, settings.spec, k, m, obs, s2 + typical_error(obs))
+        modes.append(_solve_linear(settings, features, data, s2))
+    choices["solver"] = modes[0].reason
+    first = modes[0].posterior
+    assert isinstance(first, CoefficientPosterior)
+    if isinstance(first.factor, LeastSquares):
+        noises = np.array([first.factor.residual_variance])
+    return Solved(modes, noises, first.features.n_columns if kind == "nystroem" else m, error)
+
+
+def solve_exact(kernel: Kernel, noise_variance: float, data: Responses | Observations) -> Mode:
+    """Mode with the exact kernel; its matrix is made once."""
+    k = covariance_between(kernel, data.rows, data.rows)
+    return find_mode(data, noise_variance, lambda obs: fit_exact_of(kernel, obs, noise_variance, k))
+
+
+def solve_operator(
+    kernel: Kernel, noise_variance: float, data: Responses | Observations, n_jobs: int | None = None
+) -> Mode:
+    """Mode by conjugate gradients on the rows; what only predictions need is made once, at the end."""
+    return find_mode(
+        data,
+        noise_variance,
+        lambda obs: fit_operator(
+            kernel, obs, noise_variance, n_jobs=n_jobs, companion=False, quiet=True, tolerance=1e-3
+        ),
+        settled=1e-6,
+        last=lambda obs: fit_operator(kernel, obs, noise_variance, n_jobs=n_jobs),
+    )
+
+
+def typical_error(obs: Observations) -> float:
+    """Known error variance of a typical row, beside the learned noise."""
+    return float(np.median(obs.error)) if len(obs) else 0.0
 
 
 def _solve_lattice(
     settings: Settings,
+    data: Responses | Observations,
     obs: Observations,
     pairs: Sequence[tuple[Kernel, float]],
     noises: FloatArray,
@@ -83,25 +125,56 @@ def _solve_lattice(
     predict_at: FloatArray | None,
 ) -> Solved:
     box = covered_box(obs.rows.coords, predict_at)
-    fits: list[ExactFit | LinearFit | OperatorFit] = []
+    modes: list[Mode] = []
     m, error = None, None
     for k, s2 in pairs:
-        features, why, found = lattice_features(settings.spec, k, s2, len(obs), box)
+        features, why, found = lattice_features(
+            settings.spec, k, s2 + typical_error(obs), len(obs), box, UNSEEN if data is obs else UNSEEN_BY_LAPLACE
+        )
         choices["n_frequencies"] = why
         if features is None and len(obs) <= EXACT_ROWS:
             choices["n_frequencies"] = f"none: for {len(obs):,} rows the dense factor is cheaper than the waves needed"
-            fits.append(fit_exact(k, obs, s2))
+            modes.append(solve_exact(k, s2, data))
         elif features is None:
-            fits.append(fit_operator(k, obs, s2, n_jobs=settings.n_jobs))
+            modes.append(solve_operator(k, s2, data, settings.n_jobs))
         else:
-            fits.append(_fit(settings, features, obs, s2))
+            modes.append(_solve_linear(settings, features, data, s2))
             m, error = features.frequencies.n, found
-    choices["solver"] = getattr(fits[0], "reason", f"dual: Cholesky of the {len(obs):,} rows")
-    return Solved(fits, noises, m, error)
+    choices["solver"] = modes[0].reason
+    return Solved(modes, noises, m, error)
 
 
-def _fit(settings: Settings, features: FeatureMap, obs: Observations, noise_variance: float) -> LinearFit:
-    return _ordinary(features, obs) if _is_ordinary(settings, obs) else fit_linear(features, obs, noise_variance)
+def _solve_adaptive(
+    kind: str,
+    settings: Settings,
+    data: Responses | Observations,
+    obs: Observations,
+    pairs: Sequence[tuple[Kernel, float]],
+    choices: dict[str, str],
+    predict_at: FloatArray | None,
+) -> Solved:
+    modes: list[Mode] = []
+    noises: list[float] = []
+    first: Adapted | None = None
+    for k, s2 in reversed(pairs):  # the best last, so that `choices` tell of it
+        first = adapt(kind, settings, k, s2, data, obs, choices, predict_at)
+        modes.insert(0, _solve_linear(settings, first.features, data, first.noise_variance))
+        noises.insert(0, first.noise_variance)
+    choices["solver"] = modes[0].reason
+    assert first is not None
+    posterior = modes[0].posterior
+    assert isinstance(posterior, CoefficientPosterior)
+    if isinstance(posterior.factor, LeastSquares):
+        noises = [posterior.factor.residual_variance]
+    return Solved(modes, np.array(noises), first.n_frequencies, kernel=first.kernel)
+
+
+def _solve_linear(
+    settings: Settings, features: FeatureMap, data: Responses | Observations, noise_variance: float
+) -> Mode:
+    if isinstance(data, Observations) and _is_ordinary(settings, data):
+        return Mode(_ordinary(features, data), data, None, np.zeros(0), noise_variance, 1)
+    return find_mode(data, noise_variance, lambda obs: fit_linear(features, obs, noise_variance))
 
 
 def _is_ordinary(settings: Settings, obs: Observations) -> bool:

@@ -15,6 +15,7 @@ from bochner.inference.exact import fit_exact
 from bochner.inference.linear import fit_linear
 from bochner.inference.model import Model
 from bochner.inference.observations import Observations
+from bochner.kernels import axis_units
 from bochner.neighbours import local_kriging
 from bochner.posterior import CoefficientPosterior
 from bochner.random import generator
@@ -29,10 +30,11 @@ def starvation(model: Model, obs: Observations, seed: int) -> float | None:
     """Median ratio of the features' sd to kriging's, at places within the data's box.
 
     About 1 when the features suffice; None for the exact kernel and the lattice, which need no
-    check, and for least squares, which has no prior to fall short of.
+    check, for learned features, which are judged by held-out rows, and for least squares, which has no prior
+    to fall short of.
     """
     posterior, noise_variance = model.posterior, model.noise_variance
-    if model.kind in ("exact", "lattice") or noise_variance <= 0:
+    if model.kind in ("exact", "lattice", "learned", "nonstationary") or noise_variance <= 0:
         return None
     assert isinstance(posterior, CoefficientPosterior)
     if isinstance(posterior.factor, LeastSquares):
@@ -44,8 +46,9 @@ def starvation(model: Model, obs: Observations, seed: int) -> float | None:
             posterior.variance(probes), fit_exact(model.kernel, obs, noise_variance).posterior.variance(probes)
         )
     coords, noise = obs.rows.coords, obs.copy_variance(noise_variance) / obs.weight
+    units = axis_units(model.kernel, np.ptp(coords, axis=0))
     few, many = (
-        local_kriging(model.kernel, noise, coords, np.zeros(len(coords)), probes.coords, n_neighbours=k)[1]
+        local_kriging(model.kernel, noise, coords, np.zeros(len(coords)), probes.coords, k, units)[1]
         for k in (FEW, MANY)
     )
     if _ratio(many, few) > 0.95:

@@ -56,8 +56,10 @@ class Search:
             value, gradient = value + more, gradient + np.r_[slope, 0.0]
         return value, gradient
 
-    def maximise(self, kernel: Kernel, noise_variance: float, max_iterations: int = 200) -> Tuned:
-        """L-BFGS from one start."""
+    def maximise(
+        self, kernel: Kernel, noise_variance: float, max_iterations: int = 200, tolerance: float = 1e-13
+    ) -> Tuned:
+        """L-BFGS from one start, until steps gain less than `tolerance` of the value."""
         n_theta = len(kernel.theta)
         free = np.r_[np.ones(n_theta, dtype=bool), self.noise_variance is None]
         limits = bounds(kernel, self.scale)
@@ -82,7 +84,7 @@ class Search:
         box = [limit for limit, is_free in zip(limits, free, strict=True) if is_free]
         if not len(x0):
             return Tuned(kernel, noise_variance, self.evaluate(kernel, noise_variance)[0], 1, ())
-        options = {"maxiter": max_iterations, "ftol": 1e-13, "gtol": 1e-6, "maxls": 30}
+        options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6, "maxls": 30}
         result = optimize.minimize(negative, x0, jac=True, method="L-BFGS-B", bounds=box, options=options)
         logger.info("tuning: %d evaluations, objective %.4f, %s", count, -result.fun, unpack(result.x)[0])
         names = np.array([*(h.name for h in kernel.hyperparameters), "noise_variance"])[free]
@@ -133,5 +135,8 @@ def score_objective(score: Callable[[Kernel, float], float]) -> Objective:
 
 
 def _close(a: Kernel, b: Kernel) -> bool:
-    scales = [i for i, h in enumerate(a.hyperparameters) if h.role == "length_scale"]
-    return bool(np.all(np.abs(a.theta[scales] - b.theta[scales]) < 0.5)) if scales else a == b
+    near = {"length_scale": 0.5, "period": 0.1, "frequency": 0.1}
+    limits = [(i, near[h.role]) for i, h in enumerate(a.hyperparameters) if h.role in near]
+    if not limits or a.hyperparameters != b.hyperparameters:
+        return a == b
+    return all(abs(a.theta[i] - b.theta[i]) < limit for i, limit in limits)

@@ -1,42 +1,70 @@
 """Kernels: what is similar to what.
 
 A kernel is a frozen value with a `length_scale` (one, or one per axis), a `variance` and,
-if it is shift-invariant, a spectral density. Kernels add, multiply and scale::
+if it is shift-invariant, a spectral measure. Kernels add, multiply and scale::
 
     kernel = Matern(length_scale=50, nu=0.5) + 0.1 * SquaredExponential(length_scale=(5, 20))
     kernel(coords)  # covariance matrix, (n, n)
     kernel.spectral_density(omega)
 
-All but `Polynomial` and `Linear` are shift-invariant and have Fourier features.
+All but `Polynomial` and `Linear` are shift-invariant and have Fourier features. `OnAxes` lets a kernel see some of
+the coordinates only, `Separable` multiplies one in space with one in time::
+
+    kernel = Separable(Matern(length_scale=50), Matern(length_scale=7, nu=0.5))  # the last coordinate is time
 """
 
 from bochner.kernels.algebra import Product, Sum, spectral_density, spectral_terms, total_variance
+from bochner.kernels.axes import Axes
 from bochner.kernels.base import Hyperparameter, Kernel
 from bochner.kernels.cauchy import Cauchy
+from bochner.kernels.empirical import Empirical
+from bochner.kernels.gneiting import Gneiting
 from bochner.kernels.laplacian import Laplacian
 from bochner.kernels.matern import Matern
+from bochner.kernels.measure import Piece, pieces_of
+from bochner.kernels.metric import axis_groups, axis_units
+from bochner.kernels.on_axes import OnAxes
+from bochner.kernels.periodic import Periodic
+from bochner.kernels.periodogram import Peaks, spectral_lines, spectral_peaks
 from bochner.kernels.polynomial import Linear, Polynomial
 from bochner.kernels.rational_quadratic import RationalQuadratic
+from bochner.kernels.separable import Separable
+from bochner.kernels.spectral import SpectralKernel
+from bochner.kernels.spectral_mixture import SpectralMixture
 from bochner.kernels.squared_exponential import SquaredExponential
-from bochner.kernels.stationary import AxisKernel, IsotropicKernel, SimpleKernel, SpectralKernel
+from bochner.kernels.stationary import AxisKernel, IsotropicKernel, SimpleKernel
 
 __all__ = [
+    "Axes",
     "AxisKernel",
     "Cauchy",
+    "Empirical",
+    "Gneiting",
     "Hyperparameter",
     "IsotropicKernel",
     "Kernel",
     "Laplacian",
     "Linear",
     "Matern",
+    "OnAxes",
+    "Peaks",
+    "Periodic",
+    "Piece",
     "Polynomial",
     "Product",
     "RationalQuadratic",
+    "Separable",
     "SimpleKernel",
     "SpectralKernel",
+    "SpectralMixture",
     "SquaredExponential",
     "Sum",
+    "axis_groups",
+    "axis_units",
+    "pieces_of",
     "spectral_density",
+    "spectral_lines",
+    "spectral_peaks",
     "spectral_terms",
     "total_variance",
 ]

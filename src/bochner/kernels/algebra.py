@@ -7,15 +7,15 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import qmc
 
 from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import KernelError
 from bochner.kernels.base import Hyperparameter, Kernel
-from bochner.kernels.stationary import SpectralKernel
+from bochner.kernels.measure import term_density
+from bochner.kernels.spectral import SpectralKernel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _Pair(Kernel):
     """Two kernels joined."""
 
@@ -46,7 +46,7 @@ class _Pair(Kernel):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sum(_Pair):
     """Sum of two independent fields."""
 
@@ -81,7 +81,7 @@ class Sum(_Pair):
         return spectral_density(self.k1, omega) + spectral_density(self.k2, omega)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Product(_Pair):
     """Product of two kernels; while tuning, the variances of the second are held."""
 
@@ -128,20 +128,20 @@ class Product(_Pair):
         return tuple(a + b for a in self.k1.terms() for b in self.k2.terms())
 
     def spectral_density(self, omega: ArrayLike) -> FloatArray:
-        """Convolution of the spectral densities, by quasi Monte Carlo over the second."""
+        """Convolution of the spectral densities: exact on separate axes and with lines, else quasi Monte Carlo."""
         return spectral_density(self, omega)
 
 
 def spectral_density(kernel: Kernel, omega: ArrayLike) -> FloatArray:
     """Spectral density of any shift-invariant kernel, sums and products included; (m, dim) -> (m,)."""
     w = as_coords(omega, name="omega")
-    return np.sum([_term_density(factors, w) for factors in spectral_terms(kernel)], axis=0)
+    return np.sum([term_density(factors, w) for factors in spectral_terms(kernel)], axis=0)
 
 
 def spectral_terms(kernel: Kernel) -> tuple[tuple[SpectralKernel, ...], ...]:
     """`kernel.terms()`, refused if one of them has no spectral density."""
     for leaf in kernel.leaves():
-        if not isinstance(leaf, SpectralKernel):
+        if not leaf.has_waves:
             raise KernelError(
                 f"{type(leaf).__name__} is not shift-invariant, so Bochner's theorem gives it no spectral density "
                 f"and it has no Fourier features; use features='exact' or features='nystroem'."
@@ -152,19 +152,3 @@ def spectral_terms(kernel: Kernel) -> tuple[tuple[SpectralKernel, ...], ...]:
 def total_variance(kernel: Kernel) -> float:
     """Variance of a shift-invariant kernel: its value at lag zero."""
     return float(sum(np.prod([k.variance for k in factors]) for factors in spectral_terms(kernel)))
-
-
-def _term_density(factors: tuple[SpectralKernel, ...], w: FloatArray) -> FloatArray:
-    # Density of a sum of independent frequencies: E S1(w - w2 - ...), the others drawn by scrambled Sobol points.
-    first, *others = factors
-    if not others:
-        return first.spectral_density(w)
-    dim = w.shape[1]
-    counts = [k.n_uniforms(dim) + 1 for k in others]
-    uniforms = qmc.Sobol(sum(counts), seed=0).random(1024)
-    shift = np.zeros((1024, dim))
-    for kernel, u in zip(others, np.split(uniforms, np.cumsum(counts)[:-1], axis=1), strict=True):
-        sign = np.where(u[:, :1] < 0.5, -1.0, 1.0)
-        shift += sign * kernel.frequencies(u[:, 1:], dim)
-    variance = np.prod([k.variance for k in others])
-    return np.array([variance * first.spectral_density(row - shift).mean() for row in w])

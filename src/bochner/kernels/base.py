@@ -16,15 +16,26 @@ from numpy.typing import ArrayLike
 
 from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import KernelError
+from bochner.kernels.axes import Axes
 
 
 @dataclass(frozen=True)
 class Hyperparameter:
-    """One learnable number of a kernel: its name, its role and, if it has one, its axis."""
+    """One learnable number of a kernel: its name, its role and the axes that it belongs to (None: all).
+
+    Roles: `length_scale`, `variance`, `shape`, `period`, `frequency` (radians per unit), `bandwidth` (one over a length
+    scale), all on a log scale; `interaction` (of space and time) on a logit scale, `stretch` as it is.
+    """
 
     name: str
-    role: str  # "length_scale", "variance", "shape" or "stretch" (the only one not on a log scale)
-    axis: int | None = None
+    role: str
+    axis: int | Axes | None = None
+
+    def axes(self, dim: int) -> tuple[int, ...]:
+        """Axes among `dim` that it belongs to, as indices from 0."""
+        if isinstance(self.axis, Axes):
+            return self.axis.of(dim)
+        return tuple(range(dim)) if self.axis is None else (self.axis % dim,)
 
 
 class Kernel:
@@ -35,6 +46,14 @@ class Kernel:
     """
 
     stationary: ClassVar[bool] = True
+    has_waves: ClassVar[bool] = False  # whether it is a SpectralKernel, or made of them
+
+    def __repr__(self) -> str:
+        """Code that makes the kernel; options at their default (None or False) are left out."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        options = {f.name for f in fields if f.default is None or f.default is False}
+        shown = [f.name for f in fields if f.name not in options or getattr(self, f.name) is not f.default]
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
     # ------------------------------------------------------------------ covariance
 
@@ -76,7 +95,7 @@ class Kernel:
 
     @property
     def theta(self) -> FloatArray:
-        """Logarithms of the learnable hyperparameters (rotated stretches as they are)."""
+        """Learnable hyperparameters, each on the scale of its role: logarithms of nearly all of them."""
         raise NotImplementedError
 
     def with_theta(self, theta: FloatArray) -> Self:
@@ -174,10 +193,26 @@ def check_positive(kernel: Kernel, **values: Any) -> None:
                 raise KernelError(f"{type(kernel).__name__}: {name} is {value!r}; needed is a finite number > 0.")
 
 
-def freeze(kernel: Kernel, name: str) -> None:
-    """Turn a list or array parameter of a frozen kernel into a tuple, so that it compares and hashes."""
-    value = getattr(kernel, name)
+def freeze(kernel: Kernel, *names: str) -> None:
+    """Turn list, array and numpy parameters of a frozen kernel into tuples and numbers that compare, hash and print."""
+    for name in names:
+        object.__setattr__(kernel, name, _frozen(getattr(kernel, name)))
+
+
+def _frozen(value: Any) -> Any:
+    # what is frozen already is kept as it is: scikit-learn's clone asks for the same object
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (tuple, str)):
         array = np.asarray(value)
-        frozen = array.item() if array.ndim == 0 else tuple(float(v) for v in array.ravel())
-        object.__setattr__(kernel, name, frozen)
+        return array.item() if array.ndim == 0 else tuple(float(v) for v in array.ravel())
+    if isinstance(value, tuple):
+        items = tuple(_frozen(v) for v in value)
+        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
+    return value
+
+
+def table(array: FloatArray, given: Any) -> tuple[tuple[float, ...], ...]:
+    """Rows of an array as tuples; what was given, if it is that already."""
+    rows = tuple(tuple(float(v) for v in row) for row in array)
+    return given if isinstance(given, tuple) and given == rows and isinstance(given[0], tuple) else rows

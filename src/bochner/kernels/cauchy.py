@@ -10,7 +10,7 @@ from bochner.arrays import FloatArray
 from bochner.kernels.stationary import AxisKernel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cauchy(AxisKernel):
     r"""Cauchy kernel, smooth with long-range dependence.
 

@@ -10,7 +10,7 @@ from bochner.arrays import FloatArray
 from bochner.kernels.stationary import AxisKernel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Laplacian(AxisKernel):
     r"""Laplacian kernel, rough along each axis.
 

@@ -13,7 +13,7 @@ from bochner.kernels.base import Hyperparameter
 from bochner.kernels.stationary import SimpleKernel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Polynomial(SimpleKernel):
     r"""Polynomial kernel of the inner product.
 
@@ -78,7 +78,7 @@ class Polynomial(SimpleKernel):
         return (x / scales) @ np.swapaxes(z / scales, -1, -2)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Linear(Polynomial):
     r"""Linear kernel: linear regression on the coordinates.
 

@@ -13,7 +13,7 @@ from bochner.kernels.bessel import log_bessel_k
 from bochner.kernels.stationary import IsotropicKernel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RationalQuadratic(IsotropicKernel):
     r"""Rational quadratic kernel, for fields that are smooth at many scales at once.
 

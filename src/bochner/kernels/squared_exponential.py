@@ -11,7 +11,7 @@ from bochner.arrays import FloatArray
 from bochner.kernels.stationary import IsotropicKernel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SquaredExponential(IsotropicKernel):
     r"""Squared exponential kernel, for very smooth fields.
 

@@ -19,9 +19,10 @@ from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import KernelError
 from bochner.kernels import anisotropy
 from bochner.kernels.base import Hyperparameter, Kernel, check_positive, freeze
+from bochner.kernels.spectral import SpectralKernel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SimpleKernel(Kernel):
     """Kernel with length scales (one, or one per axis) and a variance."""
 
@@ -29,7 +30,7 @@ class SimpleKernel(Kernel):
     variance: float = 1.0
 
     def __post_init__(self) -> None:
-        freeze(self, "length_scale")
+        freeze(self, "length_scale", "variance")
         check_positive(self, length_scale=self.length_scale, variance=self.variance)
 
     @property
@@ -75,15 +76,11 @@ class SimpleKernel(Kernel):
         return np.broadcast_to(np.asarray(self.length_scale, dtype=float), (dim,))
 
 
-@dataclass(frozen=True)
-class SpectralKernel(SimpleKernel):
-    """Simple kernel with a spectral density."""
+@dataclass(frozen=True, repr=False)
+class ScaledKernel(SimpleKernel, SpectralKernel):
+    """Simple kernel with a spectral density, that of unit length scales stretched."""
 
     def spectral_density(self, omega: ArrayLike) -> FloatArray:
-        r"""Spectral density at angular frequencies, shape (m, dim) -> (m,).
-
-        Normalised so that :math:`k(\tau) = \int S(\omega) \cos(\omega'\tau)\, d\omega`.
-        """
         w = as_coords(omega, name="omega")
         self.check_dim(w.shape[1])
         unit = self.to_unit(w)
@@ -91,10 +88,6 @@ class SpectralKernel(SimpleKernel):
         return self.variance * volume * self.unit_density(unit)
 
     def frequencies(self, uniforms: FloatArray, dim: int) -> FloatArray:
-        """Frequencies (n, dim) that follow the spectral measure, from uniform numbers (n, n_uniforms(dim)).
-
-        Covers half the space in one and two dimensions, where a wave and its negative are the same.
-        """
         return self.from_unit(self.unit_frequencies(uniforms, dim))
 
     def from_unit(self, omega: FloatArray) -> FloatArray:
@@ -105,10 +98,6 @@ class SpectralKernel(SimpleKernel):
         """Frequencies for unit length scales from those of this kernel, (m, dim)."""
         return omega * self.scales(omega.shape[1])
 
-    def n_uniforms(self, dim: int) -> int:
-        """Uniform numbers that one frequency takes."""
-        return dim
-
     def unit_density(self, w: FloatArray) -> FloatArray:
         """Spectral density for unit length scales and variance, (m, dim) -> (m,)."""
         raise NotImplementedError
@@ -118,8 +107,8 @@ class SpectralKernel(SimpleKernel):
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class IsotropicKernel(SpectralKernel):
+@dataclass(frozen=True, repr=False)
+class IsotropicKernel(ScaledKernel):
     """Kernel of the scaled distance alone, s = |tau / l|.
 
     With `rotation` (radians from the first coordinate axis in 2-D, a rotation vector in 3-D) the length scales
@@ -223,20 +212,21 @@ class IsotropicKernel(SpectralKernel):
     def _rotated_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
         assert isinstance(self.length_scale, tuple) and self.rotation is not None
         w = anisotropy.whitening(self.length_scale, self.rotation)
-        u, v, dim = x @ w.T, z @ w.T, x.shape[-1]
-        tau = [u[..., :, None, j] - v[..., None, :, j] for j in range(dim)]
+        dim = x.shape[-1]
+        lag = [x[..., :, None, j] - z[..., None, :, j] for j in range(dim)]
+        tau = [sum(w[i, j] * lag[j] for j in range(dim)) for i in range(dim)]
         squared = sum(t**2 for t in tau)
         s = np.sqrt(squared)
         k = self.variance * self.correlation(s)
         # d corr / d s^2 = -decay / (2 s^2)
         slope = np.divide(-0.5 * self.variance * self.decay(s), squared, out=np.zeros_like(s), where=squared > 0)
+        rows, columns = np.triu_indices(dim)
+        moments = np.stack([slope * tau[i] * tau[j] for i, j in zip(rows, columns, strict=True)])
         back = np.linalg.inv(w)
         entries = anisotropy.stretch_of(self.length_scale, self.rotation)
-        gradients = []
-        for dm in anisotropy.metric_gradient(entries):
-            c = back.T @ dm @ back  # the change of the metric, seen in whitened lags
-            change = sum((c[i, j] * (1 if i == j else 2)) * tau[i] * tau[j] for i in range(dim) for j in range(i, dim))
-            gradients.append(slope * change)
+        # the change of the metric, seen in whitened lags; what is off the diagonal counts twice
+        changes = np.stack([(back.T @ dm @ back)[rows, columns] for dm in anisotropy.metric_gradient(entries)])
+        gradients = np.tensordot(changes * np.where(rows == columns, 1.0, 2.0), moments, axes=1)
         return k, [*gradients, k, *self._shape_gradients(s)]
 
     def _shape_gradients(self, s: FloatArray) -> list[FloatArray]:
@@ -263,8 +253,8 @@ class IsotropicKernel(SpectralKernel):
         return radius[:, None] * directions(uniforms[:, :-1], dim)
 
 
-@dataclass(frozen=True)
-class AxisKernel(SpectralKernel):
+@dataclass(frozen=True, repr=False)
+class AxisKernel(ScaledKernel):
     """Product over the axes of one function of tau_j / l_j."""
 
     def axis_correlation(self, t: FloatArray) -> FloatArray:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, IntArray
 from bochner.neighbours import batches
+from bochner.neighbours.ordering import maximin_order
 from bochner.neighbours.replicates import merge
 
 JITTER = 1e-10  # least noise, relative to the variance of the field
+THINNED = (8, 64)  # one of so many observations is kept where farther ones are looked for
 
 
 class Covariance(Protocol):
@@ -30,8 +33,9 @@ def local_kriging(
     targets: FloatArray,
     n_neighbours: int = 60,
     scales: FloatArray | None = None,
+    n_far: int = 0,
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance of a zero-mean field, each target from its nearest observations.
+    """Mean and variance of a zero-mean field, each target from its nearest observations, and some farther ones.
 
     Rows at the same place are merged first, so that no target spends its neighbours on one place.
 
@@ -49,6 +53,9 @@ def local_kriging(
         Observations per target; all of them give the exact Gaussian process.
     scales : array, shape (dim,), optional
         Unit of each axis in which neighbours are near (default: as the coordinates are).
+    n_far : int
+        Beside the nearest, so many of every eighth and of every 64th observation, beyond the nearest: they see around
+        a gap, and average noise where many rows say the same.
 
     Returns
     -------
@@ -59,22 +66,63 @@ def local_kriging(
     places = merge(coords, residual, 1 / np.maximum(noise, JITTER * prior + 1e-300))
     known, values, variances = coords[places.rows], places.mean, 1 / places.weight
     unit = np.ones(coords.shape[1]) if scales is None else scales
-    tree = cKDTree(known / unit)
-    k = min(n_neighbours, len(known))
+    sought = _Neighbours(known / unit, min(n_neighbours, len(known)), n_far)
+    k = sought.n
 
     def krige(batch: slice) -> FloatArray:
-        rows = tree.query(targets[batch] / unit, k=np.arange(1, k + 1))[1].T  # (k, b)
+        rows, absent = sought.of(targets[batch] / unit)  # (k, b)
         corners = np.concatenate([known[rows], targets[None, batch]]).transpose(2, 0, 1)
         covariance = batches.packed(kernel.covariance(*batches.pairs(corners)))
         noises = np.concatenate([variances[rows], np.zeros((1, rows.shape[1]))])
+        if absent.any():  # independent of all, and zero
+            gone = np.concatenate([absent, np.zeros((1, rows.shape[1]), dtype=bool)])
+            i, j = np.tril_indices(k + 1)
+            covariance = np.where(gone[i] | gone[j], 0.0, covariance)
+            noises[gone] = 1.0
         factor = batches.cholesky(covariance, noises)
-        (whitened,) = batches.solve_lower(factor[:k, :k], values[None, rows])
+        (whitened,) = batches.solve_lower(factor[:k, :k], np.where(absent, 0.0, values[rows])[None])
         # The last row of the factor is k*' L^-T, and its pivot the conditional sd.
         return np.stack([np.einsum("kb,kb->b", factor[k, :k], whitened), factor[k, k] ** 2])
 
     done = list(batches.in_batches(krige, len(targets), k + 1))
     mean, variance = np.concatenate(done, axis=1) if done else np.empty((2, 0))
     return mean, variance
+
+
+class _Neighbours:
+    """Nearest observations, and farther ones among a few that are spread over all."""
+
+    def __init__(self, places: FloatArray, n_near: int, n_far: int) -> None:
+        self.n_near, self.n_far = n_near, n_far
+        self.near = cKDTree(places)
+        self.far: list[tuple[cKDTree, IntArray]] = []
+        if not n_far or n_near >= len(places):
+            return
+        order = maximin_order(places)
+        for every in THINNED:
+            some = order[: len(places) // every]
+            if len(some) > n_far:
+                self.far.append((cKDTree(places[some]), some))
+
+    @property
+    def n(self) -> int:
+        return self.n_near + self.n_far * len(self.far)
+
+    def of(self, targets: FloatArray) -> tuple[IntArray, NDArray[np.bool_]]:
+        """Rows (n, b), and which of them are not there because nearer ones are."""
+        distance, rows = self.near.query(targets, k=np.arange(1, self.n_near + 1))
+        found, absent = [rows.T], [np.zeros(rows.T.shape, dtype=bool)]
+        reach = distance[:, -1]
+        for tree, some in self.far:
+            # those within reach are had already: ask for more than are wanted, keep the nearest beyond
+            k = min(2 * self.n_far, len(some))
+            distance, near = tree.query(targets, k=np.arange(1, k + 1))
+            first = np.argsort(distance <= reach[:, None], axis=1, kind="stable")[:, : self.n_far]
+            distance, near = (np.take_along_axis(a, first, axis=1) for a in (distance, near))
+            found.append(some[near].T)
+            absent.append((distance <= reach[:, None]).T)
+            reach = np.maximum(reach, distance.max(axis=1))
+        return np.concatenate(found), np.concatenate(absent)
 
 
 def nearest_sd(

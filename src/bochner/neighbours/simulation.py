@@ -21,6 +21,7 @@ def conditional_draws(
     n_draws: int,
     rng: Generator,
     n_neighbours: int = 60,
+    scales: FloatArray | None = None,
 ) -> FloatArray:
     """Draws of the kriging error at targets, (n_draws, m): their posterior about its mean.
 
@@ -28,11 +29,13 @@ def conditional_draws(
     approximation of the posterior). The posterior precision is then W'W with a sparse triangular W.
     """
     m = len(targets)
-    order = maximin_order(targets, 0)
+    unit = np.ones(coords.shape[1]) if scales is None else scales
+    order = maximin_order(targets / unit, 0)
     n = len(coords)
     places = np.concatenate([coords, targets[order]])
     noises = np.concatenate([np.broadcast_to(noise, (n,)), np.zeros(m)])
-    root = whitening_rows(kernel, noises, places, np.arange(n + m), n_neighbours, np.arange(n, n + m))
+    ends = np.arange(n, n + m)
+    root = whitening_rows(kernel, noises, places, np.arange(n + m), n_neighbours, ends, places / unit)
     lower = sparse.csr_array(root[:, n:])
     z = rng.standard_normal((m, n_draws))
     errors = np.empty((n_draws, m))

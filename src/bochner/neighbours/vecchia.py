@@ -58,6 +58,8 @@ class Vecchia:
         *,
         n_neighbours: int = 20,
         n_points: int = 20_000,
+        n_first: int | None = None,
+        coarse_share: float = COARSE_SHARE,
         scales: FloatArray | None = None,
         seed: int = 0,
     ) -> Self:
@@ -76,9 +78,13 @@ class Vecchia:
         n_neighbours : int
             Predecessors that each point is conditioned on.
         n_points : int
-            Conditional densities to evaluate at most. Beyond it, a quarter of them are the first points of
+            Conditional densities to evaluate at most. Beyond it, a share of them are the first points of
             the order, the others a random sample of the rest; neighbours are searched among all rows, so that
             short scales are not lost.
+        n_first : int, optional
+            Evaluate points among so many first ones of the order only: those after them have predecessors nearer by.
+        coarse_share : float
+            Share of `n_points` that are the first of the order.
         scales : array, shape (dim,), optional
             Unit of each axis in which neighbours are near (default: as the coordinates are).
         seed : int
@@ -94,7 +100,8 @@ class Vecchia:
 
         near = coords if scales is None else coords / scales
         order = maximin_order(near, seed)
-        positions, represents = _sample(len(order), n_points, seed)
+        n_order = len(order) if n_first is None else min(n_first, len(order))
+        positions, represents = _sample(n_order, n_points, coarse_share, seed)
         neighbours = predecessors(near, order, n_neighbours, positions)
         used, targets, neighbours = _renumbered(order[positions], neighbours)
         columns, log_det_basis = _trend_basis(trend[used], merged.mean[used], targets)
@@ -216,11 +223,11 @@ def _covariances(kernel: Kernel, places: FloatArray, present: NDArray[np.bool_])
     return matrices[0], matrices[1:]
 
 
-def _sample(n: int, n_points: int, seed: int) -> tuple[IntArray, FloatArray]:
+def _sample(n: int, n_points: int, coarse_share: float, seed: int) -> tuple[IntArray, FloatArray]:
     """Positions to evaluate out of n, coarse ones and a sample of the others, and how many each represents."""
     if n <= n_points:
         return np.arange(n), np.ones(n)
-    n_coarse = int(COARSE_SHARE * n_points)
+    n_coarse = int(coarse_share * n_points)
     n_fine = n_points - n_coarse
     fine = generator(seed, "vecchia sample").choice(np.arange(n_coarse, n), n_fine, replace=False)
     represents = np.repeat([1.0, (n - n_coarse) / n_fine], [n_coarse, n_fine])

@@ -5,6 +5,7 @@ from bochner.posterior.coefficients import CoefficientPosterior
 from bochner.posterior.kriging import KrigingPosterior
 from bochner.posterior.mixture import Mixture, Moments
 from bochner.posterior.operator import OperatorPosterior
+from bochner.posterior.response import Response
 
 __all__ = [
     "CoefficientPosterior",
@@ -13,5 +14,6 @@ __all__ = [
     "Moments",
     "OperatorPosterior",
     "Posterior",
+    "Response",
     "draw_gaussian",
 ]

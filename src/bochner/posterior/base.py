@@ -34,6 +34,16 @@ class Posterior:
 
 def draw_gaussian(mean: FloatArray, covariance: FloatArray, n_draws: int, rng: Generator) -> FloatArray:
     """Draws from N(mean, covariance), a nearly singular covariance included; (n_draws, n)."""
+    return np.asarray(mean + rng.standard_normal((n_draws, len(mean))) @ _root(covariance).T)
+
+
+def _root(covariance: FloatArray) -> FloatArray:
+    """A matrix whose product with its transpose is the covariance, (n, n)."""
+    tiny = 1e-12 * float(np.max(np.diag(covariance), initial=0.0))
+    for jitter in (0.0, tiny, 100 * tiny):  # rounding can leave a nearly singular covariance slightly indefinite
+        try:
+            return np.asarray(linalg.cholesky(covariance + jitter * np.eye(len(covariance)), lower=True))
+        except linalg.LinAlgError:
+            continue
     values, vectors = linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return np.asarray(mean + rng.standard_normal((n_draws, len(mean))) @ root.T)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -44,7 +44,8 @@ class CoefficientPosterior(Posterior):
         return np.column_stack([np.asarray(self.features.block(rows.coords), dtype=np.float64), rows.trend])
 
     def mean(self, rows: Rows) -> FloatArray:
-        return self.columns(rows) @ self.coef
+        field = self.features.forward(rows.coords, self.coef[: self.features.n_columns])
+        return np.asarray(field + rows.trend @ self.trend_coef)
 
     def variance(self, rows: Rows) -> FloatArray:
         return self.factor.quadratic_form(self.columns(rows)) + self.features.missing_variance(rows.coords)

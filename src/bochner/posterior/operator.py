@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.features import CovarianceOperator, Rows
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import conditional_draws, local_kriging
 from bochner.posterior.base import Posterior
 from bochner.posterior.coefficients import CoefficientPosterior
 from bochner.solvers import CholeskyFactor, Report
 
-N_NEIGHBOURS = 60
+N_NEIGHBOURS, N_FAR = 40, 20  # nearest rows; rows beyond them, of each of two thinned sets
+N_DRAWN = 60  # rows and places that a place of a joint draw is given
 GROWTH, FARTHEST = 1.5, 6  # boxes grow by half for places outside; beyond the largest, the prior
 
 
@@ -25,8 +26,9 @@ class OperatorPosterior(Posterior):
     """Universal kriging with alpha = Sigma^-1 (y - X beta) found by conjugate gradients.
 
     The mean uses all rows. The variance of the field at a place is that of kriging from its nearest rows, which screen
-    off the others; the trend's share is exact. Under noise, where far rows help by averaging it away, a companion of
-    the heaviest waves sees them all. Both know less than the whole, so the smaller variance is taken.
+    off the others, and from some farther ones all around; the trend's share is exact. Under noise, where far rows help
+    by averaging it away, a companion of the heaviest waves sees them all. Both know less than the whole, so the
+    smaller variance is taken.
     """
 
     kernel: Kernel
@@ -44,7 +46,7 @@ class OperatorPosterior(Posterior):
 
     @property
     def n_stored(self) -> int:  # type: ignore[override]
-        return N_NEIGHBOURS
+        return N_NEIGHBOURS + 2 * N_FAR
 
     def trend_covariance(self) -> FloatArray:
         """Covariance of the trend coefficients."""
@@ -55,16 +57,10 @@ class OperatorPosterior(Posterior):
         if self.report.details["converged"]:
             return self._spread(rows, self.alpha[:, None])[:, 0] + trend
         residual = self.y - self.rows.trend @ self.trend_coef
-        field, _ = local_kriging(
-            self.kernel, self.noise, self.rows.coords, residual, rows.coords, n_neighbours=N_NEIGHBOURS
-        )
-        return field + trend
+        return self._from_neighbours(rows, residual)[0] + trend
 
     def variance(self, rows: Rows) -> FloatArray:
-        zeros = np.zeros(len(self.rows))
-        _, field_variance = local_kriging(
-            self.kernel, self.noise, self.rows.coords, zeros, rows.coords, n_neighbours=N_NEIGHBOURS
-        )
+        _, field_variance = self._from_neighbours(rows, np.zeros(len(self.rows)))
         variance = field_variance + np.sum(self._drift(rows) ** 2, axis=0)
         if self.companion is None:
             return variance
@@ -78,17 +74,30 @@ class OperatorPosterior(Posterior):
 
     def draw(self, rows: Rows, n_draws: int, rng: Generator) -> FloatArray:
         errors = conditional_draws(
-            self.kernel, self.noise, self.rows.coords, rows.coords, n_draws, rng, n_neighbours=N_NEIGHBOURS
+            self.kernel, self.noise, self.rows.coords, rows.coords, n_draws, rng, N_DRAWN, self._units
         )
         drift = self._drift(rows)
         return self.mean(rows) + errors + rng.standard_normal((n_draws, len(drift))) @ drift
+
+    @property
+    def _units(self) -> FloatArray | None:
+        """Unit of each axis in which rows are near, where the kernel measures axes apart."""
+        return axis_units(self.kernel, np.ptp(self.rows.coords, axis=0))
 
     def _drift(self, rows: Rows) -> FloatArray:
         """S^-1/2 (t - X'Sigma^-1 k): what is unknown of the trend at each place, (q, n)."""
         if not len(self.trend_coef):
             return np.zeros((0, len(rows)))
-        left = rows.trend - self._spread(rows, self.trend_weights)
+        if self.report.details["converged"]:
+            left = rows.trend - self._spread(rows, self.trend_weights)
+        else:  # means are those of neighbours, so the share of the trend is, too
+            left = rows.trend - np.column_stack([self._from_neighbours(rows, x)[0] for x in self.rows.trend.T])
         return self.schur.half_solve(left.T)
+
+    def _from_neighbours(self, rows: Rows, residual: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Kriging mean and variance from the nearest rows and some farther ones."""
+        known = self.rows.coords
+        return local_kriging(self.kernel, self.noise, known, residual, rows.coords, N_NEIGHBOURS, self._units, N_FAR)
 
     def _spread(self, rows: Rows, weights: FloatArray) -> FloatArray:
         """K(places, rows) weights; zero (the prior) for places far outside the box of the rows."""

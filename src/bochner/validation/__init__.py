@@ -32,7 +32,11 @@ not, take `BlockKFold` with blocks as large as the gaps that the map must bridge
 `pit`                                   one value per row              calibration: uniform when it is right
 ======================================  =============================  ======================================
 
-`SCORES` holds those of a Gaussian `Prediction` by name, and `get_scores` looks names up:
+**Tables** say where calibration fails: `pit_histogram` and `coverage_table` for whole distributions, counts included,
+`reliability` for prevalences, rates and means, and `probability_table` for probabilities, with intervals.
+
+`SCORES` holds those of a `Prediction` by name (of a whole `Law` where it has one, else of a Gaussian), and `get_scores`
+looks names up:
 
 >>> import numpy as np
 >>> y = np.array([1.0, 2.0, 4.0])
@@ -50,7 +54,9 @@ With scikit-learn:
 """
 
 from bochner.validation.blocks import BlockKFold, BlockSummary, BufferedBlockKFold, blocks_of, gap_size
+from bochner.validation.calibration import PitHistogram, Reliability, pit_histogram, reliability
 from bochner.validation.gaps import GapBlocks, GapSummary
+from bochner.validation.probabilities import ProbabilityTable, probability_table
 from bochner.validation.scores import (
     bias,
     brier,
@@ -64,8 +70,9 @@ from bochner.validation.scores import (
     pit,
     rmse,
 )
-from bochner.validation.scoring import SCORES, Prediction, Score, get_scores
+from bochner.validation.scoring import SCORES, Law, Prediction, Score, get_scores
 from bochner.validation.splitters import BufferedLeaveOneOut, SpatialSplitter, SplitSummary
+from bochner.validation.transforms import CoverageTable, coverage_table, pit_draw
 
 __all__ = [
     "SCORES",
@@ -73,9 +80,14 @@ __all__ = [
     "BlockSummary",
     "BufferedBlockKFold",
     "BufferedLeaveOneOut",
+    "CoverageTable",
     "GapBlocks",
     "GapSummary",
+    "Law",
+    "PitHistogram",
     "Prediction",
+    "ProbabilityTable",
+    "Reliability",
     "Score",
     "SpatialSplitter",
     "SplitSummary",
@@ -83,6 +95,7 @@ __all__ = [
     "blocks_of",
     "brier",
     "coverage",
+    "coverage_table",
     "crps",
     "crps_mixture",
     "crps_sample",
@@ -92,5 +105,9 @@ __all__ = [
     "log_score",
     "mae",
     "pit",
+    "pit_draw",
+    "pit_histogram",
+    "probability_table",
+    "reliability",
     "rmse",
 ]

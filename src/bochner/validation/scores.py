@@ -20,7 +20,7 @@ def rmse(y: ArrayLike, mean: ArrayLike, *, sample_weight: ArrayLike | None = Non
     .. math:: \sqrt{\tfrac1n \sum_i (y_i - \mu_i)^2}
     """
     y, mean = _aligned(y, mean=mean)
-    return float(np.sqrt(_mean((y - mean) ** 2, sample_weight)))
+    return float(np.sqrt(row_mean((y - mean) ** 2, sample_weight)))
 
 
 def mae(y: ArrayLike, mean: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
@@ -29,7 +29,7 @@ def mae(y: ArrayLike, mean: ArrayLike, *, sample_weight: ArrayLike | None = None
     .. math:: \tfrac1n \sum_i |y_i - \mu_i|
     """
     y, mean = _aligned(y, mean=mean)
-    return _mean(np.abs(y - mean), sample_weight)
+    return row_mean(np.abs(y - mean), sample_weight)
 
 
 def bias(y: ArrayLike, mean: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
@@ -38,7 +38,7 @@ def bias(y: ArrayLike, mean: ArrayLike, *, sample_weight: ArrayLike | None = Non
     .. math:: \tfrac1n \sum_i (\mu_i - y_i)
     """
     y, mean = _aligned(y, mean=mean)
-    return _mean(mean - y, sample_weight)
+    return row_mean(mean - y, sample_weight)
 
 
 def crps(y: ArrayLike, mean: ArrayLike, sd: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
@@ -55,7 +55,7 @@ def crps(y: ArrayLike, mean: ArrayLike, sd: ArrayLike, *, sample_weight: ArrayLi
     """
     y, mean, sd = _aligned(y, mean=mean, sd=sd)
     _need(sd >= 0, "sd", ">= 0")
-    return _mean(_expected_distance(y - mean, sd) - sd / np.sqrt(np.pi), sample_weight)
+    return row_mean(_expected_distance(y - mean, sd) - sd / np.sqrt(np.pi), sample_weight)
 
 
 def crps_sample(y: ArrayLike, draws: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
@@ -82,7 +82,7 @@ def crps_sample(y: ArrayLike, draws: ArrayLike, *, sample_weight: ArrayLike | No
     x = np.sort(draws - y, axis=0)
     # In sorted order x_k is the larger of k - 1 pairs and the smaller of m - k.
     pair_sum = (2.0 * np.arange(1, m + 1) - m - 1) @ x
-    return _mean(np.abs(x).mean(axis=0) - pair_sum / (m * (m - 1)), sample_weight)
+    return row_mean(np.abs(x).mean(axis=0) - pair_sum / (m * (m - 1)), sample_weight)
 
 
 def crps_mixture(
@@ -110,16 +110,21 @@ def crps_mixture(
     Grimit, Gneiting, Berrocal and Johnson (2006), The continuous ranked probability score for circular
     variables and its application to mesoscale forecast ensemble verification, equation 5.
     """
+    return row_mean(crps_mixture_rows(y, means, sds, mass), sample_weight)
+
+
+def crps_mixture_rows(y: ArrayLike, means: ArrayLike, sds: ArrayLike, mass: ArrayLike) -> FloatArray:
+    """What `crps_mixture` is the mean of: one score per row, (n,)."""
     (y,) = _aligned(y)
     means, sds = _components(means, len(y), "means"), _components(sds, len(y), "sds")
     if means.shape != sds.shape:
         raise InputError(f"means has {len(means)} components and sds {len(sds)}; needed are as many in both.")
     _need(sds >= 0, "sds", ">= 0")
     mass = _mixture_mass(mass, len(means))
-    score = mass @ _expected_distance(y - means, sds)
+    score: FloatArray = mass @ _expected_distance(y - means, sds)
     for p, mean, sd in zip(mass, means, sds, strict=True):
         score -= 0.5 * p * (mass @ _expected_distance(means - mean, np.hypot(sds, sd)))
-    return _mean(score, sample_weight)
+    return score
 
 
 def log_score(y: ArrayLike, mean: ArrayLike, sd: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
@@ -133,7 +138,7 @@ def log_score(y: ArrayLike, mean: ArrayLike, sd: ArrayLike, *, sample_weight: Ar
     y, mean, sd = _aligned(y, mean=mean, sd=sd)
     _need(sd > 0, "sd", "> 0: a density needs spread, score certain predictions with mae or crps")
     z = (y - mean) / sd
-    return _mean(-0.5 * np.log(2 * np.pi) - np.log(sd) - 0.5 * z**2, sample_weight)
+    return row_mean(-0.5 * np.log(2 * np.pi) - np.log(sd) - 0.5 * z**2, sample_weight)
 
 
 def interval_score(
@@ -157,7 +162,7 @@ def interval_score(
     """
     y, lower, upper = _interval(y, lower, upper)
     miss = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
-    return _mean((upper - lower) + 2 / (1 - as_level(level)) * miss, sample_weight)
+    return row_mean((upper - lower) + 2 / (1 - as_level(level)) * miss, sample_weight)
 
 
 def coverage(y: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
@@ -166,18 +171,36 @@ def coverage(y: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, sample_weight:
     .. math:: \tfrac1n \sum_i 1\{l_i \le y_i \le u_i\}
     """
     y, lower, upper = _interval(y, lower, upper)
-    return _mean(((lower <= y) & (y <= upper)).astype(np.float64), sample_weight)
+    return row_mean(((lower <= y) & (y <= upper)).astype(np.float64), sample_weight)
 
 
-def brier(y: ArrayLike, probability: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+def brier(
+    y: ArrayLike, probability: ArrayLike, *, trials: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> float:
     r"""Mean squared error of probabilities, from 0 to 1; lower is better.
 
     .. math:: \tfrac1n \sum_i (p_i - y_i)^2, \quad y_i \in \{0, 1\}
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        0 or 1; positives, where `trials` are given.
+    probability : array-like of shape (n,)
+        Predicted probability, or prevalence.
+    trials : array-like of shape (n,), optional
+        Trials of each row: the score is then the mean over all single trials.
     """
     y, probability = _aligned(y, probability=probability)
-    _need((y == 0) | (y == 1), "y", "0 or 1 (for counts out of trials, one row per trial)")
     _need((probability >= 0) & (probability <= 1), "probability", "between 0 and 1")
-    return _mean((probability - y) ** 2, sample_weight)
+    if trials is None:
+        _need((y == 0) | (y == 1), "y", "0 or 1 (for positives out of trials, pass trials)")
+        return row_mean((probability - y) ** 2, sample_weight)
+    n = _column(trials, len(y), "trials")
+    _need(n > 0, "trials", "> 0")
+    _need((y >= 0) & (y <= n), "y", "between 0 and trials")
+    weight = _column(1.0 if sample_weight is None else sample_weight, len(y), "sample_weight")
+    share = y / n
+    return row_mean(share * (1 - probability) ** 2 + (1 - share) * probability**2, weight * n)
 
 
 def pit(y: ArrayLike, mean: ArrayLike, sd: ArrayLike) -> FloatArray:
@@ -269,7 +292,8 @@ def _need(holds: np.ndarray, name: str, needed: str) -> None:
         raise InputError(f"{name} breaks its bound {(~holds).sum()} time(s), first at {where}; needed is {needed}.")
 
 
-def _mean(values: FloatArray, sample_weight: ArrayLike | None) -> float:
+def row_mean(values: FloatArray, sample_weight: ArrayLike | None) -> float:
+    """Weighted mean over rows."""
     weight = as_rows(sample_weight, len(values), "sample_weight", default=1.0)
     assert weight is not None
     _need(weight >= 0, "sample_weight", ">= 0")

@@ -1,0 +1,44 @@
+"""Means over areas as files, as rows for JSON and as a table for reading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bochner.cli._terminal import as_table
+from bochner.geo import WRITABLE, attributes, complete_files, write_vector
+
+WRITTEN = WRITABLE
+SHOWN = 40  # areas in a table for reading
+
+
+def write_areas(means: Any, path: Path) -> tuple[str, ...]:
+    """Write areas with their means: a CSV without the polygons, anything else with them; notes for the user."""
+    if path.suffix.lower() != ".csv":
+        return write_vector(means, path)
+    with complete_files(path) as partial:
+        attributes(means).to_csv(partial, index=False)
+    return ()
+
+
+def area_rows(means: Any) -> list[dict[str, Any]]:
+    """One mapping of columns to values for every area."""
+    return [dict(row) for row in attributes(means).to_dict(orient="records")]
+
+
+def area_table(means: Any) -> str:
+    """The areas by name, those with the highest mean first."""
+    name = next((c for c in means.columns if c != means.geometry.name and _is_text(means[c])), None)
+    columns = ["mean", "sd", "lower", "upper", *(c for c in means.columns if str(c).startswith("exceedance_"))]
+    columns += [c for c in ("weight", "total") if c in means.columns]
+    ordered = means.sort_values("mean", ascending=False).head(SHOWN)
+    names = [str(value) for value in (ordered.index + 1 if name is None else ordered[name])]
+    rows = [[label, *(float(v) for v in row)] for label, row in zip(names, ordered[columns].to_numpy(), strict=True)]
+    table = as_table([str(name or "row"), *columns], rows)
+    return table if len(means) <= SHOWN else f"{table}\n... and {len(means) - SHOWN:,} areas more"
+
+
+def _is_text(column: Any) -> bool:
+    from pandas.api import types
+
+    return bool(types.is_string_dtype(column))

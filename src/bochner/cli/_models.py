@@ -1,0 +1,109 @@
+"""Models: fitted as a spec says, opened from a file, and told as text or as JSON."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bochner import SpatialRegressor, load
+from bochner.cli._kernels import kernel_named
+from bochner.cli._spec import Spec
+from bochner.cli._tables import Training, training
+from bochner.estimators.diagnostics import diagnose
+from bochner.estimators.report import describe, fixed_effects
+from bochner.exceptions import InputError, PartError
+from bochner.families import family_named
+
+
+def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
+    """Fit the model that a spec asks for; it remembers which columns its response, trials and so on were."""
+    family = family_named(spec.family)
+    for name in ("trials", "exposure"):
+        if getattr(spec, name) is not None and family.size_name != name:
+            has = f"has {family.size_name}" if family.size_name else "has neither trials nor exposure"
+            raise PartError(f"--{name} was given, but the family {spec.family!r} {has}; leave it out, or set --family.")
+    if family.name == "binomial" and spec.trials is None:
+        raise InputError("the family is binomial and no trials were given; name their column with --trials.")
+    model = unfitted(spec)
+    spec, rows = training(spec)
+    model.coords, model.covariates = rows.coords, rows.covariates or None
+    columns = dict(rows.columns)
+    _check_counts(family, spec, rows)
+    model.fit(rows.table, columns.pop("target"), predict_at=rows.predict_at, **columns)
+    model.roles_ = spec.roles
+    return model, rows
+
+
+def remember(model: SpatialRegressor) -> None:
+    """Let a model carry what a report and a map need to know of its rows: summaries, none of the rows themselves."""
+    if not hasattr(model, "diagnostics_"):
+        model.diagnostics_ = diagnose(model)
+
+
+def unfitted(spec: Spec) -> SpatialRegressor:
+    """The model of a spec, before it has seen the data."""
+    return SpatialRegressor(
+        kernel_named(spec.kernel),
+        family=spec.family,
+        features=spec.features,
+        n_frequencies=spec.n_frequencies or "auto",
+        tune=None if spec.tune.lower() == "none" else spec.tune,
+        noise_variance=spec.noise_variance,
+        random_state=spec.seed,
+    )
+
+
+def opened(path: Path) -> Any:
+    """A model file, as a regressor that can be mapped."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist; check the name of the model file.")
+    model = load(path)
+    if not isinstance(model, SpatialRegressor):
+        raise InputError(f"{path} holds a {type(model).__name__}; use it in Python, with bochner.load.")
+    return model
+
+
+def roles_of(model: Any) -> dict[str, str]:
+    """Columns that response, trials, exposure and offset of a model were; nothing if it was fitted in Python."""
+    return dict(getattr(model, "roles_", None) or {})
+
+
+def facts(model: SpatialRegressor) -> dict[str, Any]:
+    """What was learned, for JSON."""
+    estimates, covariance = fixed_effects(model._model, model._trend)
+    errors = np.sqrt(np.diag(covariance))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        findings = model.check()
+    return {
+        "family": model._model.family.name,
+        "kernel": describe(model.kernel_),
+        "noise_variance": model.noise_variance_,
+        "dispersion": model._model.family.dispersion,
+        "log_evidence": model.log_evidence_,
+        "log_likelihood": model.log_likelihood_,
+        "fixed_effects": [
+            {"name": name, "estimate": value, "std_error": error}
+            for name, value, error in zip(model._trend.names, estimates, errors, strict=True)
+        ],
+        "crs": model.crs_,
+        "choices": model.choices_,
+        "findings": findings,
+    }
+
+
+def _check_counts(family: Any, spec: Spec, rows: Training) -> None:
+    """Refuse more positives than trials by the row of the file, before the library counts rows of its own."""
+    if spec.trials is None:
+        return
+    over = rows.columns["target"] > rows.columns["trials"]
+    if over.any():
+        i = int(np.argmax(over))
+        row = int(rows.places.frame.index[i]) + 1
+        raise InputError(
+            f"{rows.places.source} has {rows.columns['target'][i]:g} in {spec.target!r} of row {row}, more than the "
+            f"{rows.columns['trials'][i]:g} of {spec.trials!r}; mend that row."
+        )

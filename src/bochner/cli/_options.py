@@ -1,0 +1,100 @@
+"""Options that several commands share: each is described once. Light: imported for `--help`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+FORMATS = "CSV, Parquet, GeoPackage, shapefile, GeoJSON, GeoTIFF, NetCDF or Zarr"
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `bochner fit` wrote.")]
+Places = Annotated[Path, typer.Argument(metavar="DATA", help=f"Places: {FORMATS}.")]
+Data = Annotated[Path | None, typer.Argument(metavar="DATA", help=f"Places and measurements: {FORMATS}.")]
+
+# ------------------------------------------------------------------------- what is modelled
+Target = Annotated[
+    str | None, typer.Option(metavar="COL", help="Column to be modelled; may be left out for a raster of one band.")
+]
+Coords = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Coordinate columns of a table; default lon,lat or x,y as they are found."),
+]
+Covariates = Annotated[str | None, typer.Option(metavar="A,B", help="Columns that enter linearly.")]
+Rasters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--covariate",
+        metavar="NAME=RASTER",
+        help="Covariate that is read from a raster at every place; may be given several times.",
+    ),
+]
+Layers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--covariate",
+        metavar="NAME=RASTER",
+        help="Covariate of the model: a raster, or a number; may be given several times.",
+    ),
+]
+FamilyName = Annotated[
+    str | None,
+    typer.Option(
+        "--family", metavar="NAME", help="gaussian (default), binomial, bernoulli, poisson, negative-binomial or gamma."
+    ),
+]
+Trials = Annotated[str | None, typer.Option(metavar="COL", help="Number of trials of each row, for binomial.")]
+Exposure = Annotated[str | None, typer.Option(metavar="COL", help="Exposure of each row, for counts.")]
+Offset = Annotated[str | None, typer.Option(metavar="COL", help="Known part of the linear predictor.")]
+
+# ------------------------------------------------------------------------- how it is fitted
+Kernel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="E.g. matern32 or matern12+matern32; its values are learned. Default: chosen by the library.",
+    ),
+]
+Features = Annotated[
+    str | None, typer.Option(metavar="NAME", help="auto (default), exact, lattice, quasi, orthogonal, nystroem, ...")
+]
+Frequencies = Annotated[
+    int | None, typer.Option("--n-frequencies", metavar="M", help="Number of waves or landmarks; default: as needed.")
+]
+Tune = Annotated[
+    str | None,
+    typer.Option(metavar="HOW", help="evidence (default), likelihood, spatial-cv, or none to learn nothing."),
+]
+Noise = Annotated[
+    float | None, typer.Option("--noise-variance", metavar="V", help="Keep the noise variance at V; default: learned.")
+]
+PredictAt = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Places to be predicted; they shape what is held out when a kernel is chosen. The word gaps stands for "
+        "the pixels of a raster without a value.",
+    ),
+]
+Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of everything random; default 0.")]
+
+# ----------------------------------------------------------------------------- files
+Crs = Annotated[
+    str | None, typer.Option("--crs", metavar="EPSG:n", help="CRS of the coordinates, for a file that does not say.")
+]
+Layer = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Layer of a GeoPackage, or a label along the time of a NetCDF or Zarr."),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="TOML file with any of these options; those on the command line go first."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Level = Annotated[float, typer.Option(metavar="P", help="Probability that the interval should hold.")]
+Within = Annotated[Path | None, typer.Option(metavar="POLYGONS", help="Polygons that the map is cut to.")]
+Exceed = Annotated[
+    list[float] | None,
+    typer.Option(metavar="T", help="Threshold whose exceedance probability is wanted; may be given several times."),
+]

@@ -1,0 +1,116 @@
+"""Predictions at the rows of a file, as further columns of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.cli._models import roles_of
+from bochner.cli._tables import model_table
+from bochner.exceptions import InputError, PartError
+from bochner.geo import Places
+
+# What the surface of a family is called.
+SURFACE = {
+    "binomial": "the prevalence",
+    "bernoulli": "the probability",
+    "poisson": "the rate",
+    "negative-binomial": "the rate",
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be predicted: columns are names or numbers, as text."""
+
+    latent: bool = False
+    trials: str | None = None
+    exposure: str | None = None
+    offset: str | None = None
+    level: float = 0.95
+    exceed: tuple[float, ...] = ()
+
+    def resolve(self, model: Any, places: Places) -> tuple[dict[str, str], bool]:
+        """Trials, exposure and offset that a model is to be given, and whether new observations are meant."""
+        family, roles = model._model.family, roles_of(model)
+        sizes = {"trials": self.trials, "exposure": self.exposure}
+        for name, column in sizes.items():
+            if column is not None and family.size_name != name:
+                raise PartError(f"--{name} was given, but the model is {family.name}, which has none; leave it out.")
+        offset = self.offset if self.offset is not None else roles.get("offset")
+        if self.offset is None and offset is not None and offset not in places.names:
+            raise InputError(
+                f"the model was fitted with the offset {offset!r}; give it with --offset, a column or a number."
+            )
+        given = {name: text for name, text in {**sizes, "offset": offset}.items() if text is not None}
+        return given, not self.latent and _observable(family, roles, given)
+
+
+def predicted(model: Any, places: Places, wanted: Wanted) -> tuple[Places, str]:
+    """Places with mean, sd, lower, upper and exceedances, and what these are of."""
+    given, new = wanted.resolve(model, places)
+    table, more = model_table(model, places), asked(places, given)
+    known = np.isfinite(table.to_numpy()).all(axis=1)
+    for column in more.values():
+        known &= np.isfinite(column)
+    if not known.any():
+        raise InputError(f"every row of {places.source} misses one of {[*table.columns, *given.values()]}.")
+    values = _values(model, table[known], {name: v[known] for name, v in more.items()}, new, wanted)
+    columns = {name: np.full(len(places), np.nan) for name in values}
+    for name, value in values.items():
+        columns[name][known] = value
+    places = replace(places, notes=(*places.notes, *_told(table, more, known, places.source)))
+    return places.with_columns(columns), _meaning(model._model.family, given, new)
+
+
+def asked(places: Places, given: Mapping[str, str]) -> dict[str, FloatArray]:
+    """Columns of places by what they are for; each is named, or is a number for every row."""
+    return {name: _column(places, text) for name, text in given.items()}
+
+
+def _values(model: Any, table: Any, more: dict[str, FloatArray], new: bool, wanted: Wanted) -> dict[str, FloatArray]:
+    mean, sd = model.predict(table, return_std=True, include_noise=new, **more)
+    lower, upper = model.predict_interval(table, wanted.level, include_noise=new, **more).T
+    above = {
+        f"exceedance_{limit:.12g}": model.predict_exceedance(table, limit, include_noise=new, **more)
+        for limit in wanted.exceed
+    }
+    return {"mean": mean, "sd": sd, "lower": lower, "upper": upper, **above}
+
+
+def _observable(family: Any, roles: dict[str, str], given: dict[str, str]) -> bool:
+    """Whether a new observation says more than the surface: not of one trial, or of a rate without its exposure."""
+    if family.name in ("binomial", "bernoulli"):
+        return "trials" in given
+    return family.size_name is None or family.size_name in given or family.size_name not in roles
+
+
+def _meaning(family: Any, given: dict[str, str], new: bool) -> str:
+    if new:
+        return "new counts" if family.discrete else "a new observation"
+    if family.size_name in given:
+        return "expected counts"
+    return SURFACE.get(family.name, "the surface")
+
+
+def _column(places: Places, text: str) -> FloatArray:
+    """A column by its name, or a number for every row."""
+    if text not in places.names:
+        try:
+            return np.full(len(places), float(text))
+        except ValueError:
+            pass
+    return np.asarray(places.numbers([text])[text].to_numpy())
+
+
+def _told(table: Any, more: dict[str, FloatArray], known: Any, source: str) -> tuple[str, ...]:
+    if known.all():
+        return ()
+    lacking = {name: int((~np.isfinite(table[name])).sum()) for name in table.columns}
+    lacking |= {name: int((~np.isfinite(values)).sum()) for name, values in more.items()}
+    told = ", ".join(f"{count:,} in {name}" for name, count in lacking.items() if count)
+    return (f"{int((~known).sum()):,} of {len(known):,} rows of {source} have missing values ({told}): no prediction.",)

@@ -1,0 +1,162 @@
+"""Spec: everything that says how a model is fitted, from flags, from a TOML file, or from both."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from bochner.exceptions import InputError
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A model to be fitted to a file.
+
+    Attributes are the options of `bochner fit`, and the keys of its TOML file; `covariate` holds rasters by name.
+    """
+
+    data: Path
+    target: str | None = None
+    coords: tuple[str, ...] = ()
+    covariates: tuple[str, ...] = ()
+    covariate: Mapping[str, Path] = field(default_factory=dict)
+    family: str = "gaussian"
+    trials: str | None = None
+    exposure: str | None = None
+    offset: str | None = None
+    kernel: str | None = None
+    features: str = "auto"
+    n_frequencies: int | None = None
+    tune: str = "evidence"
+    noise_variance: float | None = None
+    predict_at: Path | None = None
+    crs: str | None = None
+    layer: str | None = None
+    seed: int = 0
+    output: Path | None = None
+
+    @classmethod
+    def of(cls, config: Path | None, given: Mapping[str, Any]) -> Spec:
+        """Options of the command line, and below them those of a file."""
+        options = {} if config is None else read_config(config)
+        options |= {name: READERS[name](value, name) for name, value in given.items() if value not in (None, [])}
+        if "data" not in options:
+            raise InputError("no DATA was given; name the file of places and measurements, or set data in --config.")
+        return cls(**options)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Columns by what they are to the model, beside coordinates and covariates."""
+        named = {"target": self.target, "trials": self.trials, "exposure": self.exposure, "offset": self.offset}
+        return {role: name for role, name in named.items() if name is not None}
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Options out of a TOML file; its paths are relative to the folder of the file."""
+    try:
+        with open(path, "rb") as file:
+            table = tomllib.load(file)
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist; check the name of the file.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read as TOML ({error}); check the file.") from None
+    known = [one.name for one in fields(Spec)]
+    options = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}."
+            raise InputError(f"{path.name} has the unknown key {key!r}; {hint}")
+        options[name] = _beside(READERS[name](value, name), path.parent)
+    return options
+
+
+def covariate_files(pairs: Any, name: str = "covariate") -> dict[str, Path]:
+    """Rasters by the name of their covariate, from NAME=RASTER or from a table."""
+    if isinstance(pairs, Mapping):
+        return {key: _path(value, f"{name}.{key}") for key, value in pairs.items()}
+    if isinstance(pairs, str):
+        raise InputError(f'{name} is {pairs!r}; needed is a table of rasters: [covariate], then elevation = "dem.tif".')
+    named = {}
+    for text in pairs:
+        key, mark, value = str(text).partition("=")
+        if not (mark and key.strip() and value.strip()):
+            raise InputError(f"--covariate is {text!r}; needed is NAME=RASTER, e.g. elevation=dem.tif.")
+        if key.strip() in named:
+            raise InputError(f"--covariate {key.strip()} was given twice; give one raster for it.")
+        named[key.strip()] = Path(value.strip())
+    return named
+
+
+def inputs_named(pairs: list[str] | None) -> dict[str, Path | float]:
+    """Rasters or numbers by the name of their covariate, from NAME=RASTER or NAME=NUMBER."""
+    return {name: path_or_number(str(value)) for name, value in covariate_files(pairs or []).items()}
+
+
+def path_or_number(text: str) -> Path | float:
+    """A number where the text is one, otherwise a path."""
+    try:
+        return float(text)
+    except ValueError:
+        return Path(text)
+
+
+def names_in(value: Any, name: str = "names") -> tuple[str, ...]:
+    """Column names out of a list, or out of text with commas."""
+    if isinstance(value, str):
+        return tuple(one.strip() for one in value.split(",") if one.strip())
+    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    raise InputError(f'{name} is {value!r}; needed are names of columns: "a,b" or ["a", "b"].')
+
+
+def _text(value: Any, name: str) -> str:
+    if isinstance(value, str):
+        return value
+    raise InputError(f"{name} is {value!r}; needed is text in quotes.")
+
+
+def _crs(value: Any, name: str) -> str:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else _text(value, name)
+
+
+def _whole(value: Any, name: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise InputError(f"{name} is {value!r}; needed is a whole number.")
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    raise InputError(f"{name} is {value!r}; needed is a number.")
+
+
+def _path(value: Any, name: str) -> Path:
+    return Path(value) if isinstance(value, Path) else Path(_text(value, name))
+
+
+def _beside(value: Any, folder: Path) -> Any:
+    if isinstance(value, Path):
+        return value if value == GAPS else folder / value
+    return {key: folder / one for key, one in value.items()} if isinstance(value, dict) else value
+
+
+GAPS = Path("gaps")  # the word that stands for the pixels of a raster without a value
+
+READERS: dict[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(("target", "family", "trials", "exposure", "offset", "kernel", "features", "tune", "layer"), _text),
+    **dict.fromkeys(("data", "predict_at", "output"), _path),
+    "coords": names_in,
+    "covariates": names_in,
+    "covariate": covariate_files,
+    "crs": _crs,
+    "n_frequencies": _whole,
+    "noise_variance": _number,
+    "seed": _whole,
+}

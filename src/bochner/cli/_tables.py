@@ -1,0 +1,219 @@
+"""Files as the tables that models are fitted to and predict at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.cli._spec import GAPS, Spec
+from bochner.exceptions import ColumnError, InputError
+from bochner.geo import (
+    FORMATS,
+    Places,
+    as_crs,
+    crs_name,
+    is_lonlat,
+    raster_at,
+    read_places,
+    same_crs,
+    transform,
+)
+from bochner.geo.lonlat import lonlat_axes
+from bochner.geo.vectors import is_geoparquet
+from bochner.maps.tables import TableMaker
+
+GEOMETRY = ("x", "y")  # what a model calls coordinates that have a CRS but are no longitude and latitude
+
+
+@dataclass(frozen=True)
+class Training:
+    """Rows to be fitted.
+
+    Attributes
+    ----------
+    table : DataFrame or GeoDataFrame
+        As `SpatialRegressor.fit` takes it.
+    coords, covariates : names of columns, as its parameters
+    columns : response, trials, exposure and offset by what they are to the model, (n,) each
+    places : Places
+        What was read, without the rows that miss a value.
+    predict_at : DataFrame, optional
+    """
+
+    table: Any
+    coords: list[str]
+    covariates: list[str]
+    columns: Mapping[str, FloatArray]
+    places: Places
+    predict_at: Any = None
+
+
+def training(spec: Spec) -> tuple[Spec, Training]:
+    """The rows that a spec asks for, and the spec with its target filled in."""
+    covariates = [*spec.covariates, *spec.covariate]
+    spec, places = _read(spec)
+    places = with_rasters(places, spec.covariate)
+    used = [*places.coords, *covariates, *spec.roles.values()]
+    twice = [name for name in used if used.count(name) > 1]
+    if twice:
+        raise InputError(
+            f"column {twice[0]!r} is named twice, as target, coordinate, covariate or the like; name it once."
+        )
+    whole, places = places, places.complete(used)
+    coords, table = _fitted_table(places, covariates)
+    numbers = places.numbers(list(spec.roles.values()))
+    columns = {role: numbers[name].to_numpy() for role, name in spec.roles.items()}
+    at = None if spec.predict_at is None else _wanted(spec.predict_at, whole, coords)
+    return spec, Training(table, coords, covariates, columns, places, at)
+
+
+def with_rasters(places: Places, rasters: Mapping[str, Any]) -> Places:
+    """Places with the values of rasters as further columns; NaN where a raster has none."""
+    taken = [name for name in rasters if name in places.names]
+    if taken:
+        raise InputError(
+            f"{places.source} has a column {taken[0]!r}, and a raster was given for it; leave the raster out to use "
+            f"the column, or rename one of them."
+        )
+    if not rasters:
+        return places
+    pair = np.nan_to_num(places.coordinates()[:, list(lonlat_axes(places.coords))])
+    return places.with_columns({name: _sampled(raster, pair, places) for name, raster in rasters.items()})
+
+
+def read_like(
+    model: Any, path: Path, *, coords: Sequence[str] = (), crs: str | None = None, layer: str | None = None
+) -> Places:
+    """Places of a file, with coordinates in a CRS from which the model's can be reached."""
+    own = model._columns.coord_names
+    places = _read_coords(path, tuple(coords) or None, own, crs, layer)
+    if places.crs is None and model.crs_ is not None:
+        if places.kind not in ("table", "vector"):
+            raise InputError(
+                f"{places.source} has no CRS, and the model was fitted in {model.crs_}; give it with --crs."
+            )
+        named = places.coords if places.kind == "table" else None
+        places = read_places(path, layer=layer, coords=named, crs=model.crs_)
+        told = f"coordinates of {places.source} are taken to be in {crs_name(as_crs(model.crs_))}, as the model's are."
+        return replace(places, notes=(*places.notes, told))
+    if places.crs is not None and model.crs_ is None and not set(own) <= set(places.coords):
+        raise InputError(
+            f"{places.source} is in {crs_name(places.crs)}, but the model was fitted without a CRS; fit it again with "
+            f"--crs, or give places in the same plane."
+        )
+    return places
+
+
+def model_table(model: Any, places: Places) -> Any:
+    """Rows of places as `predict` takes them: the model's own columns, in its own CRS and order."""
+    if not hasattr(model, "feature_names_in_"):
+        raise InputError(
+            "the model was fitted to an array without column names; fit it to a table, or predict in Python."
+        )
+    if len(model._columns.coords) == 1:
+        return places.numbers(list(model._columns.names))
+    maker = TableMaker.of(model)
+    others = places.numbers(list(maker.others))
+    pair = _moved(places, model.crs_)
+    return maker.table(pair, {name: others[name].to_numpy() for name in maker.others})
+
+
+def _read(spec: Spec) -> tuple[Spec, Places]:
+    """Read what is needed of a file; the only band of a raster is its target."""
+    columns = None if spec.target is None else [*spec.covariates, *spec.roles.values()]
+    places = read_places(spec.data, layer=spec.layer, coords=spec.coords or None, crs=spec.crs, columns=columns)
+    if spec.target is not None:
+        return spec, places
+    others = [name for name in places.names if name not in places.coords]
+    if places.grid is None or len(others) != 1:
+        raise InputError(f"no target was given; name the column to be modelled with --target: one of {others}.")
+    return replace(spec, target=others[0]), places
+
+
+def _read_coords(
+    path: Path, coords: tuple[str, ...] | None, own: Sequence[str], crs: str | None, layer: str | None
+) -> Places:
+    """Places by the columns that are named; of a table, else by those that the model knows, or by the usual names."""
+    table = path.suffix.lower() in FORMATS and not is_geoparquet(path)
+    for names in [coords] if coords or not table else [tuple(own), None]:
+        try:
+            return read_places(path, layer=layer, coords=names, crs=crs)
+        except ColumnError as error:
+            failure = error
+    raise failure
+
+
+def _fitted_table(places: Places, covariates: list[str]) -> tuple[list[str], Any]:
+    """Names of the coordinates, and the table: with a geometry where the names alone do not tell the CRS."""
+    axes = lonlat_axes(places.coords)
+    further = [name for j, name in enumerate(places.coords) if j not in axes]
+    if places.crs is None or (is_lonlat(places.coords) and same_crs(places.crs, "EPSG:4326")):
+        return list(places.coords), places.numbers([*places.coords, *covariates])
+    import geopandas
+
+    clash = [name for name in [*further, *covariates] if name in GEOMETRY]
+    if clash:
+        raise InputError(f"column {clash[0]!r} has the name of a coordinate of the map; rename it.")
+    points = geopandas.points_from_xy(*places.coordinates()[:, list(axes)].T)
+    frame = places.numbers([*further, *covariates])
+    return [*GEOMETRY, *further], geopandas.GeoDataFrame(frame, geometry=points, crs=places.crs)
+
+
+def _wanted(path: Path, places: Places, coords: list[str]) -> Any:
+    """Places to be predicted as a table of coordinates, in the CRS of the rows."""
+    at = _gaps(places) if path == GAPS else _read_coords(path, None, coords, None, None)
+    if at.crs is None and places.crs is not None:
+        at = replace(at, crs=places.crs)
+    at = at.complete(at.coords)
+    return _located(at, coords, places.crs)
+
+
+def _gaps(places: Places) -> Places:
+    """Pixels of a raster without a value."""
+    import pandas as pd
+
+    if places.grid is None or places.pixels is None:
+        raise InputError(f"--predict-at gaps needs a raster; {places.source} is none: give a file of places.")
+    empty = np.setdiff1d(np.arange(places.grid.n_pixels), places.pixels)
+    if not len(empty):
+        raise InputError(f"every pixel of {places.source} has a value, so there are no gaps; leave --predict-at out.")
+    frame = pd.DataFrame(places.grid.centres()[empty], columns=list(places.coords))
+    return replace(places, frame=frame, pixels=empty, geometry=None)
+
+
+def _located(places: Places, names: list[str], crs: Any) -> Any:
+    """Coordinates under the names and in the CRS of a model, as a data frame."""
+    if len(names) == 1:
+        return places.numbers(names)
+    axes = lonlat_axes(names)
+    table = places.numbers([name for j, name in enumerate(names) if j not in axes])
+    for axis, values in zip(axes, _moved(places, crs).T, strict=True):
+        table[names[axis]] = values
+    return table[names]
+
+
+def _moved(places: Places, crs: Any) -> FloatArray:
+    """Easting and northing (n, 2) in a CRS, as they are where either has none; NaN where one is missing."""
+    pair = places.coordinates()[:, list(lonlat_axes(places.coords))].copy()
+    known = np.isfinite(pair).all(axis=1)
+    pair[~known] = np.nan
+    if crs is not None and places.crs is not None:
+        pair[known] = transform(pair[known], places.crs, crs)
+    return pair
+
+
+def _sampled(raster: Any, pair: FloatArray, places: Places) -> FloatArray:
+    if not isinstance(raster, Path):
+        return np.full(len(pair), float(raster))
+    from bochner.geo import grid_like
+
+    grid = grid_like(raster)
+    if (grid.crs is None) != (places.crs is None):
+        which, other = (raster.name, places.source) if grid.crs is None else (places.source, raster.name)
+        raise InputError(f"{which} has no CRS and {other} has one, so the two cannot be laid over each other; give it.")
+    return raster_at(raster, pair, places.crs)

@@ -1,0 +1,91 @@
+"""What commands say: results on the standard output, everything else on the standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+Progress = Callable[[int, int], None]
+
+
+def say(text: str) -> None:
+    """A result."""
+    typer.echo(text)
+
+
+def note(*sentences: str) -> None:
+    """What the user should know; not part of the result."""
+    for sentence in sentences:
+        typer.echo(f"note: {sentence}", err=True)
+
+
+def say_json(value: Mapping[str, Any]) -> None:
+    """A result for scripts: one JSON object."""
+    typer.echo(json.dumps(plain(value), indent=2, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON holds it; what is no finite number becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, (str, int, bool)) or value is None else str(value)
+
+
+def as_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Rows of text and numbers as aligned columns, the first to the left."""
+    cells = [list(header), *([_cell(value) for value in row] for row in rows)]
+    widths = [max(len(row[j]) for row in cells) for j in range(len(header))]
+    lines = (
+        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+        for row in cells
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+@contextmanager
+def status(text: str) -> Iterator[None]:
+    """A spinner on a terminal, nothing elsewhere."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status(text):
+            yield
+    else:
+        yield
+
+
+@contextmanager
+def progress(text: str) -> Iterator[Progress]:
+    """A bar on a terminal, nothing elsewhere; what it yields is called with the number done and the total."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(text, total=None)
+
+        def update(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield update
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return f"{value:.4g}" if math.isfinite(value) else ""
+    return "" if value is None else f"{value:,}"

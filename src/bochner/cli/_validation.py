@@ -1,0 +1,74 @@
+"""Validation of a fitted model by several ways of holding out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from bochner import SpatialRegressor
+from bochner.arrays import FloatArray
+from bochner.cli._tables import Training
+from bochner.exceptions import InputError
+from bochner.validation import BlockKFold, GapBlocks, gap_size
+
+
+@dataclass(frozen=True)
+class Test:
+    """Scores of one way of holding out rows.
+
+    Attributes
+    ----------
+    name : what was held out
+    n_rows : number of held-out rows
+    distance : median distance from one of them to the nearest row that was kept
+    scores : by name
+    """
+
+    name: str
+    n_rows: int
+    distance: float
+    scores: dict[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"held_out": self.name, "n_rows": self.n_rows, "distance": self.distance, "scores": self.scores}
+
+
+def held_out(
+    model: SpatialRegressor, rows: Training, blocks: Sequence[float], folds: int, scoring: list[str] | None
+) -> list[Test]:
+    """Rows one by one, in blocks of every size, and, where it is known, as the places to be predicted lie."""
+    coords, unit = model._responses.rows.coords, model._placement.unit
+    single = cKDTree(coords).query(coords, k=2)[0][:, 1]
+    scores = model.cross_validate(None, scoring)
+    tests = [Test("single rows", len(scores.index), float(np.median(single)), dict(scores))]
+    for side in blocks or [_gap_side(coords, folds)]:
+        if side <= 0:
+            raise InputError(f"--blocks is {side:g}; needed is a length > 0.")
+        name = f"blocks of {side:.3g} {unit}".strip()
+        tests.append(_split(model, coords, BlockKFold(folds, block_size=side), name, scoring))
+    if rows.predict_at is not None:
+        wanted = model._places(rows.predict_at)
+        assert wanted is not None
+        splitter = GapBlocks(wanted - model._centre, folds)
+        tests.append(_split(model, coords, splitter, "as places to predict", scoring))
+    return tests
+
+
+def _split(model: SpatialRegressor, coords: FloatArray, splitter: Any, name: str, scoring: list[str] | None) -> Test:
+    distance = splitter.describe(coords).distance
+    scores = model.cross_validate(splitter, scoring)
+    return Test(name, len(scores.index), float(distance), dict(scores))
+
+
+def _gap_side(coords: FloatArray, folds: int) -> float:
+    """Side of blocks as wide as the gaps between rows, or less where these would be too few."""
+    side = gap_size(coords)
+    try:
+        BlockKFold(folds, block_size=side).describe(coords)
+    except InputError:
+        return float(BlockKFold(folds).describe(coords).block_size[0])
+    return side

@@ -1,0 +1,73 @@
+"""`bochner aggregate`: a model file and polygons to means over the polygons, with their uncertainty."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bochner.cli import _options as given
+
+
+def aggregate(
+    model: given.Model,
+    areas: Annotated[Path, typer.Option(metavar="POLYGONS", help="Areas: .gpkg, .shp, .geojson or .geoparquet.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="OUT", help="Table or polygons to write: .csv, .gpkg, .geojson, ..."),
+    ],
+    weights: Annotated[
+        Path | None,
+        typer.Option(metavar="RASTER", help="Weights of the mean, e.g. people per pixel; default: every km² counts."),
+    ] = None,
+    covariate: given.Layers = None,
+    exceed: given.Exceed = None,
+    level: given.Level = 0.95,
+    draws: Annotated[int, typer.Option(metavar="N", help="Joint draws of the surface.")] = 1_000,
+    points: Annotated[int, typer.Option(metavar="N", help="Points that represent an area in a draw, about.")] = 300,
+    layer: Annotated[str | None, typer.Option(metavar="NAME", help="Layer of the polygons.")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the draws.")] = 0,
+    json: given.Json = False,
+) -> None:
+    """Average the surface over areas, with sd, interval and the probability of exceeding thresholds.
+
+    The uncertainty comes from joint draws: neighbouring places go up and down together, and so an area is less certain
+    than its pixels would suggest one by one. With --weights also totals, such as the number of people affected.
+
+    \b
+    Examples:
+      bochner aggregate prevalence.bochner --areas districts.gpkg --weights population.tif \\
+          --covariate elevation=dem.tif --exceed 0.2 -o districts.csv
+      bochner aggregate temp.bochner --areas regions.geojson -o regions.gpkg
+    """
+    from bochner.cli._areas import WRITTEN, area_rows, area_table, write_areas
+    from bochner.cli._mapping import check_offset
+    from bochner.cli._models import opened
+    from bochner.cli._spec import inputs_named
+    from bochner.cli._terminal import note, progress, say, say_json
+    from bochner.geo import check_writable, read_areas
+    from bochner.maps import aggregate as aggregated
+
+    check_writable(output, WRITTEN)
+    fitted = opened(model)
+    check_offset(fitted, {}, "aggregate")
+    polygons = read_areas(areas, layer=layer)
+    with progress("aggregating") as update:
+        means = aggregated(
+            fitted,
+            polygons,
+            weights_raster=weights,
+            covariates=inputs_named(covariate),
+            exceed=exceed or (),
+            level=level,
+            n_draws=draws,
+            n_points=points,
+            random_state=seed,
+            progress=update,
+        )
+    note(*write_areas(means, output))
+    if json:
+        say_json({"output": output, "areas": area_rows(means)})
+        return
+    say(f"{area_table(means)}\n\nwritten: {output}, {len(means):,} areas")

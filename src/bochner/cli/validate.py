@@ -1,0 +1,83 @@
+"""`bochner validate`: how well a model predicts where it has not seen data."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bochner.cli import _options as given
+
+
+def validate(
+    data: given.Data = None,
+    target: given.Target = None,
+    blocks: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="KM",
+            help="Side of the blocks that are held out, in km (without a CRS: in units of the coordinates); may be "
+            "given several times. Default: as wide as the gaps between the rows.",
+        ),
+    ] = None,
+    folds: Annotated[int, typer.Option(metavar="K", min=2, help="Number of folds.")] = 5,
+    score: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this score, e.g. crps; may be given several times."),
+    ] = None,
+    coords: given.Coords = None,
+    covariates: given.Covariates = None,
+    covariate: given.Rasters = None,
+    family: given.FamilyName = None,
+    trials: given.Trials = None,
+    exposure: given.Exposure = None,
+    offset: given.Offset = None,
+    kernel: given.Kernel = None,
+    features: given.Features = None,
+    n_frequencies: given.Frequencies = None,
+    tune: given.Tune = None,
+    noise_variance: given.Noise = None,
+    predict_at: given.PredictAt = None,
+    crs: given.Crs = None,
+    layer: given.Layer = None,
+    seed: given.Seed = None,
+    config: given.Config = None,
+    json: given.Json = False,
+) -> None:
+    """Score a model on rows that are held out: one by one, in blocks, and as the places to be predicted lie.
+
+    The options of the model are those of `bochner fit`. It is fitted once; held-out rows are predicted as if they had
+    never been seen, with the kernel held. Each score is that of new observations; beside it stands how far held-out
+    rows lie from the others, which should be as far as predictions must reach.
+
+    \b
+    Examples:
+      bochner validate stations.csv --target temp --covariates elevation --blocks 50
+      bochner validate --config model.toml --blocks 25 --blocks 100 --json
+      bochner validate image.tif --predict-at gaps
+    """
+    options = {
+        name: value for name, value in locals().items() if name not in ("blocks", "folds", "score", "config", "json")
+    }
+    from bochner.cli._models import fit_spec
+    from bochner.cli._spec import Spec
+    from bochner.cli._terminal import as_table, note, say, say_json, status
+    from bochner.cli._validation import held_out
+    from bochner.validation import get_scores
+
+    spec = Spec.of(config, options)
+    names = list(get_scores(score)) if score else None
+    with status("learning"):
+        model, rows = fit_spec(spec)
+    with status("holding out"):
+        tests = held_out(model, rows, blocks or [], folds, names)
+    note(*rows.places.notes)
+    if json:
+        say_json(
+            {"n_rows": len(rows.places), "unit": model._placement.unit, "tests": [test.as_dict() for test in tests]}
+        )
+        return
+    shown = list(tests[0].scores)
+    unit = f" ({model._placement.unit})" if model._placement.unit else ""
+    header = ["held out", "rows", f"distance{unit}", *shown]
+    say(as_table(header, [[test.name, test.n_rows, test.distance, *test.scores.values()] for test in tests]))

@@ -1,0 +1,120 @@
+"""Geography: tables with a geometry or with longitude and latitude, brought to places in km."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.estimators.columns import Selector
+from bochner.exceptions import InputError
+from bochner.geo import (
+    area_points,
+    attributes,
+    crs_text,
+    frame_coords,
+    is_geoframe,
+    is_lonlat,
+    like_frame,
+    same_crs,
+    transform,
+)
+
+POINTS_PER_AREA = 60  # that stand for a polygon
+GEOMETRY = ("x", "y")  # names of the coordinates that come from a geometry
+
+
+def without_geometry(X: Any, coords: Selector, covariates: Selector, crs: str | None) -> Any:
+    """A GeoDataFrame as a plain table, its points first as columns x and y; other tables as they are.
+
+    With `crs`, the model's, points in another one are brought to it.
+    """
+    if not is_geoframe(X):
+        return X
+    if not _takes_geometry(X, coords):
+        return attributes(X)
+    points, own = centres(X), X.crs
+    if crs is not None and own is None:
+        raise InputError(f"the GeoDataFrame has no CRS and the model was fitted in {crs}; set it with set_crs().")
+    if crs is not None and own is not None and not same_crs(own, crs):
+        points = transform(points, own, crs)
+    table = attributes(X)
+    named = [name for name in (*_named(coords), *_named(covariates)) if coords is None or name not in GEOMETRY]
+    clash = [name for name in GEOMETRY if name in named]
+    if clash:
+        raise InputError(f"covariate {clash[0]!r} has the name that the geometry's coordinates take; rename it.")
+    table = table[[name for name in named if name in table.columns]].copy()
+    for position, name in enumerate(GEOMETRY):
+        table.insert(position, name, points[:, position])
+    return table
+
+
+def centres(X: Any) -> FloatArray:
+    """Coordinates of the points of a GeoDataFrame, and centres of its polygons."""
+    kinds = np.asarray(X.geometry.geom_type)
+    areal = np.char.endswith(kinds.astype(str), "Polygon")
+    if not areal.any():
+        return frame_coords(X)[0]
+    out = np.empty((len(X), 2))
+    if not areal.all():
+        out[~areal] = frame_coords(X[~areal])[0]
+    coords, group, share = area_points(X[areal], n_points=POINTS_PER_AREA)
+    out[areal] = np.column_stack([np.bincount(group, share * c) for c in coords.T])
+    return out
+
+
+@dataclass(frozen=True)
+class Support:
+    """Points that stand for the rows of a table, some of which are areas; in the coordinates of the model."""
+
+    points: FloatArray
+    group: IntArray
+    share: FloatArray
+
+
+def support_of(X: Any, coords: Selector, crs: str | None) -> Support | None:
+    """Support of a GeoDataFrame with polygons; None if all rows are points."""
+    if not is_geoframe(X) or not _takes_geometry(X, coords):
+        return None
+    areal = np.char.endswith(np.asarray(X.geometry.geom_type).astype(str), "Polygon")
+    if not areal.any():
+        return None
+    if coords is not None and len(_named(coords)) > 2:
+        raise InputError("areal observations have two coordinates, x and y; leave the others out.")
+    position = np.flatnonzero(areal)
+    points, group, share = area_points(X[areal], n_points=POINTS_PER_AREA, crs=crs)
+    alone = np.flatnonzero(~areal)
+    if len(alone):
+        own, _ = frame_coords(X[~areal])
+        if crs is not None and not same_crs(X.crs, crs):
+            own = transform(own, X.crs, crs)
+        points, share = np.concatenate([points, own]), np.concatenate([share, np.ones(len(own))])
+    return Support(points, np.concatenate([position[group], alone]), share)
+
+
+def _takes_geometry(X: Any, coords: Selector) -> bool:
+    """Whether the geometry is meant: nothing is named, or x and y that are no columns."""
+    if coords is None:
+        return True
+    return all(name in _named(coords) and name not in X.columns for name in GEOMETRY)
+
+
+def _named(columns: Selector) -> list[Any]:
+    return [] if columns is None else list(np.atleast_1d(np.asarray(columns, dtype=object)))
+
+
+def crs_of(X: Any, names: tuple[str, ...]) -> str | None:
+    """CRS of the coordinates as text: a GeoDataFrame's, or longitude and latitude by their names."""
+    if is_geoframe(X) and set(GEOMETRY) <= set(names) and not set(GEOMETRY) <= set(X.columns):
+        return None if X.crs is None else crs_text(X.crs)
+    return "EPSG:4326" if is_lonlat(names) else None
+
+
+def framed(X: Any, **columns: FloatArray) -> Any:
+    """Predictions as the kind of table that was asked with: a GeoDataFrame, or the arrays themselves."""
+    if is_geoframe(X):
+        return like_frame(X, columns)
+    values = tuple(columns.values())
+    return values[0] if len(values) == 1 else values

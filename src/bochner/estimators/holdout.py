@@ -1,0 +1,150 @@
+"""Holding out: how a fitted model predicts rows that it is not given, in a few seconds whatever the number of rows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.estimators.calibration import Calibration, calibration
+from bochner.estimators.crossvalidation import CrossValidation, summarise
+from bochner.exceptions import InputError
+from bochner.inference import Fold, HeldOut, Observations, Responses
+from bochner.inference.cross_validation import leave_out_linear
+from bochner.inference.linear import LinearFit
+from bochner.inference.local import held_out_locally
+from bochner.inference.responses import merge_equal_responses
+from bochner.posterior import CoefficientPosterior
+from bochner.posterior.response import Response
+from bochner.random import generator
+from bochner.validation import BlockKFold, blocks_of, gap_size
+
+ALL_ROWS = 2_000  # up to here every row is held out
+SAMPLED_ROWS = 1_000  # beyond, so many of them
+N_PARTS = 10  # in which they are held out
+MOST_BLOCKS, BLOCK_ROWS = 40, 200
+
+
+def hold_out(model: Any, unit: str = "") -> tuple[Calibration, ...]:
+    """Leave one out, then blocks; what cannot be done (a single place, say) is left out."""
+    rng = generator(0, "held-out rows")
+    few = np.count_nonzero(model._responses.weight) <= ALL_ROWS
+    done = []
+    for kind in (_one_by_one, _in_blocks) if few else (_some_one_by_one, _some_blocks):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                done.append(kind(model, rng, unit))
+        except InputError:
+            continue
+    return tuple(done)
+
+
+def pit_of(law: Response, observed: FloatArray) -> FloatArray:
+    """Predictive probability of a value not above the observed one; within the step of a count, at random."""
+    lower, upper = law.pit_bounds(observed)
+    return np.asarray(lower + generator(0, "pit").uniform(size=len(upper)) * (upper - lower))
+
+
+# --------------------------------------------------------------------------------- all rows
+
+
+def _one_by_one(model: Any, rng: Generator, unit: str) -> Calibration:
+    n = np.count_nonzero(model._responses.weight)
+    text = f"each of the {n:,} rows predicted from all the others"
+    return _calibration("leave one out", text, model.cross_validate(None), model._responses)
+
+
+def _in_blocks(model: Any, rng: Generator, unit: str) -> Calibration:
+    coords = model._responses.rows.coords
+    splitter = BlockKFold(5, block_size=gap_size(coords))
+    try:
+        blocks = splitter.describe(coords)
+    except InputError:  # gaps so wide that few blocks are left: smaller ones
+        splitter = BlockKFold(5)
+        blocks = splitter.describe(coords)
+    text = (
+        f"{blocks.n_blocks} blocks, {_length(blocks.block_size[0], unit)} wide, in 5 folds: rows predicted from "
+        f"others typically {_length(blocks.distance, unit)} away"
+    )
+    return _calibration("blocks", text, model.cross_validate(splitter), model._responses)
+
+
+# -------------------------------------------------------------------------------- some rows
+
+
+def _some_one_by_one(model: Any, rng: Generator, unit: str) -> Calibration:
+    responses, obs = _working(model)
+    rows = np.sort(rng.choice(len(obs), SAMPLED_ROWS, replace=False))
+    drawn = f"{len(rows):,} of the {len(obs):,} rows, drawn at random,"
+    if isinstance(model._model.posterior, CoefficientPosterior):
+        held = [replace(h, index=rows[h.index]) for h in _by_features(model, obs[rows], None)]
+        text = f"{drawn} each predicted from all the others"
+    else:
+        folds = [_without(part, len(obs)) for part in np.array_split(rng.permutation(rows), N_PARTS)]
+        held = _by_neighbours(model, obs, folds)
+        text = f"{drawn} held out {SAMPLED_ROWS // N_PARTS} at a time and predicted from the nearest others"
+    return _calibration("leave one out", text, summarise(held, model._model, responses, None), responses)
+
+
+def _some_blocks(model: Any, rng: Generator, unit: str) -> Calibration:
+    """Some whole blocks, small enough to be taken out one after the other."""
+    responses, obs = _working(model)
+    side = gap_size(obs.rows.coords)
+    while (blocks := _blocks(obs.rows.coords, side)) is None:
+        side *= 0.7
+    order = rng.permutation(blocks.max() + 1)[:MOST_BLOCKS]
+    total = np.cumsum(np.bincount(blocks)[order])
+    chosen = order[: 1 + int(np.searchsorted(total, SAMPLED_ROWS))]
+    folds = [_without(np.flatnonzero(blocks == block), len(obs)) for block in chosen]
+    by_features = isinstance(model._model.posterior, CoefficientPosterior)
+    held = (_by_features if by_features else _by_neighbours)(model, obs, folds)
+    text = f"{len(folds)} blocks, {_length(side, unit)} wide, drawn at random, each held out as a whole"
+    return _calibration("blocks", text, summarise(held, model._model, responses, None), responses)
+
+
+def _working(model: Any) -> tuple[Responses, Observations]:
+    """Rows with weight, and Gaussian observations that stand for them."""
+    responses: Responses = model._responses.with_weight()
+    if responses.gaussian:
+        return responses, responses.observations()
+    obs: Observations = model._model._working
+    return (responses if len(obs) == len(responses) else merge_equal_responses(responses)), obs
+
+
+def _by_features(model: Any, obs: Observations, folds: list[Fold] | None) -> list[HeldOut]:
+    mixture = model._model.mixture
+    return [
+        leave_out_linear(LinearFit(posterior, np.nan, np.nan, ""), obs, float(noise), folds)
+        for posterior, noise in zip(mixture.components, mixture.noise_variance, strict=True)
+    ]
+
+
+def _by_neighbours(model: Any, obs: Observations, folds: list[Fold]) -> list[HeldOut]:
+    kernels, noises = model._model.kernels, model._model.mixture.noise_variance
+    return [held_out_locally(k, obs, float(s2), folds) for k, s2 in zip(kernels, noises, strict=True)]
+
+
+def _blocks(coords: FloatArray, side: float) -> IntArray | None:
+    """Blocks of a side, if a typical row shares its block with few enough others to take them all out."""
+    blocks = blocks_of(coords, side)
+    return blocks if np.median(np.bincount(blocks)[blocks]) <= BLOCK_ROWS else None
+
+
+def _without(test: IntArray, n: int) -> Fold:
+    kept = np.ones(n, dtype=bool)
+    kept[test] = False
+    return np.flatnonzero(kept), np.sort(test)
+
+
+def _calibration(name: str, text: str, held: CrossValidation, responses: Responses) -> Calibration:
+    y, size = responses.y[held.index], responses.size[held.index]
+    return calibration(name, text, held, pit_of(held.law, y), held.prediction.mean / size, y / size)
+
+
+def _length(value: float, unit: str) -> str:
+    return f"{value:.3g} {unit}".rstrip()

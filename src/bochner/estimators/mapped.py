@@ -1,0 +1,48 @@
+"""Methods of a model that draw maps: their work is done by the room above, `bochner.maps`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def _above(name: str) -> Any:
+    # Users look for these on the model. The room of maps knows models, not the other way round: it is found by name,
+    # and only when asked for.
+    return getattr(import_module("bochner.maps"), name)
+
+
+class Mapped:
+    """Grids and figures of a fitted model."""
+
+    def predict_grid(self, resolution: Any = None, *, like: Any = None, within: Any = None, **options: Any) -> Any:
+        """Predictions on a grid, as an xarray Dataset: mean, sd, and what `options` ask for.
+
+        Parameters
+        ----------
+        resolution : str or float
+            ``"5km"``, ``"0.05deg"``, or a number in units of the data's CRS.
+        like : path or dataset
+            A raster whose grid is taken instead.
+        within : path or GeoDataFrame
+            Polygons that the map is cut to.
+        **options
+            As in `bochner.maps.predict_grid`: `covariates`, `exceed`, `quantiles`, `include_noise`, ...
+        """
+        return _above("predict_grid")(self, resolution, like=like, within=within, **options)
+
+    def plot_map(self, *args: Any, **options: Any) -> Any:
+        """Figure of mean and sd; see `bochner.maps.plot_map`."""
+        return _above("plot_map")(self, *args, **options)
+
+    def plot_variogram(self, **options: Any) -> Any:
+        """Empirical variogram and that of the model; see `bochner.maps.plot_variogram`."""
+        return _above("plot_variogram")(self, **options)
+
+    def plot_calibration(self, **options: Any) -> Any:
+        """Held-out predictions against what was observed; see `bochner.maps.plot_calibration`."""
+        return _above("plot_calibration")(self, **options)
+
+    def plot_spectrum(self, **options: Any) -> Any:
+        """Spectral density of the kernel and the waves in use; see `bochner.maps.plot_spectrum`."""
+        return _above("plot_spectrum")(self, **options)

@@ -1,0 +1,114 @@
+"""Longitude and latitude: recognised by name, checked, and the region that they cover."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.exceptions import InputError
+from bochner.geo.earth import RADIUS, angle_between, lonlat_of, unit_vectors, wrap
+
+# Names of the two axes, those that say most first.
+LONGITUDE, LATITUDE = ("lon", "longitude", "long", "lng"), ("lat", "latitude")
+AXES = ((LONGITUDE, LATITUDE), (("easting",), ("northing",)), (("x",), ("y",)))
+
+
+@dataclass(frozen=True)
+class Region:
+    """What places cover: a box of longitudes and latitudes, and a cap around them.
+
+    `west` <= `east` may leave [-180, 180]: the box is the shorter way round. `radius` is that of the cap, in km.
+    """
+
+    west: float
+    east: float
+    south: float
+    north: float
+    centre: tuple[float, float]
+    radius: float
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Centre of the box."""
+        return float(wrap(np.array((self.west + self.east) / 2))), (self.south + self.north) / 2
+
+
+def is_lonlat(names: Sequence[str]) -> bool:
+    """Whether two of the columns are named longitude and latitude."""
+    lower = {str(name).lower() for name in names}
+    return bool(lower.intersection(LONGITUDE)) and bool(lower.intersection(LATITUDE))
+
+
+def lonlat_axes(names: Sequence[str]) -> tuple[int, int]:
+    """Positions of longitude (or easting) and latitude (or northing); the first two where names do not tell."""
+    lower = [str(name).lower() for name in names]
+    for east, north in AXES:
+        pair = [next((j for j, name in enumerate(lower) if name in known), None) for known in (east, north)]
+        if pair[0] is not None and pair[1] is not None:
+            return pair[0], pair[1]
+    return 0, 1
+
+
+def check_degrees(lonlat: FloatArray, source: str = "") -> None:
+    """Refuse what cannot be longitude and latitude in degrees, and say what it looks like instead."""
+    if not len(lonlat):
+        return
+    (west, south), (east, north) = lonlat.min(axis=0), lonlat.max(axis=0)
+    if south >= -90 and north <= 90 and west >= -540 and east <= 540:
+        return  # a grid from 0 to 360, or across the antimeridian, may go a little further than one turn
+    worst_lat, worst_lon = max(-south, north), max(-west, east)
+    if worst_lat <= 360 and worst_lon <= 90:
+        raise InputError(
+            f"{source}latitude reaches {_worst(south, north):g}, beyond 90, and longitude stays within 90: they look "
+            f"swapped; give longitude first."
+        )
+    name, value = ("latitude", _worst(south, north)) if worst_lat > 90 else ("longitude", _worst(west, east))
+    raise InputError(
+        f"{source}{name} reaches {value:g}, which is no angle in degrees; if the coordinates are projected, give "
+        f"their CRS."
+    )
+
+
+def region_of(lonlat: FloatArray) -> Region:
+    """The region of places in degrees; longitudes may run from -180, from 0, or across the antimeridian."""
+    west, east = longitude_arc(lonlat[:, 0])
+    vectors = unit_vectors(lonlat)
+    # the middle of the box around the places in space: it does not move with their density, as a mean would
+    middle = (vectors.min(axis=0) + vectors.max(axis=0)) / 2
+    length = np.linalg.norm(middle)
+    middle = middle / length if length > 1e-9 else vectors[0]
+    radius = float(RADIUS * angle_between(vectors, np.broadcast_to(middle, vectors.shape)).max())
+    lon, lat = lonlat_of(middle[None, :])[0]
+    south, north = float(lonlat[:, 1].min()), float(lonlat[:, 1].max())
+    return Region(west, east, south, north, (float(lon), float(lat)), radius)
+
+
+def longitude_arc(lon: FloatArray) -> tuple[float, float]:
+    """West and east end of the shortest arc that holds all longitudes; west in [-180, 180), east >= west."""
+    wrapped = wrap(lon)
+    west, east = float(wrapped.min()), float(wrapped.max())
+    if east - west <= 180:  # no gap between them can be wider than the one around
+        return west, east
+    ordered = np.unique(wrapped)
+    return arc_of(ordered, ordered)
+
+
+def arc_of(west: FloatArray, east: FloatArray) -> tuple[float, float]:
+    """The same for arcs, from `west` to `east` each."""
+    order = np.argsort(wrap(west), kind="stable")
+    start = wrap(west)[order]
+    reach = np.maximum.accumulate(start + np.minimum((east - west)[order], 360))
+    gaps = np.append(start[1:], start[0] + 360) - reach
+    # an arc that goes beyond 180 covers what lies at -180
+    gaps = np.minimum(gaps, np.append(start[1:], start[0] + 360) - (reach[-1] - 360))
+    if gaps.max() <= 0:
+        return -180.0, 180.0
+    after = (int(gaps.argmax()) + 1) % len(start)
+    return float(start[after]), float(start[after] + 360 - gaps.max())
+
+
+def _worst(low: float, high: float) -> float:
+    return low if -low > high else high

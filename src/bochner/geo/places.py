@@ -1,0 +1,107 @@
+"""Places: rows of a file with their coordinates and CRS, whatever kind of file it was."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.exceptions import InputError
+from bochner.geo.grids import RasterGrid
+from bochner.geo.tables import as_numbers, check_columns
+
+
+@dataclass(frozen=True)
+class Places:
+    """Rows on their way through.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Every column, text included, and the coordinates among them.
+    coords : names of the coordinate columns, longitude or easting first
+    crs : CRS of the coordinates, None for a plane of the user's own
+    kind : `table`, `vector`, `raster` or `cube`
+    source : name of the file
+    notes : sentences for the user
+    geometry : GeoSeries, for a vector file
+    grid, pixels : for a raster or a cube, its grid and the flat position of each row in it
+    """
+
+    frame: Any
+    coords: tuple[str, ...]
+    crs: Any
+    kind: str
+    source: str
+    notes: tuple[str, ...] = ()
+    geometry: Any = None
+    grid: RasterGrid | None = None
+    pixels: IntArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def names(self) -> list[str]:
+        """Column names, those of the coordinates among them."""
+        return [str(name) for name in self.frame.columns]
+
+    @property
+    def made_coords(self) -> bool:
+        """Whether the coordinate columns were made from geometry or pixels, and are no columns of the file."""
+        return self.kind in {"vector", "raster"} and self.coords in MADE
+
+    def numbers(self, columns: Sequence[str]) -> Any:
+        """Columns as a data frame of float64; missing values become NaN."""
+        import pandas as pd
+
+        check_columns(columns, self.names, self.source)
+        values = {name: as_numbers(self.frame[name], name, self.source) for name in columns}
+        return pd.DataFrame(values, index=self.frame.index)
+
+    def coordinates(self) -> FloatArray:
+        """Coordinates, (n, number of coordinate columns)."""
+        return np.asarray(self.numbers(self.coords).to_numpy(dtype=np.float64))
+
+    def complete(self, columns: Sequence[str]) -> Places:
+        """The rows without a missing value in some columns, and a note that counts the others by column."""
+        missing = ~np.isfinite(self.numbers(columns).to_numpy())
+        bad = missing.any(axis=1)
+        if not bad.any():
+            return self
+        if bad.all():
+            raise InputError(f"every row of {self.source} has a missing value in {list(columns)}; nothing is left.")
+        told = ", ".join(f"{int(k):,} in {name}" for name, k in zip(columns, missing.sum(axis=0), strict=True) if k)
+        note = f"{int(bad.sum()):,} of {len(bad):,} rows have missing values ({told}) and are left out."
+        return dataclasses.replace(self.rows(~bad), notes=(*self.notes, note))
+
+    def rows(self, chosen: Any) -> Places:
+        """Some of the rows, by a mask or by positions."""
+        return dataclasses.replace(
+            self,
+            frame=self.frame.loc[chosen] if np.asarray(chosen).dtype == bool else self.frame.iloc[chosen],
+            geometry=None if self.geometry is None else self.geometry[np.asarray(chosen)],
+            pixels=None if self.pixels is None else self.pixels[np.asarray(chosen)],
+        )
+
+    def with_columns(self, columns: Mapping[str, ArrayLike]) -> Places:
+        """The rows with columns added, or replaced where the name is taken."""
+        import pandas as pd
+
+        added = pd.DataFrame({name: np.asarray(values) for name, values in columns.items()}, index=self.frame.index)
+        kept = self.frame.drop(columns=[name for name in columns if name in self.names])
+        return dataclasses.replace(self, frame=pd.concat([kept, added], axis=1))
+
+
+# Names of coordinates that are made from geometry or pixels; the second where the first are taken.
+MADE = (("x", "y"), ("geometry_x", "geometry_y"))
+
+
+def made_names(taken: Sequence[str]) -> tuple[str, str]:
+    """Names for coordinate columns beside those of a file."""
+    return next((pair for pair in MADE if not set(pair) & set(taken)), MADE[-1])

@@ -1,0 +1,183 @@
+"""Reading: any file of places, by its suffix."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.exceptions import InputError
+from bochner.geo.crs import LONLAT, agreed_crs, as_crs, crs_name, is_geographic, is_projected
+from bochner.geo.cubes import CUBES, cube_rows, opened_cube
+from bochner.geo.distortion import refuse_degrees
+from bochner.geo.frames import attributes, frame_coords
+from bochner.geo.lonlat import check_degrees, is_lonlat, lonlat_axes
+from bochner.geo.places import Places, made_names
+from bochner.geo.rasters import RASTERS, dataset_grid, opened_raster, read_band
+from bochner.geo.tables import FORMATS, check_columns, find_coords, read_table
+from bochner.geo.vectors import VECTORS, is_geoparquet, read_vector
+
+READABLE = (*FORMATS, *VECTORS, *RASTERS, *CUBES)
+
+
+def read_places(
+    path: str | os.PathLike[str],
+    *,
+    layer: str | None = None,
+    coords: Sequence[str] | None = None,
+    crs: Any = None,
+    columns: Sequence[str] | None = None,
+) -> Places:
+    """Read a table, a vector file, a raster or a cube as rows with coordinates.
+
+    Parameters
+    ----------
+    path : file
+        CSV, Parquet; GeoParquet, GeoPackage, shapefile, GeoJSON; GeoTIFF; NetCDF, Zarr.
+    layer : str, optional
+        Layer of a GeoPackage, or the label along a further dimension (time, say) of a cube.
+    coords : names, optional
+        Coordinate columns of a table. Default: lon and lat, easting and northing, or x and y.
+    crs : CRS or code, optional
+        For a file without one; where the file has one, the two must agree.
+    columns : names, optional
+        Columns, bands or variables to read beside the coordinates. Default: all.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in READABLE:
+        raise InputError(f"{path} ends in {suffix!r}; what can be read is {', '.join(READABLE)}.")
+    if not path.exists():
+        raise InputError(f"{path} does not exist; check the name of the file.")
+    if suffix in RASTERS:
+        places = _from_raster(path, crs, columns)
+    elif suffix in CUBES:
+        places = _from_cube(path, layer, crs, columns)
+    elif suffix in VECTORS or is_geoparquet(path):
+        places = _from_vector(path, layer, coords, crs, columns)
+    else:
+        places = _from_table(path, coords, crs, columns)
+    _check_coords(places)
+    return places
+
+
+def _from_table(path: Path, coords: Sequence[str] | None, crs: Any, columns: Sequence[str] | None) -> Places:
+    table = read_table(path)
+    names = list(coords) if coords else find_coords(table.names, table.source)
+    check_columns([*names, *(columns or ())], table.names, table.source)
+    frame = table.arrow.to_pandas()
+    if columns is not None:
+        frame = frame[list(dict.fromkeys([*names, *columns]))]
+    return _placed(frame, names, crs, "table", path.name)
+
+
+def _placed(frame: Any, names: list[str], crs: Any, kind: str, source: str, **others: Any) -> Places:
+    """Places with named coordinate columns, longitude or easting first."""
+    notes = []
+    if lonlat_axes(names) == (1, 0):
+        names = [names[1], names[0], *names[2:]]
+        notes.append(f"coordinates of {source} are taken as {names[0]} (east), {names[1]} (north).")
+    crs = as_crs(crs)
+    if crs is None and is_lonlat(names):
+        crs = as_crs(LONLAT)
+        notes.append(f"{names[0]}, {names[1]} of {source} are taken as degrees ({LONLAT}).")
+    return Places(frame, tuple(names), crs, kind, source, tuple(notes), **others)
+
+
+def _from_vector(
+    path: Path, layer: str | None, coords: Sequence[str] | None, crs: Any, columns: Sequence[str] | None
+) -> Places:
+    whole = read_vector(path, layer, crs)
+    absent = np.asarray(whole.geometry.isna() | whole.geometry.is_empty)
+    if absent.all():
+        raise InputError(f"{path.name} has no geometry in any row; needed are points.")
+    notes = (f"{int(absent.sum()):,} of {len(absent):,} rows of {path.name} have no geometry and are left out.",)
+    part = whole[~absent].reset_index(drop=True)
+    frame = attributes(part)
+    check_columns([*(columns or ()), *(coords or ())], list(frame.columns), path.name)
+    frame = frame if columns is None else frame[list(dict.fromkeys([*columns, *(coords or ())]))]
+    if coords:
+        return _placed(frame, list(coords), crs, "vector", path.name, geometry=part.geometry)
+    pair, found = frame_coords(part)
+    names = made_names(list(frame.columns))
+    frame = frame.assign(**dict(zip(names, pair.T, strict=True)))
+    return Places(
+        frame, names, as_crs(found), "vector", path.name, notes if absent.any() else (), geometry=part.geometry
+    )
+
+
+def _from_raster(path: Path, crs: Any, columns: Sequence[str] | None) -> Places:
+    with opened_raster(path) as dataset:
+        grid = dataset_grid(dataset)
+        names = _band_names(dataset)
+        wanted = names if columns is None else list(columns)
+        check_columns(wanted, names, path.name)
+        bands = np.column_stack([read_band(dataset, names.index(name) + 1).ravel() for name in wanted])
+    return _from_pixels(grid, bands, wanted, crs, path.name, "raster", ("x", "y"))
+
+
+def _from_cube(path: Path, layer: str | None, crs: Any, columns: Sequence[str] | None) -> Places:
+    with opened_cube(path) as cube:
+        rows = cube_rows(cube, path.name, columns, layer)
+    if rows.grid is not None:
+        return _from_pixels(rows.grid, rows.values, rows.names, crs, path.name, "cube", rows.axes)
+    frame, pixels, notes = _valid_rows(rows.values, rows.names, rows.coords, rows.axes, path.name)
+    found = agreed_crs(as_crs(LONLAT) if is_lonlat(rows.axes) else None, crs, path.name)
+    return Places(frame, rows.axes, found, "cube", path.name, notes, pixels=pixels)
+
+
+def _from_pixels(
+    grid: Any, values: FloatArray, names: Sequence[str], crs: Any, source: str, kind: str, axes: tuple[str, str]
+) -> Places:
+    found = agreed_crs(grid.crs, crs, source)
+    frame, pixels, notes = _valid_rows(values, names, grid.centres(), axes, source)
+    grid = type(grid)(grid.transform, grid.height, grid.width, found)
+    return Places(frame, axes, found, kind, source, notes, grid=grid, pixels=pixels)
+
+
+def _valid_rows(
+    values: FloatArray, names: Sequence[str], coords: FloatArray, axes: tuple[str, str], source: str
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """Data frame of the pixels that have any value, their positions, and a note that counts the others."""
+    import pandas as pd
+
+    valid = np.flatnonzero(np.isfinite(values).any(axis=1))
+    if not len(valid):
+        raise InputError(f"{source} has no pixel with a value in {list(names)}; choose other bands or variables.")
+    columns = [*coords[valid].T, *values[valid].T]
+    frame = pd.DataFrame(dict(zip([*axes, *names], columns, strict=True)))
+    empty = len(values) - len(valid)
+    note = f"{empty:,} of {len(values):,} pixels of {source} have no value and are left out."
+    return frame, valid, (note,) if empty else ()
+
+
+def _band_names(dataset: Any) -> list[str]:
+    """Descriptions of the bands; band1, band2, ... where there is none or it would be taken twice."""
+    names: list[str] = []
+    for number, text in enumerate(dataset.descriptions, start=1):
+        name = (text or "").strip()
+        names.append(name if name and name not in {"x", "y", *names} else f"band{number}")
+    return names
+
+
+def _check_coords(places: Places) -> None:
+    """Refuse degrees that are none, and degrees under a projected CRS."""
+    if places.crs is None or len(places.coords) < 2:
+        return
+    pair = places.coordinates()[:, :2]
+    pair = pair[np.isfinite(pair).all(axis=1)]
+    if not len(pair):
+        raise InputError(f"every row of {places.source} has a missing coordinate; nothing is left.")
+    if is_geographic(places.crs):
+        check_degrees(pair, f"{places.source}: ")
+    elif is_projected(places.crs):
+        if is_lonlat(places.coords) and np.abs(pair).max() <= 360:
+            raise InputError(
+                f"{places.source} has columns {', '.join(places.coords[:2])} in degrees, but {crs_name(places.crs)} is "
+                f"projected; give the CRS of the columns (EPSG:4326), or other columns."
+            )
+        refuse_degrees(pair, places.crs, f"{places.source}: ")

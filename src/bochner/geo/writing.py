@@ -1,0 +1,106 @@
+"""Writing: places as a table or a vector file; it appears under its name only when it is complete."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bochner.exceptions import InputError
+from bochner.geo.frames import geopandas_module
+from bochner.geo.places import Places
+from bochner.geo.tables import FORMATS, Table, check_writable, write_table
+from bochner.geo.vectors import VECTORS
+
+WRITABLE = (*FORMATS, *VECTORS)
+DRIVERS = {".gpkg": "GPKG", ".shp": "ESRI Shapefile", ".geojson": "GeoJSON", ".json": "GeoJSON"}
+
+
+def write_places(places: Places, path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Write places in the format of the suffix; the notes for the user.
+
+    A vector file holds the geometry that was read, or points at the coordinates, and the CRS. A CSV has columns
+    alone; a `.parquet` file is GeoParquet if a vector file was read.
+    """
+    path = Path(path)
+    check_writable(path, WRITABLE)
+    suffix = path.suffix.lower()
+    if suffix == ".csv" or (suffix == ".parquet" and places.geometry is None):
+        import pyarrow as pa
+
+        write_table(Table(pa.Table.from_pandas(places.frame, preserve_index=False), places.source), path)
+        return ()
+    return write_vector(as_geoframe(places), path)
+
+
+def as_geoframe(places: Places) -> Any:
+    """GeoDataFrame of places: the geometry that was read, or points at the coordinates."""
+    geopandas = geopandas_module()
+    frame = places.frame.drop(columns=list(places.coords)) if places.made_coords else places.frame
+    if places.geometry is not None:
+        return geopandas.GeoDataFrame(frame, geometry=places.geometry.array)  # in its own CRS
+    points = geopandas.points_from_xy(*places.coordinates()[:, :2].T)
+    return geopandas.GeoDataFrame(frame, geometry=points, crs=places.crs)
+
+
+def write_vector(frame: Any, path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Write a GeoDataFrame; the notes for the user."""
+    path = Path(path)
+    check_writable(path, (*VECTORS, ".parquet"))
+    suffix = path.suffix.lower()
+    notes = _short_names(frame, path) if suffix == ".shp" else ()
+    with complete_files(path) as partial, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module="pyogrio")  # told in the notes
+        warnings.filterwarnings("ignore", message="Column names longer than 10")
+        warnings.filterwarnings("ignore", message="'crs' was not provided")
+        if suffix in DRIVERS:
+            frame.to_file(partial, driver=DRIVERS[suffix], engine="pyogrio", index=False)
+        else:
+            frame.to_parquet(partial, index=False)
+    return notes
+
+
+@contextmanager
+def complete_files(path: Path) -> Iterator[Path]:
+    """A path to write to; what is there at the end, side files included, is moved under the final name.
+
+    Nothing is moved if the work fails. Side files of an older version (a shapefile's .prj, say) are removed.
+    """
+    folder = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    try:
+        yield folder / path.name
+        written = sorted(folder.iterdir(), key=lambda file: file.name == path.name)
+        if path.suffix.lower() == ".shp":
+            stale = {path.with_suffix(end) for end in SIDE_FILES} - {path.with_name(file.name) for file in written}
+            for file in stale:
+                file.unlink(missing_ok=True)
+        for file in written:
+            os.replace(file, path.with_name(file.name))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+SIDE_FILES = (".shx", ".dbf", ".prj", ".cpg", ".qix", ".sbn", ".sbx", ".qpj")
+
+
+def _short_names(frame: Any, path: Path) -> tuple[str, ...]:
+    names = [str(name) for name in frame.columns if name != frame.geometry.name]
+    long = [name for name in names if len(name.encode()) > 10]
+    short = [name.encode()[:10].decode(errors="ignore") for name in names]
+    if len(set(short)) < len(short):
+        twice = next(name for name in names if short.count(name.encode()[:10].decode(errors="ignore")) > 1)
+        raise InputError(
+            f"{path.name} cannot hold column {twice!r}: a shapefile cuts names to 10 characters, and two become one; "
+            f"write a GeoPackage (.gpkg) instead."
+        )
+    return (_told(long, path),) if long else ()
+
+
+def _told(names: Sequence[str], path: Path) -> str:
+    return f"{path.name} is a shapefile, which cuts column names to 10 characters: {', '.join(names)}."

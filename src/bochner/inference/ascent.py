@@ -1,0 +1,249 @@
+"""Ascent: features that move along the gradient of the log evidence, watched by rows that were held out."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import optimize
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.exceptions import ConvergenceError, InputError
+from bochner.features import FeatureMap
+from bochner.inference.laplace import feature_point
+from bochner.inference.learnable import Learnable
+from bochner.inference.linear import LinearFit, feature_slopes, fit_linear
+from bochner.inference.newton import find_mode
+from bochner.inference.observations import Observations
+from bochner.inference.responses import Responses
+from bochner.posterior import Moments
+from bochner.posterior.response import Response
+from bochner.random import generator
+from bochner.validation import BlockKFold, gap_size
+
+logger = logging.getLogger("bochner")
+
+Data = Responses | Observations
+
+ROUND = 5  # iterations between two looks at the rows held out
+PATIENCE = 6  # looks without improvement after which an ascent ends
+ITERATIONS = 200
+MOST_HELD_OUT = 2_000
+LEARNING_WORK = 2e12  # multiplications that one ascent may take
+FAILED = 1e25
+
+
+@dataclass(frozen=True)
+class Point:
+    """Features and noise at one place of the ascent, and how well they do."""
+
+    features: FeatureMap
+    noise_variance: float
+    evidence: float  # of the rows learned from, per row
+    scores: FloatArray  # log density of each row held out, times its share of the weight
+
+    @property
+    def score(self) -> float:
+        """Mean log density of the rows held out."""
+        return float(self.scores.sum())
+
+    def gain_over(self, other: Point) -> tuple[float, float]:
+        """Gain in score over another point, and the standard error of that gain."""
+        gain = self.scores - other.scores
+        return float(gain.sum()), float(np.sqrt(len(gain)) * np.std(gain))
+
+
+@dataclass(frozen=True)
+class Climbed:
+    """Where an ascent began, the best of it by the rows held out, and how long it took."""
+
+    start: Point
+    best: Point
+    n_iterations: int
+    n_rows: int
+
+
+class Evidence:
+    """Log evidence and prior of learnable features, with gradient in [x, log noise variance]."""
+
+    def __init__(self, learnable: Learnable, data: Data, noise_variance: float, *, learn_noise: bool, reml: bool):
+        self.learnable, self.data, self.reml = learnable, data, reml
+        self.noise_variance, self.learn_noise = noise_variance, learn_noise and noise_variance > 0
+        self.eta: FloatArray | None = None
+
+    @property
+    def start(self) -> FloatArray:
+        return np.r_[self.learnable.start, [np.log(self.noise_variance)] if self.learn_noise else []]
+
+    def split(self, point: FloatArray) -> tuple[FloatArray, float]:
+        """Vector of the features and noise variance of a point."""
+        return (point[:-1], float(np.exp(point[-1]))) if self.learn_noise else (point, self.noise_variance)
+
+    def __call__(self, point: FloatArray) -> tuple[float, FloatArray]:
+        x, noise_variance = self.split(point)
+        features = self.learnable.at(x)
+        value, fit, obs, implicit = self._fit(features, noise_variance)
+        gradient, by_noise = np.zeros(len(x)), obs.replicate_terms(noise_variance)[1] if self.learn_noise else 0.0
+        slopes = feature_slopes(fit, obs, noise_variance, reml=self.reml or implicit is not None, implicit=implicit)
+        for i, phi, g, by_variance in slopes:
+            gradient += self.learnable.pull(features, obs.rows.coords[i], phi, g, by_variance)
+            by_noise += noise_variance * float(np.sum(by_variance / obs.weight[i]))
+        more, slope = self.learnable.log_prior(x)
+        return value + more, np.r_[gradient + slope, [by_noise] if self.learn_noise else []]
+
+    def _fit(
+        self, features: FeatureMap, noise_variance: float
+    ) -> tuple[float, LinearFit, Observations, FloatArray | None]:
+        if isinstance(self.data, Observations):
+            fit = fit_linear(features, self.data, noise_variance)
+            return fit.log_evidence if self.reml else fit.log_likelihood, fit, self.data, None
+        point = feature_point(features, self.data, noise_variance, self.eta)
+        self.eta = point.mode.eta
+        assert isinstance(point.mode.fit, LinearFit)
+        return point.value, point.mode.fit, point.mode.obs, point.b
+
+
+def climb(
+    learnable: Learnable,
+    data: Data,
+    parts: tuple[IntArray, IntArray],
+    noise_variance: float,
+    variance: float,
+    *,
+    learn_noise: bool,
+    reml: bool,
+    iterations: int = ITERATIONS,
+) -> Climbed:
+    """L-BFGS on the rows of the first part; the best point is the one that predicts the second part best.
+
+    `variance` is the size of the field, beside which a noise to start from is sought.
+    """
+    known, unknown = (data[part] for part in parts)
+    if learn_noise and noise_variance > 0:
+        noise_variance = noise_of_few_waves(learnable, known, noise_variance, variance, reml=reml)
+    evidence = Evidence(learnable, known, noise_variance, learn_noise=learn_noise, reml=reml)
+    x = evidence.start
+    seen: list[tuple[float, FloatArray, int]] = []
+
+    def score(point: FloatArray) -> float:
+        vector, noise = evidence.split(point)
+        return float(held_out_scores(learnable.at(vector), noise, known, unknown).sum())
+
+    def negative(point: FloatArray) -> tuple[float, FloatArray]:
+        try:
+            value, gradient = evidence(point)
+        except (ConvergenceError, np.linalg.LinAlgError, InputError):
+            return FAILED, np.zeros(len(point))
+        if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
+            return FAILED, np.zeros(len(point))
+        return -value, -gradient
+
+    count = 0
+
+    def watch(point: FloatArray) -> None:
+        nonlocal count
+        count += 1
+        if count % ROUND:
+            return
+        seen.append((score(point), point.copy(), count))
+        best = int(np.argmax([s for s, _, _ in seen]))
+        if len(seen) - 1 - best >= PATIENCE:
+            raise StopIteration
+
+    seen.append((score(x), x, 0))
+    options = {"maxiter": iterations, "maxcor": 20, "ftol": 1e-9, "gtol": 1e-5, "maxls": 30}
+    result = optimize.minimize(negative, x, jac=True, method="L-BFGS-B", callback=watch, options=options)
+    last = np.asarray(result.x)
+    seen.append((score(last), last, count))
+    best = int(np.argmax([s for s, _, _ in seen]))
+    n = len(known)
+    logger.info("features: %d iterations, held-out log score %.4f from %.4f", count, seen[best][0], seen[0][0])
+
+    def point_at(k: int) -> Point:
+        vector, noise = evidence.split(seen[k][1])
+        value = -negative(seen[k][1])[0] - learnable.log_prior(vector)[0]
+        features = learnable.at(vector)
+        return Point(features, noise, value / n, held_out_scores(features, noise, known, unknown))
+
+    return Climbed(point_at(0), point_at(best), seen[best][2], n)
+
+
+def noise_of_few_waves(
+    learnable: Learnable, data: Data, noise_variance: float, variance: float, *, reml: bool
+) -> float:
+    """Noise variance that makes the data most likely with the features as they start.
+
+    Few waves leave out what the kernel would explain, and that is noise to them.
+    """
+    candidates = [noise_variance, *(share * variance for share in (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0))]
+    features = learnable.at(learnable.start)
+
+    def value(noise: float) -> float:
+        try:
+            if isinstance(data, Observations):
+                fit = fit_linear(features, data, noise)
+                return fit.log_evidence if reml else fit.log_likelihood
+            return find_mode(data, noise, lambda obs: fit_linear(features, obs, noise)).log_evidence
+        except (ConvergenceError, np.linalg.LinAlgError, InputError):
+            return -np.inf
+
+    return max((c for c in candidates if c >= noise_variance), key=value)
+
+
+def held_out_scores(features: FeatureMap, noise_variance: float, known: Data, unknown: Data) -> FloatArray:
+    """Log density of observations that the features were not fitted to, times their share of the weight; they sum to
+    the mean log score. Minus infinity where there is no fit.
+    """
+    share = unknown.weight / unknown.weight.sum()
+    try:
+        posterior = find_mode(known, noise_variance, lambda o: fit_linear(features, o, noise_variance)).posterior
+    except (ConvergenceError, np.linalg.LinAlgError, InputError):
+        return np.full(len(unknown), -np.inf)
+    mean, variance = posterior.mean(unknown.rows), posterior.variance(unknown.rows)
+    if isinstance(unknown, Observations):
+        total = np.maximum(variance + unknown.copy_variance(noise_variance), 1e-300)
+        return np.asarray(-0.5 * share * (np.log(2 * np.pi * total) + (unknown.y - mean) ** 2 / total))
+    eta = Moments((mean + unknown.offset)[None], (variance + noise_variance + unknown.error)[None], np.ones(1))
+    law = Response(unknown.family, eta, unknown.size, new=True)
+    return np.asarray(share * law.log_density(unknown.y))
+
+
+def parts_of(coords: FloatArray, n_columns: int, seed: int, work: float = LEARNING_WORK) -> tuple[IntArray, IntArray]:
+    """Rows to learn from and rows to hold out, in blocks as wide as the gaps between them; random beyond 3 dimensions.
+
+    Of very many rows a part is learned from, as large as the work allows.
+    """
+    n, dim = coords.shape
+    rng = generator(seed, "rows to learn from")
+    if dim <= 3:
+        try:
+            splitter = BlockKFold(5, block_size=gap_size(coords, seed), random_state=seed)
+            known, unknown = (np.asarray(part) for part in next(iter(splitter.split(coords))))
+        except InputError:  # too few blocks
+            known, unknown = _random_parts(n, rng)
+    else:
+        known, unknown = _random_parts(n, rng)
+    most = int(np.clip(work / (4 * ITERATIONS * n_columns**2), 500, n))
+    return _some(known, most, rng), _some(unknown, MOST_HELD_OUT, rng)
+
+
+def with_missing(point: Point, data: Data, parts: tuple[IntArray, IntArray], variance: float) -> Point:
+    """The same features, carrying as much independent variance as predicts the held-out rows best."""
+    known, unknown = (data[part] for part in parts)
+    best = point
+    for share in (0.01, 0.03, 0.1, 0.3):
+        features = replace(point.features, missing=share * variance)  # type: ignore[type-var]
+        scores = held_out_scores(features, point.noise_variance, known, unknown)
+        if scores.sum() > best.score + 1e-3:
+            best = replace(point, features=features, scores=scores)
+    return best
+
+
+def _random_parts(n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    order = rng.permutation(n)
+    return np.sort(order[n // 5 :]), np.sort(order[: n // 5])
+
+
+def _some(rows: IntArray, most: int, rng: np.random.Generator) -> IntArray:
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))

@@ -1,0 +1,181 @@
+"""Learnable features: what of a feature map may move, as a vector, and how a slope in its columns reads there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.exceptions import KernelError
+from bochner.features import FeatureMap, FourierMap, LocalSpectrumMap, PairedMap
+from bochner.frequencies import Frequencies, PairedFrequencies
+from bochner.kernels import Kernel, spectral_density
+
+MASS_SD = 2.0  # prior of a log mass about its start
+STRETCH_SD, SWELL_SD = 1.0, 0.7  # prior of the log length scale and the log variance of a field that is not stationary
+
+LogDensity = Callable[[FloatArray], tuple[float, FloatArray]]
+
+
+class Learnable(Protocol):
+    """Feature maps as a function of a vector x, with a prior on it."""
+
+    @property
+    def start(self) -> FloatArray:
+        """Vector to start from."""
+
+    def at(self, x: FloatArray) -> FeatureMap:
+        """Feature map of a vector."""
+
+    def pull(
+        self, features: FeatureMap, coords: FloatArray, phi: FloatArray, g: FloatArray, by_variance: FloatArray
+    ) -> FloatArray:
+        """Gradient in x, of some rows, from the slopes in their features and in their variance about the surface."""
+
+    def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Log prior density of a vector, up to a constant, and its gradient."""
+
+
+@dataclass(frozen=True)
+class LearnableWaves:
+    """Frequencies and masses: x = [omega / unit, log mass relative to the start]."""
+
+    origin: Frequencies
+    unit: FloatArray  # size of a step in omega, per axis
+    density: LogDensity  # of omega (m, dim)
+
+    @property
+    def start(self) -> FloatArray:
+        return np.r_[(self.origin.omega / self.unit).ravel(), np.zeros(self.origin.n)]
+
+    def at(self, x: FloatArray) -> FourierMap:
+        omega, log_mass = self._split(x)
+        return FourierMap(Frequencies(omega, self.origin.mass * np.exp(log_mass)))
+
+    def pull(
+        self, features: FeatureMap, coords: FloatArray, phi: FloatArray, g: FloatArray, by_variance: FloatArray
+    ) -> FloatArray:
+        m = self.origin.n
+        by_phase = g[:, m:] * phi[:, :m] - g[:, :m] * phi[:, m:]
+        by_log_mass = 0.5 * np.sum(g[:, :m] * phi[:, :m] + g[:, m:] * phi[:, m:], axis=0)
+        return np.r_[(by_phase.T @ coords * self.unit).ravel(), by_log_mass]
+
+    def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
+        omega, log_mass = self._split(x)
+        value, slope = self.density(omega)
+        return value - 0.5 * float(np.sum(log_mass**2)) / MASS_SD**2, np.r_[
+            (slope * self.unit).ravel(), -log_mass / MASS_SD**2
+        ]
+
+    def _split(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        m, dim = self.origin.omega.shape
+        return x[: m * dim].reshape(m, dim) * self.unit, x[m * dim :]
+
+
+@dataclass(frozen=True)
+class LearnablePairs:
+    """Pairs of frequencies and their masses: x = [first / unit, second / unit, log mass relative to the start]."""
+
+    origin: PairedFrequencies
+    unit: FloatArray
+    density: LogDensity
+
+    @property
+    def start(self) -> FloatArray:
+        both = np.stack([self.origin.first, self.origin.second]) / self.unit
+        return np.r_[both.ravel(), np.zeros(self.origin.n)]
+
+    def at(self, x: FloatArray) -> PairedMap:
+        first, second, log_mass = self._split(x)
+        return PairedMap(PairedFrequencies(first, second, self.origin.mass * np.exp(log_mass)))
+
+    def pull(
+        self, features: FeatureMap, coords: FloatArray, phi: FloatArray, g: FloatArray, by_variance: FloatArray
+    ) -> FloatArray:
+        assert isinstance(features, PairedMap)
+        pairs, m = features.pairs, self.origin.n
+        by_omega = []
+        for omega in (pairs.first, pairs.second):
+            phase = coords @ omega.T
+            by_phase = (g[:, m:] * np.cos(phase) - g[:, :m] * np.sin(phase)) * (0.5 * np.sqrt(pairs.mass))
+            by_omega.append((by_phase.T @ coords * self.unit).ravel())
+        by_log_mass = 0.5 * np.sum(g[:, :m] * phi[:, :m] + g[:, m:] * phi[:, m:], axis=0)
+        return np.r_[(*by_omega, by_log_mass)]
+
+    def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
+        first, second, log_mass = self._split(x)
+        (one, by_first), (two, by_second) = self.density(first), self.density(second)
+        slope = np.stack([by_first, by_second]) * self.unit
+        value = one + two - 0.5 * float(np.sum(log_mass**2)) / MASS_SD**2
+        return value, np.r_[slope.ravel(), -log_mass / MASS_SD**2]
+
+    def _split(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        m, dim = self.origin.first.shape
+        first, second = x[: 2 * m * dim].reshape(2, m, dim) * self.unit
+        return first, second, x[2 * m * dim :]
+
+
+@dataclass(frozen=True)
+class LearnableSpectrum:
+    """Length scale and variance as surfaces: x = [coefficients of the one, of the other], standard normal a priori.
+
+    The constants of both, the values of a stationary kernel, are left free.
+    """
+
+    origin: LocalSpectrumMap
+
+    @property
+    def start(self) -> FloatArray:
+        return np.r_[self.origin.stretch, self.origin.swell]
+
+    def at(self, x: FloatArray) -> LocalSpectrumMap:
+        k = len(self.origin.stretch)
+        return replace(self.origin, stretch=x[:k], swell=x[k:])
+
+    def pull(
+        self, features: FeatureMap, coords: FloatArray, phi: FloatArray, g: FloatArray, by_variance: FloatArray
+    ) -> FloatArray:
+        assert isinstance(features, LocalSpectrumMap)
+        m, local = len(features.omega), features.at(coords)
+        cosines, sines = features.waves(coords)
+        amplitude = local.amplitude
+        by_amplitude = g[:, :m] * cosines + g[:, m:] * sines
+        # what the waves do not carry is noise to the rows, so louder waves make for less of it
+        missing = np.where(local.nominal > np.sum(amplitude**2, axis=1), by_variance, 0.0)
+        by_amplitude -= 2 * missing[:, None] * amplitude
+        by_length = np.sum(by_amplitude * local.slope, axis=1)
+        by_swell = 0.5 * np.sum(by_amplitude * amplitude, axis=1) + missing * local.nominal
+        return np.r_[local.basis.T @ by_length, local.basis.T @ by_swell]
+
+    def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
+        k = len(self.origin.stretch)
+        precision = np.repeat([1 / STRETCH_SD**2, 1 / SWELL_SD**2], k)
+        precision[[0, k]] = 0.0
+        return -0.5 * float(np.sum(precision * x**2)), -precision * x
+
+
+def density_of(kernel: Kernel, start: FloatArray, unit: FloatArray) -> LogDensity:
+    """Prior of frequencies: the kernel's spectral density, or a wide one about the start where it has none."""
+    try:
+        spectral_density(kernel, start[:1])
+    except KernelError:
+        return lambda omega: (
+            -0.5 * float(np.sum(((omega - start) / unit) ** 2)),
+            -(omega - start) / unit**2,
+        )
+
+    def log_density(omega: FloatArray) -> FloatArray:
+        return np.log(np.maximum(spectral_density(kernel, omega), 1e-300))
+
+    def density(omega: FloatArray) -> tuple[float, FloatArray]:
+        slope = np.empty_like(omega)
+        for j in range(omega.shape[1]):
+            step = np.zeros(omega.shape[1])
+            step[j] = 1e-4 * unit[j]
+            slope[:, j] = (log_density(omega + step) - log_density(omega - step)) / (2 * step[j])
+        return float(np.sum(log_density(omega))), slope
+
+    return density

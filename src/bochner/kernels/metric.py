@@ -1,0 +1,50 @@
+"""Which axes are measured together, and in which units they compare: kilometres and days are not the same thing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.kernels.base import Kernel
+
+RANGES = ("length_scale", "period", "bandwidth")  # roles that measure lags
+FALLEN = 0.6  # of the variance: the lag at which the covariance has fallen to it is the unit
+
+
+def axis_groups(kernel: Kernel, dim: int) -> list[tuple[int, ...]]:
+    """Axes that share a measure of lags: one group of all axes, or space and time apart."""
+    together: dict[str, set[int]] = {}
+    for h in kernel.hyperparameters:
+        if h.role in RANGES:
+            together.setdefault(h.name.partition("[")[0], set()).update(h.axes(dim))
+    groups: list[set[int]] = []
+    for axes in together.values():
+        touched = [g for g in groups if g & axes]
+        groups = [g for g in groups if g not in touched] + [axes.union(*touched)]
+    return [tuple(sorted(g)) for g in sorted(groups, key=min)]
+
+
+def axis_units(kernel: Kernel, extent: FloatArray) -> FloatArray | None:
+    """Unit of each axis, (dim,), in which lags mean the same to the kernel; None if all axes share one measure.
+
+    Neighbours are sought in these units.
+    """
+    dim = len(extent)
+    groups = axis_groups(kernel, dim)
+    if not kernel.stationary or groups in ([], [tuple(range(dim))]):
+        return None
+    unit = np.array(extent, dtype=float)  # an axis that the kernel does not see counts little
+    for group in groups:
+        unit[list(group)] = _reach(kernel, group[0], extent)
+    return unit
+
+
+def _reach(kernel: Kernel, axis: int, extent: FloatArray) -> float:
+    size = float(extent[axis]) if extent[axis] > 0 else 1.0
+    lag = np.zeros((200, len(extent)))
+    lag[:, axis] = size * np.logspace(-5, 1, 200)
+    covariance = kernel.at(lag)
+    at_zero = float(kernel.at(np.zeros((1, len(extent))))[0])
+    # what does not change along this axis is no part of the fall
+    level = FALLEN * at_zero + (1 - FALLEN) * float(covariance.min())
+    return float(lag[int(np.argmax(covariance <= level)), axis])

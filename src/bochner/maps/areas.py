@@ -1,0 +1,246 @@
+"""Areas: means over polygons, with the uncertainty of the mean from joint draws of the surface."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.estimators.settings import is_count
+from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError
+from bochner.geo import area_points, checked_areas, grid_like, mask_within, raster_at, read_areas, sample_raster
+from bochner.maps.bands import Band, make_bands
+from bochner.maps.inputs import Input, check_covariates
+from bochner.maps.tables import TableMaker, mappable
+from bochner.random import generator, seed_of
+
+FINER = 4  # times as many points for the mean as for the draws
+COARSE = 0.1  # error of the points, in standard deviations of the mean, that is worth a warning
+PRIOR = 0.95  # share of the prior's variance above which an area is said to know nothing
+CHUNK = 50_000  # rows predicted at once
+
+
+def aggregate(
+    model: Any,
+    areas: Any,
+    *,
+    weights_raster: str | os.PathLike[str] | Any = None,
+    covariates: Mapping[str, Input] | None = None,
+    exceed: float | Iterable[float] = (),
+    level: float = 0.95,
+    n_draws: int = 1_000,
+    n_points: int = 300,
+    random_state: Any = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Any:
+    """Means of the surface over areas, with sd, interval and exceedance.
+
+    Each area is represented by up to about `n_points` points, and the surface is drawn at all of them jointly: its
+    values at neighbouring points go up and down together, so the mean over an area is far less certain than
+    independent pixels would have it. The mean itself comes from four times as many points.
+
+    Parameters
+    ----------
+    model : SpatialRegressor
+        Fitted.
+    areas : GeoDataFrame or path
+        Polygons, in any CRS.
+    weights_raster : raster, optional
+        Weights of the mean, people per pixel, say; without, every piece of ground counts the same.
+    covariates : mapping of str to raster or number, optional
+        Every column of the model beside easting and northing.
+    exceed : float or sequence of float
+        Thresholds; a column with the probability that the area's mean lies above each.
+    level : float, default 0.95
+        Probability of the interval.
+    n_draws : int, default 1000
+        Joint draws.
+    n_points : int, default 300
+        Points that represent an area in a draw.
+    random_state : int, RandomState or None
+        Seed of the draws.
+    progress : callable, optional
+        Called with the areas done and their total.
+
+    Returns
+    -------
+    GeoDataFrame
+        The areas with columns ``mean``, ``sd``, ``lower``, ``upper``, ``exceedance_T``, ``n_points`` (in the draws) and
+        ``discretisation_error`` (of the mean, estimated from two densities of points); with weights also ``weight``
+        (their sum) and ``total``, ``total_lower``, ``total_upper`` (mean times weight). NaN where a covariate is
+        missing in a whole area.
+    """
+    areas = read_areas(areas) if isinstance(areas, (str, os.PathLike)) else checked_areas(areas)
+    bands = [band for band in make_bands(exceed) if band.kind == "exceedance"]
+    if not 0 < level < 1:
+        raise InputError(f"level={level!r}; needed is a probability between 0 and 1, e.g. 0.95.")
+    for name, count in (("n_draws", n_draws), ("n_points", n_points)):
+        if not is_count(count) or count < 2:
+            raise InputError(f"{name}={count!r}; needed is an integer >= 2.")
+    model = mappable(model)
+    maker = TableMaker.of(model)
+    check_covariates(maker.others, covariates or {})
+    mean_at = _points(maker, areas, FINER * n_points, weights_raster, covariates or {})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say has just been said
+        draw_at = _points(maker, areas, n_points, weights_raster, covariates or {})
+    mean, rough = (at.means(_predict(model, at.table), len(areas)) for at in (mean_at, draw_at))
+    seeds = generator(seed_of(random_state), "areas").integers(2**31, size=len(areas))
+    out = {name: np.full(len(areas), np.nan) for name in ("sd", "lower", "upper", *(band.name for band in bands))}
+    shaky, n_fine = np.zeros(len(areas), dtype=bool), np.bincount(mean_at.area, minlength=len(areas))
+    for i in range(len(areas)):
+        here = draw_at.area == i
+        if here.any():
+            draws = np.asarray(model.sample_y(draw_at.rows(here), int(n_draws), random_state=int(seeds[i])))
+            found = _summary(draw_at.weight[here] @ draws, mean[i], level, bands)
+            for name, value in found.items():
+                out[name][i] = value
+            if n_fine[i] > here.sum():  # else every pixel of the weights is there
+                shaky[i] = _half_differs(draws, draw_at.weight[here], out["sd"][i])
+        if progress is not None:
+            progress(i + 1, len(areas))
+    error = np.abs(mean - rough)
+    _tell(areas, mean, shaky | (error > COARSE * out["sd"]), _uninformed(model, draw_at, len(areas)))
+    counts = np.bincount(draw_at.area, minlength=len(areas))
+    columns_out = {"mean": mean, **out, "n_points": counts, "discretisation_error": error}
+    if weights_raster is not None:
+        weight = _weights(weights_raster, areas)
+        totals = {"total": mean, "total_lower": out["lower"], "total_upper": out["upper"]}
+        columns_out |= {"weight": weight, **{name: value * weight for name, value in totals.items()}}
+    return _joined(areas, columns_out)
+
+
+def _summary(draws: FloatArray, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
+    """Sd, interval and exceedances of an area's mean, from draws of it."""
+    draws = draws + (mean - draws.mean())  # the mean is known without the noise of the draws
+    lower, upper = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    chances = {band.name: float(np.mean(draws > band.at)) for band in bands}
+    return {"sd": float(draws.std(ddof=1)), "lower": float(lower), "upper": float(upper), **chances}
+
+
+@dataclass(frozen=True)
+class _Points:
+    """Points that stand for areas, as rows of the model's table."""
+
+    table: Any
+    area: IntArray
+    weight: FloatArray  # sums to one within each area
+
+    def rows(self, chosen: NDArray[np.bool_]) -> Any:
+        return self.table[chosen]
+
+    def means(self, values: FloatArray, n_areas: int) -> FloatArray:
+        """Weighted mean of each area; NaN for one without points."""
+        total = np.bincount(self.area, self.weight * values, n_areas)
+        return np.where(np.bincount(self.area, minlength=n_areas) > 0, total, np.nan)
+
+
+def _points(maker: TableMaker, areas: Any, n_points: int, raster: Any, covariates: Mapping[str, Input]) -> _Points:
+    coords, area, weight = area_points(areas, n_points=n_points, weights_raster=raster, crs=maker.crs)
+    crs = areas.crs if maker.crs is None else maker.crs
+    others = {name: _at(name, source, coords, crs) for name, source in covariates.items()}
+    kept = np.all([np.isfinite(np.broadcast_to(v, len(coords))) for v in (*coords.T, *others.values())], axis=0)
+    share = np.bincount(area, np.where(kept, weight, 0.0), len(areas))
+    weight = weight[kept] / share[area[kept]]
+    here = {name: v if np.ndim(v) == 0 else v[kept] for name, v in others.items()}
+    return _Points(maker.table(coords[kept], here), area[kept], weight)
+
+
+def _at(name: str, source: Input, coords: FloatArray, crs: Any) -> Any:
+    if isinstance(source, (int, float, np.number)):
+        return float(source)
+    if isinstance(source, np.ndarray):
+        raise InputError(f"{name} is an array, which has no places; needed is a raster file or a number.")
+    return raster_at(source, coords, crs)
+
+
+def _predict(model: Any, table: Any) -> FloatArray:
+    parts = [model.predict(table[i : i + CHUNK]) for i in range(0, len(table), CHUNK)]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _half_differs(draws: FloatArray, weight: FloatArray, sd: float) -> bool:
+    """Whether every second point alone would give another sd of the mean."""
+    half = weight[::2]
+    if len(weight) < 8 or sd == 0:
+        return False
+    return bool(abs((half @ draws[::2] / half.sum()).std(ddof=1) - sd) > COARSE * sd)
+
+
+def _uninformed(model: Any, at: _Points, n_areas: int) -> NDArray[np.bool_]:
+    """Areas of which the data say nothing: the field there is as unsure as before."""
+    if not len(at.area) or not model.kernel_.stationary:
+        return np.zeros(n_areas, dtype=bool)
+    parts = [model.predict_latent(at.table[i : i + CHUNK])[1] for i in range(0, len(at.table), CHUNK)]
+    prior = model.kernel_.diag(np.zeros((1, len(model._centre))))[0]
+    return np.asarray(at.means(np.concatenate(parts) ** 2, n_areas) > PRIOR * prior)
+
+
+def _weights(raster: Any, areas: Any) -> FloatArray:
+    """Sum of a raster over the pixels whose centre lies in each area; NaN if there are none."""
+    grid = grid_like(raster)
+    own = areas.to_crs(grid.crs)
+    total = np.full(len(areas), np.nan)
+    a, _, c, _, e, f = grid.transform
+    for i, (left, bottom, right, top) in enumerate(own.bounds.to_numpy()):
+        window = grid.whole
+        if grid.is_upright:
+            cols, rows = sorted(((left - c) / a, (right - c) / a)), sorted(((top - f) / e, (bottom - f) / e))
+            window = (
+                *(int(v) for v in np.clip([np.floor(rows[0]), np.ceil(rows[1])], 0, grid.height)),
+                *(int(v) for v in np.clip([np.floor(cols[0]), np.ceil(cols[1])], 0, grid.width)),
+            )  # type: ignore[assignment]
+        if window[0] < window[1] and window[2] < window[3]:
+            inside = mask_within(grid, own.iloc[[i]], window)
+            if inside.any():
+                total[i] = np.nansum(sample_raster(raster, grid, window, resampling="nearest")[inside])
+    return total
+
+
+def _tell(areas: Any, mean: FloatArray, coarse: NDArray[np.bool_], blank: NDArray[np.bool_]) -> None:
+    missing = np.isnan(mean)
+    if missing.any():
+        warnings.warn(
+            f"{int(missing.sum())} of {len(areas)} areas have no point with a value of every covariate (rows "
+            f"{_rows(missing)}): they are left empty. Give rasters that cover them.",
+            FallbackWarning,
+            stacklevel=3,
+        )
+    if blank.any():
+        warnings.warn(
+            f"{int(blank.sum())} of {len(areas)} areas lie so far from the data that only the trend and the prior are "
+            f"left (rows {_rows(blank)}).",
+            FallbackWarning,
+            stacklevel=3,
+        )
+    if coarse.any():
+        warnings.warn(
+            f"the points of {int(coarse.sum())} of {len(areas)} areas are too few for what the surface does there "
+            f"(rows {_rows(coarse)}): mean or sd may be off by more than {COARSE:g} sd. Raise n_points.",
+            ApproximationWarning,
+            stacklevel=3,
+        )
+
+
+def _rows(chosen: NDArray[np.bool_]) -> str:
+    rows = np.flatnonzero(chosen) + 1
+    return ", ".join(str(row) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+
+
+def _joined(areas: Any, columns: Mapping[str, Any]) -> Any:
+    """The areas with new columns; own columns of the same name are kept under another."""
+    taken = [name for name in areas.columns if name in columns]
+    if taken:
+        warnings.warn(
+            f"the areas have columns {taken} already; those are kept as {[f'{name}_given' for name in taken]}.",
+            FallbackWarning,
+            stacklevel=3,
+        )
+        areas = areas.rename(columns={name: f"{name}_given" for name in taken})
+    return areas.assign(**{name: np.asarray(values) for name, values in columns.items()})

@@ -1,0 +1,97 @@
+"""Extent: the grid that a map is drawn on, by resolution, template, polygons or the region of the data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.estimators.region import frame_of
+from bochner.exceptions import InputError
+from bochner.geo import (
+    RasterGrid,
+    Resolution,
+    areas_bounds,
+    areas_in,
+    as_crs,
+    bounds_of,
+    grid_like,
+    grid_over,
+    read_areas,
+)
+from bochner.geo.lonlat import lonlat_axes
+from bochner.maps.tables import mappable
+
+MARGIN = 0.02  # around the data, as a share of their extent
+N_PIXELS = 200  # along the longer side, where no resolution is given
+
+
+def make_grid(
+    model: Any,
+    resolution: str | float | Resolution | None = None,
+    *,
+    like: Any = None,
+    within: Any = None,
+    bounds: Sequence[float] | None = None,
+) -> RasterGrid:
+    """Grid for a map of a model.
+
+    Parameters
+    ----------
+    model : SpatialRegressor
+        Its CRS is that of the grid, unless `like` has another.
+    resolution : str or float, optional
+        Side of a pixel: ``"5km"``, ``"250m"``, ``"0.05deg"``, or a number in units of the model's CRS.
+        Default: 200 pixels along the longer side.
+    like : raster file, rasterio dataset, xarray object or RasterGrid, optional
+        Template: the grid is its grid.
+    within : GeoDataFrame or path, optional
+        Polygons: the grid covers them.
+    bounds : (left, bottom, right, top), optional
+        Box in the model's CRS; default: that of the polygons, otherwise that of the data.
+    """
+    if like is not None:
+        if resolution is not None or bounds is not None:
+            raise InputError("like was given together with resolution or bounds; a template has its own: give one.")
+        return grid_like(like)
+    model = mappable(model)
+    crs = as_crs(getattr(model, "crs_", None))
+    if bounds is None:
+        bounds = data_bounds(model) if within is None else areas_bounds(areas_in(_read(within), crs))
+    left, bottom, right, top = (float(v) for v in bounds)
+    if resolution is None:
+        resolution = max(right - left, top - bottom) / N_PIXELS or 1.0
+    return grid_over((left, bottom, right, top), resolution, crs)
+
+
+def data_bounds(model: Any) -> tuple[float, float, float, float]:
+    """Box of the data of a model in its CRS, a little wider."""
+    crs = getattr(model, "crs_", None)
+    coords = training_coords(model)
+    if coords is not None:
+        return bounds_of(coords, crs, MARGIN)
+    diagnostics = getattr(model, "diagnostics_", None)
+    if diagnostics is None:
+        raise InputError(
+            "this model does not know where its data lie (it was loaded from a file without diagnostics); give "
+            "bounds=(left, bottom, right, top), within=POLYGONS or like=RASTER."
+        )
+    region = diagnostics.region
+    i, j = lonlat_axes(region.names)
+    return region.low[i], region.low[j], region.high[i], region.high[j]
+
+
+def training_coords(model: Any) -> FloatArray | None:
+    """Easting and northing (n, 2) of the rows that a model was fitted to; None if it was loaded."""
+    responses = getattr(model, "_responses", None)
+    if responses is None:
+        return None
+    coords = frame_of(model).coords(responses.rows.coords[responses.weight > 0] + model._centre)
+    return np.asarray(coords)[:, list(lonlat_axes(model._columns.coord_names))]
+
+
+def _read(areas: Any) -> Any:
+    return read_areas(areas) if isinstance(areas, (str, os.PathLike)) else areas

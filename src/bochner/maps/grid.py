@@ -1,0 +1,226 @@
+"""Maps on grids: windows of bands one by one, files, and xarray Datasets."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.exceptions import InputError, MissingExtraError
+from bochner.geo import RasterGrid, Resolution, Window
+from bochner.maps.bands import Band
+from bochner.maps.cf import (
+    CONVENTIONS,
+    GRID_MAPPING,
+    axis_attributes,
+    band_attributes,
+    check_upright,
+    mapping_attributes,
+)
+from bochner.maps.estimate import MapEstimate, estimate
+from bochner.maps.extent import make_grid
+from bochner.maps.gridmap import GridMap
+from bochner.maps.partial import completed
+from bochner.maps.provenance import provenance
+from bochner.maps.tally import Tally
+from bochner.maps.writers import writer_for
+
+MOST_PIXELS = 50_000_000  # of a Dataset in memory
+
+Progress = Callable[[int, int], None]
+"""Called with the pixels done and their total, after every window."""
+
+
+@dataclass(frozen=True)
+class MapReport:
+    """What `map_to_file` did.
+
+    Attributes
+    ----------
+    path : Path
+    grid : RasterGrid
+    bands : tuple of str
+    tally : Tally
+        Pixels by what became of them, and the error of interpolation.
+    seconds : float
+    """
+
+    path: Path
+    grid: RasterGrid
+    bands: tuple[str, ...]
+    tally: Tally
+    seconds: float
+
+    @property
+    def pixels_per_second(self) -> float:
+        return self.grid.n_pixels / max(self.seconds, 1e-9)
+
+    def __str__(self) -> str:
+        tally = self.tally
+        parts = [f"{self.path.name}: {self.grid.width:,} x {self.grid.height:,} pixels, bands {', '.join(self.bands)}"]
+        if tally.n_outside:
+            parts.append(f"{tally.n_outside:,} outside the polygons")
+        if tally.n_missing:
+            parts.append(f"{tally.n_missing:,} without a covariate left empty")
+        if tally.n_observed:
+            parts.append(f"{tally.n_observed:,} keep their observed value")
+        return "; ".join(parts) + f". {tally.describe()[:1].upper()}{tally.describe()[1:]}"
+
+
+def predict_on_grid(model: Any, grid: RasterGrid, **options: Any) -> Iterator[tuple[Window, FloatArray]]:
+    """Bands of a map, window by window, in bounded memory.
+
+    Parameters
+    ----------
+    model : SpatialRegressor
+        Fitted.
+    grid : RasterGrid
+        Pixels, in any CRS that leads to the model's.
+    covariates : mapping of str to raster, number or array, optional
+        Every column of the model beside easting and northing. Rasters are resampled to the grid; where one has no
+        value the map has none.
+    within : GeoDataFrame or path, optional
+        Polygons; pixels whose centre lies outside stay empty.
+    exceed, quantiles : float or sequence of float
+        Thresholds and probabilities; a band for each.
+    include_noise : bool
+        Make sd, quantiles and exceedance those of a new observation, not of the surface.
+    trials, exposure, offset : number, array or raster, optional
+        As in `SpatialRegressor.predict`.
+    observed : raster, optional
+        Where it has a value, the map keeps it (with sd 0), so that only its gaps are filled.
+    tolerance : float or None, default 1e-3
+        Where the surface is smooth, pixels are interpolated from fewer evaluations of the model, to within this many
+        standard deviations (checked tile by tile); None evaluates the model at every pixel.
+    memory_limit : int or str, optional
+        Bytes that a window may take, e.g. ``"200MB"``; default 400 MiB.
+
+    Yields
+    ------
+    window : (row0, row1, col0, col1)
+    bands : array of shape (k, height, width)
+        Mean, sd, exceedances, quantiles; NaN where there is no prediction.
+    """
+    return GridMap(model, grid, **options).windows()
+
+
+def map_to_file(
+    model: Any,
+    grid: RasterGrid,
+    output: str | os.PathLike[str],
+    *,
+    dtype: str = "float32",
+    progress: Progress | None = None,
+    **options: Any,
+) -> MapReport:
+    """Write a map to GeoTIFF (.tif, a valid COG), NetCDF (.nc) or Zarr (.zarr), window by window.
+
+    The file appears under its name only when it is complete.
+
+    Parameters
+    ----------
+    model, grid, options
+        As of `predict_on_grid`.
+    output : path
+        Its ending chooses the format.
+    dtype : str, default "float32"
+        ``"float32"`` or ``"float64"``.
+    progress : callable, optional
+        Called with pixels done and their total after every window.
+    """
+    path = Path(output)
+    kind = writer_for(path)
+    if dtype not in ("float32", "float64"):
+        raise InputError(f"dtype={dtype!r}; needed is 'float32' or 'float64'.")
+    work = GridMap(model, grid, **options)
+    begin, done = time.perf_counter(), 0
+    with completed(path) as partial:
+        writer = kind(partial, grid, work.bands, dtype)
+        try:
+            for window, values in work.windows():
+                writer.write(window, values)
+                done += values[0].size
+                if progress is not None:
+                    progress(done, grid.n_pixels)
+            writer.close({**provenance(work.model), "computation": work.tally.describe()})
+        except BaseException:
+            writer.abandon()
+            raise
+    names = tuple(band.name for band in work.bands)
+    return MapReport(path, grid, names, work.tally, time.perf_counter() - begin)
+
+
+def estimate_map(model: Any, grid: RasterGrid, **options: Any) -> MapEstimate:
+    """Memory and time that a map will take, from a trial on a few small windows of it.
+
+    Parameters are those of `predict_on_grid`.
+    """
+    return estimate(GridMap(model, grid, **options))
+
+
+def predict_grid(
+    model: Any,
+    resolution: str | float | Resolution | None = None,
+    *,
+    like: Any = None,
+    within: Any = None,
+    bounds: Sequence[float] | None = None,
+    **options: Any,
+) -> Any:
+    """Map as an xarray Dataset in memory, with CRS and provenance.
+
+    Parameters
+    ----------
+    model : SpatialRegressor
+        Fitted.
+    resolution, like, within, bounds
+        Where: a side of a pixel (``"5km"``, ``"0.05deg"``, a number in units of the model's CRS), a template raster,
+        polygons, a box. By default 200 pixels along the longer side of the data.
+    options
+        Further options of `predict_on_grid`: `covariates`, `exceed`, `quantiles`, `include_noise`, ...
+
+    Returns
+    -------
+    xarray.Dataset
+        Variables ``mean``, ``sd``, ``exceedance_T``, ``qP`` over ``y`` and ``x``; the CRS in ``spatial_ref``.
+    """
+    grid = make_grid(model, resolution, like=like, within=within, bounds=bounds)
+    check_upright(grid)
+    if grid.n_pixels > MOST_PIXELS:
+        raise InputError(
+            f"the grid has {grid.n_pixels:,} pixels, more than the {MOST_PIXELS:,} that are held in memory; take a "
+            f"coarser resolution, or write a file with map_to_file or `bochner map`."
+        )
+    work = GridMap(model, grid, within=within, **options)
+    bands = np.empty((len(work.bands), *grid.shape))
+    for (row0, row1, col0, col1), values in work.windows():
+        bands[:, row0:row1, col0:col1] = values
+    return as_dataset(grid, work.bands, bands, {**provenance(work.model), "computation": work.tally.describe()})
+
+
+def as_dataset(grid: RasterGrid, bands: Sequence[Band], values: FloatArray, attributes: dict[str, str]) -> Any:
+    """Bands (k, height, width) as an xarray Dataset that rioxarray understands."""
+    try:
+        import xarray
+    except ImportError as error:
+        raise MissingExtraError("a Dataset needs xarray; install it with: pip install 'bochner[grid]'") from error
+    axes = axis_attributes(grid)
+    coords = {
+        "y": ("y", grid.y, axes["y"]),
+        "x": ("x", grid.x, axes["x"]),
+        GRID_MAPPING: ((), 0, mapping_attributes(grid)),
+    }
+    variables = {band.name: (("y", "x"), layer) for band, layer in zip(bands, values, strict=True)}
+    dataset = xarray.Dataset(variables, coords, {"Conventions": CONVENTIONS, **attributes})
+    for band in bands:
+        described = band_attributes(band)
+        # where rioxarray and to_netcdf look for it
+        dataset[band.name].encoding["grid_mapping"] = described.pop("grid_mapping")
+        dataset[band.name].attrs.update(described)
+    return dataset

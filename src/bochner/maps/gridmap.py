@@ -1,0 +1,298 @@
+"""GridMap: the map of a model on a grid, computed window by window in bounded memory."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.arrays import FloatArray
+from bochner.estimators.responses import checked_size
+from bochner.estimators.settings import memory_bytes
+from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError
+from bochner.families import Gaussian
+from bochner.geo import RasterGrid, Window, areas_in, mask_within, read_areas, sample_raster
+from bochner.maps.band_surface import BandSurface, band_errors
+from bochner.maps.bands import Band, band_values, make_bands
+from bochner.maps.inputs import Input, Inputs, check_covariates
+from bochner.maps.latent_surface import LatentSurface, learn_surface
+from bochner.maps.law import law_at
+from bochner.maps.pixels import Pixels
+from bochner.maps.tables import TableMaker, mappable
+from bochner.maps.tally import Tally
+from bochner.maps.tiles import CHUNK, Interpolation
+from bochner.random import generator
+
+MEMORY = 400 * 2**20  # bytes that a window may take, where no limit is given
+SIDES = (1024, 512, 256, 128)  # of a window, in pixels
+N_VERIFIED = 24  # random pixels of every window that are computed twice
+N_TRIAL = 2_000  # random pixels that show what inputs are like
+REACHES = 3.0  # longest side of an interpolated tile, in reaches of the field
+BEYOND = (
+    "part of the map lies outside the box that the waves cover (the data's, and some room around): it shows the trend "
+    "and the prior sd there. Pass places around the whole map to fit as predict_at to cover it."
+)
+SIZES = ("trials", "exposure")
+
+Mask = NDArray[np.bool_]
+
+
+class GridMap:
+    """The map of a fitted model on a grid.
+
+    Parameters are those of `predict_on_grid`. Nothing is computed before `compute` or `windows` is called.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        grid: RasterGrid,
+        *,
+        covariates: Mapping[str, Input] | None = None,
+        within: Any = None,
+        exceed: float | Iterable[float] = (),
+        quantiles: float | Iterable[float] = (),
+        include_noise: bool = False,
+        trials: Input | None = None,
+        exposure: Input | None = None,
+        offset: Input | None = None,
+        observed: Any = None,
+        tolerance: float | None = 1e-3,
+        memory_limit: int | str | None = None,
+    ) -> None:
+        model = mappable(model)
+        self.model, self.grid = model, grid
+        self.bands: tuple[Band, ...] = make_bands(exceed, quantiles, include_noise=include_noise)
+        self.pixels = Pixels(TableMaker.of(model), grid)
+        check_covariates(self.pixels.maker.others, covariates or {})
+        extra = {"trials": trials, "exposure": exposure, "offset": offset}
+        given = {name: value for name, value in extra.items() if value is not None}
+        clash = sorted(set(given) & set(covariates or {}))
+        if clash:
+            raise InputError(f"{clash[0]!r} is a covariate of the model as well as an option; rename the covariate.")
+        self.inputs = Inputs.of(grid, {**(covariates or {}), **given})
+        known = {name: self.inputs.fixed.get(name, 1.0) for name in given}
+        checked_size(model._model.family, 1, known.get("trials"), known.get("exposure"))
+        self.include_noise = bool(include_noise)
+        self.areas = _areas(within, grid)
+        self.observed = observed
+        self.tolerance = tolerance
+        self.memory = memory_bytes(memory_limit) or MEMORY
+        self.tally = Tally()
+        self._rng = generator(0, "verified pixels")
+        self._told: set[str] = set()
+        self._surface: BandSurface | LatentSurface | None = None
+        self._interpolation: Interpolation | None = None
+        self._tried = False
+
+    # ----------------------------------------------------------------------------- windows
+
+    @property
+    def window_list(self) -> list[Window]:
+        """Windows that tile the grid, square where they can be."""
+        side = self._side()
+        height, width = self.grid.shape
+        return [
+            (row, min(row + side, height), col, min(col + side, width))
+            for row in range(0, height, side)
+            for col in range(0, width, side)
+        ]
+
+    def windows(self) -> Iterator[tuple[Window, FloatArray]]:
+        """Windows with their bands, one after the other."""
+        for window in self.window_list:
+            yield window, self.compute(window)
+        self._warn_of_error()
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that computing a window takes, about."""
+        side = min(self._side(), max(self.grid.shape))
+        return self._pixel_bytes() * side**2 + CHUNK * 8 * 40
+
+    def compute(self, window: Window) -> FloatArray:
+        """Bands (k, height, width) of a window; NaN where there is no prediction."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            bands = self._compute(window)
+        self._pass_on(caught)
+        return bands
+
+    def _compute(self, window: Window) -> FloatArray:
+        shape = window[1] - window[0], window[3] - window[2]
+        out = np.full((len(self.bands), *shape), np.nan)
+        wanted = np.ones(shape, dtype=bool) if self.areas is None else mask_within(self.grid, self.areas, window)
+        self.tally.n_outside += int((~wanted).sum())
+        kept = self._keep_observed(window, wanted, out)
+        wanted &= ~kept
+        layers = self.inputs.read(window) if wanted.any() else {}
+        for name, layer in layers.items():
+            # no trials, no exposure: nothing to predict
+            lacking = wanted & ~(layer > 0 if name in SIZES else np.isfinite(layer))
+            self.tally.n_missing += int(lacking.sum())
+            wanted &= ~lacking
+        if wanted.any():
+            self.tally.n_predicted += int(wanted.sum())
+            self._prepare(window, wanted, layers)
+            before = self._count()
+            out[:, wanted] = self._predict(window, wanted, layers)
+            if self._count() > before:
+                self._verify(window, wanted, layers, out)
+        return out
+
+    # --------------------------------------------------------------------------- prediction
+
+    def _predict(self, window: Window, wanted: Mask, layers: Mapping[str, FloatArray]) -> FloatArray:
+        """Bands (k, n) of the wanted pixels."""
+        if self._interpolation is None or self._surface is None:
+            rows, cols = np.nonzero(wanted)
+            return self._direct(window, rows, cols, layers).T
+        values = self._interpolation.fill(window, wanted)[:, wanted]
+        self.tally.n_evaluated = self._interpolation.n_evaluated
+        self.tally.n_interpolated = self._interpolation.n_interpolated
+        if isinstance(self._surface, BandSurface):
+            return self._surface.to_bands(values)
+        columns = np.column_stack([layers[name][wanted] for name in self._varying] or [np.empty((values.shape[1], 0))])
+        offset, size = self._offset_and_size({name: layer[wanted] for name, layer in layers.items()})
+        out = np.empty((len(self.bands), values.shape[1]))
+        for i in _chunks(values.shape[1]):
+            shift, scale = (part if np.ndim(part) == 0 else part[i] for part in (offset, size))
+            scale = np.full(len(columns[i]), scale) if scale is not None and np.ndim(scale) == 0 else scale
+            law = self._surface.law(values[:, i].T, columns[i], shift, scale)
+            out[:, i] = band_values(self.bands, law).T
+        return out
+
+    def _direct(
+        self, window: Window, rows: NDArray[np.intp], cols: NDArray[np.intp], layers: Mapping[str, FloatArray]
+    ) -> FloatArray:
+        """Bands (n, k) of some pixels of a window, from the model itself."""
+        out = np.full((len(rows), len(self.bands)), np.nan)
+        for i in _chunks(len(rows)):
+            coords = self.pixels.coords(rows[i] + window[0], cols[i] + window[2])
+            valid = np.isfinite(coords).all(axis=1)
+            if not valid.any():
+                continue
+            here = {name: layer[rows[i], cols[i]][valid] for name, layer in layers.items()}
+            others = {**self.inputs.fixed, **here}
+            extra = {name: here.get(name, self.inputs.fixed.get(name)) for name in (*SIZES, "offset")}
+            table = self.pixels.table(coords[valid], others)
+            law = law_at(self.model, table, include_noise=self.include_noise, **extra)
+            part = np.full((len(coords), len(self.bands)), np.nan)
+            part[valid] = band_values(self.bands, law)
+            out[i] = part
+        return out
+
+    def _prepare(self, window: Window, wanted: Mask, layers: Mapping[str, FloatArray]) -> None:
+        """Choose, at the first window with pixels, what is interpolated: bands, linear predictor, or nothing."""
+        if self._tried or self.tolerance is None:
+            return
+        self._tried = True
+        fixed, options = self.inputs.fixed, {"include_noise": self.include_noise}
+        if not self._through_latent:
+            sizes = {name: fixed.get(name) for name in (*SIZES, "offset")}
+            self._surface = BandSurface(self.pixels, self.bands, fixed, {**options, **sizes}, self.tolerance)
+        else:
+            rows, cols = np.nonzero(wanted)
+            chosen = self._rng.choice(len(rows), min(len(rows), N_TRIAL), replace=False)
+            coords = self.pixels.coords(rows[chosen] + window[0], cols[chosen] + window[2])
+            columns = {name: layers[name][wanted][chosen] for name in self._varying}
+            self._surface = learn_surface(self.pixels, coords, columns, fixed, options, self.tolerance)
+        if self._surface is not None:
+            typical = {name: float(np.median(layer[wanted])) for name, layer in layers.items()}
+            largest = int(min(REACHES * self.pixels.reach({**fixed, **typical}), 1 << 20))
+            surface = self._surface
+            self._interpolation = Interpolation(surface.values, surface.errors, surface.n_values, largest)
+
+    @property
+    def _through_latent(self) -> bool:
+        """Whether the linear predictor is interpolated: for inputs of every pixel, and where bands follow cheaply.
+
+        It is smoother than quantiles and probabilities are, so that fewer evaluations do.
+        """
+        family, kinds = self.model._model.family, {band.kind for band in self.bands}
+        cheap = len(self.model._model.mixture.mass) == 1 or (
+            family.link in ("identity", "log") and "quantile" not in kinds
+        )
+        counts = self.include_noise and not isinstance(family, Gaussian)
+        return bool(self.inputs.layers) or (len(kinds) > 2 and cheap and not counts)
+
+    @property
+    def _varying(self) -> list[str]:
+        """Columns of the model that differ from pixel to pixel, in its order."""
+        return [name for name in self.pixels.maker.others if name in self.inputs.layers]
+
+    def _offset_and_size(self, here: Mapping[str, FloatArray]) -> tuple[Any, Any]:
+        known = {**self.inputs.fixed, **here}
+        return known.get("offset"), next((known[name] for name in SIZES if name in known), None)
+
+    # ------------------------------------------------------------------------ checks, notes
+
+    def _verify(self, window: Window, wanted: Mask, layers: Mapping[str, FloatArray], out: FloatArray) -> None:
+        rows, cols = np.nonzero(wanted)
+        chosen = self._rng.choice(len(rows), min(len(rows), N_VERIFIED), replace=False)
+        true = self._direct(window, rows[chosen], cols[chosen], layers)
+        error = band_errors(self.bands, out[:, rows[chosen], cols[chosen]].T, true)
+        error = error[np.isfinite(error)]
+        self.tally.n_verified += len(error)
+        self.tally.worst_error = max(self.tally.worst_error, float(error.max(initial=0.0)))
+
+    def _warn_of_error(self) -> None:
+        if self.tolerance is not None and self.tally.worst_error > 3 * self.tolerance:
+            warnings.warn(
+                f"interpolation between pixels erred by {self.tally.worst_error:.1e} sd, tolerance {self.tolerance:g}; "
+                f"pass tolerance=None to compute every pixel.",
+                ApproximationWarning,
+                stacklevel=3,
+            )
+
+    def _count(self) -> int:
+        return 0 if self._interpolation is None else self._interpolation.n_interpolated
+
+    def _keep_observed(self, window: Window, wanted: Mask, out: FloatArray) -> Mask:
+        """Write observed values into the bands; returns where they are."""
+        if self.observed is None:
+            return np.zeros_like(wanted)
+        values = sample_raster(self.observed, self.grid, window, resampling="nearest")
+        kept = wanted & np.isfinite(values)
+        for band, layer in zip(self.bands, out, strict=True):
+            layer[kept] = 0.0 if band.kind == "sd" else values[kept]
+            if band.kind == "exceedance":
+                layer[kept] = values[kept] > band.at
+        self.tally.n_observed += int(kept.sum())
+        return kept
+
+    def _pass_on(self, caught: list[warnings.WarningMessage]) -> None:
+        """Raise each kind of warning once for the whole map, not once per window."""
+        for one in caught:
+            text = str(one.message)
+            if issubclass(one.category, FallbackWarning) and "outside the box" in text:
+                text = BEYOND  # its counts are of places that were evaluated, not of pixels
+            key = re.sub(r"\d", "", text)
+            if key not in self._told:
+                self._told.add(key)
+                warnings.warn_explicit(text, one.category, one.filename, one.lineno)
+
+    def _side(self) -> int:
+        fits = [side for side in SIDES if side**2 * self._pixel_bytes() <= 0.6 * self.memory]
+        return fits[0] if fits else SIDES[-1]
+
+    def _pixel_bytes(self) -> int:
+        components = len(self.model._model.mixture.mass)
+        latent = components * (2 + len(self._varying)) if self._through_latent else len(self.bands)
+        return 8 * (3 * latent + 3 * len(self.bands) + 2 * len(self.inputs.layers) + 4)
+
+
+def _areas(within: Any, grid: RasterGrid) -> Any:
+    if within is None:
+        return None
+    return areas_in(read_areas(within) if isinstance(within, (str, os.PathLike)) else within, grid.crs)
+
+
+def _chunks(n: int) -> Iterator[slice]:
+    for start in range(0, n, CHUNK):
+        yield slice(start, min(start + CHUNK, n))

@@ -1,0 +1,101 @@
+"""Inputs of a map: covariates, offset, trials and exposure, each a number, an array or a raster."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.exceptions import ColumnError, InputError
+from bochner.geo import RasterGrid, Window, sample_raster
+
+Input = float | FloatArray | str | os.PathLike[str] | Any
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is known at every pixel of a grid, beside its place.
+
+    Attributes
+    ----------
+    grid : RasterGrid
+    fixed : mapping of str to float
+        Inputs that are the same everywhere.
+    layers : mapping of str to array or raster
+        Inputs that differ from pixel to pixel.
+    """
+
+    grid: RasterGrid
+    fixed: Mapping[str, float]
+    layers: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, grid: RasterGrid, given: Mapping[str, Input]) -> Inputs:
+        fixed: dict[str, float] = {}
+        layers: dict[str, Any] = {}
+        for name, value in given.items():
+            if isinstance(value, (str, os.PathLike)):
+                layers[name] = _existing(name, Path(value))
+            elif np.ndim(value) == 0:
+                fixed[name] = _number(name, value)
+            else:
+                layers[name] = _layer(name, value, grid)
+        return cls(grid, fixed, layers)
+
+    def read(self, window: Window) -> dict[str, FloatArray]:
+        """Layers in a window, (height, width) each; NaN where one has no value."""
+        row0, row1, col0, col1 = window
+        return {
+            name: layer[row0:row1, col0:col1]
+            if isinstance(layer, np.ndarray)
+            else sample_raster(layer, self.grid, window)
+            for name, layer in self.layers.items()
+        }
+
+
+def check_covariates(needed: Iterable[str], given: Mapping[str, Any]) -> None:
+    """Refuse a map that lacks an input of its model, or has one that the model does not know."""
+    needed = list(needed)
+    for name in given:
+        if name not in needed:
+            near = difflib.get_close_matches(name, needed, 1)
+            uses = f"it uses {needed}" if needed else "it uses none beside the coordinates"
+            hint = f"did you mean {near[0]!r}?" if near else f"{uses}."
+            raise ColumnError(f"the covariate {name!r} was given, but the model has no such column; {hint}")
+    missing = [name for name in needed if name not in given]
+    if missing:
+        raise InputError(
+            f"the model uses the covariate {missing[0]!r}, and nothing was given for it; pass its raster or a number: "
+            f"covariates={{{missing[0]!r}: RASTER}}, or --covariate {missing[0]}=RASTER."
+        )
+
+
+def _existing(name: str, path: Path) -> Path:
+    if not path.exists():
+        raise InputError(f"the raster of {name!r}, {path}, does not exist; check the name of the file.")
+    return path
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {value!r}; needed is a number, an array or a raster.") from None
+    if not np.isfinite(number):
+        raise InputError(f"{name} is {number}; needed is a finite number.")
+    return number
+
+
+def _layer(name: str, value: Any, grid: RasterGrid) -> FloatArray:
+    layer = np.squeeze(np.asarray(value, dtype=np.float64))
+    if layer.shape != grid.shape:
+        raise InputError(
+            f"the array of {name!r} has shape {np.shape(value)}; needed is that of the grid, {grid.shape}."
+        )
+    return layer

@@ -1,0 +1,80 @@
+"""Variogram figure: how observations differ with distance, and what the fitted kernel says of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.estimators.diagnostics import Diagnostics, diagnose
+from bochner.exceptions import InputError
+from bochner.maps.plots.style import BLUE, GREY, INK, RED, panels, styled
+from bochner.maps.tables import mappable
+from bochner.random import generator
+
+N_DIRECTIONS = 64
+ANISOTROPIC = 0.02  # of the sill: directions that differ less are drawn as one
+
+
+@styled
+def plot_variogram(model: Any, *, diagnostics: Diagnostics | None = None, ax: Any = None) -> Any:
+    """Empirical variogram in bins of distance, with the curve of the fitted kernel.
+
+    The grey band is where 95 % of the bins would lie if the model were right. On the scale of the link for families
+    that have one.
+
+    Parameters
+    ----------
+    model : SpatialRegressor
+        Fitted, or loaded with its diagnostics.
+    diagnostics : Diagnostics, optional
+        Those of the model, if they are at hand.
+    ax : Axes, optional
+        Default: a new figure.
+    """
+    model = mappable(model)
+    found = diagnostics_of(model, diagnostics)
+    variogram = found.variogram
+    if variogram is None:
+        raise InputError("there are too few pairs of rows for a variogram; it needs about 10 rows at distinct places.")
+    figure, (ax,) = panels(1, width=5.4, height=3.8, axes=ax)
+    h = np.asarray(variogram.distance)
+    if variogram.lower:
+        ax.fill_between(h, variogram.lower, variogram.upper, color=GREY, alpha=0.16, linewidth=0, label="95 % of draws")
+    if model.kernel_.stationary:
+        _curve(ax, model.kernel_, variogram.noise, 1.05 * h[-1], len(model._centre))
+    size = 14 + 50 * np.sqrt(np.asarray(variogram.n_pairs) / max(variogram.n_pairs))
+    ax.scatter(h, variogram.semivariance, s=size, color=INK, linewidths=0, zorder=4, label="observations")
+    unit = f" ({found.distance_unit})" if found.distance_unit else ""
+    ax.set(xlabel=f"distance{unit}", ylabel="semivariance", title="Variogram", xlim=(0, None), ylim=(0, None))
+    ax.grid(axis="y")
+    ax.legend(loc="upper left")
+    return figure
+
+
+def diagnostics_of(model: Any, given: Diagnostics | None = None) -> Diagnostics:
+    """Diagnostics of a model: those given, those it carries, or new ones from its rows."""
+    carried: Diagnostics | None = given if given is not None else getattr(model, "diagnostics_", None)
+    return diagnose(model) if carried is None else carried
+
+
+def _curve(ax: Any, kernel: Any, noise: float, farthest: float, dim: int) -> None:
+    lag = np.linspace(0, farthest, 300)
+    by_direction = noise + _semivariance(kernel, lag, dim)
+    low, mean, high = by_direction.min(axis=0), by_direction.mean(axis=0), by_direction.max(axis=0)
+    sill = float(mean.max())
+    if np.max(high - low) > ANISOTROPIC * sill:
+        ax.fill_between(lag, low, high, color=BLUE, alpha=0.14, linewidth=0, label="by direction")
+    ax.plot(lag, mean, color=BLUE, label="fitted kernel", zorder=3)
+    if noise > 0.01 * sill:
+        ax.plot([0], [noise], "o", color=RED, markersize=5, clip_on=False, zorder=5, label="noise")
+
+
+def _semivariance(kernel: Any, lag: FloatArray, dim: int) -> FloatArray:
+    """k(0) - k(h) along random directions, (directions, lags)."""
+    direction = generator(0, "directions").normal(size=(N_DIRECTIONS, dim))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    lags = (direction[:, None, :] * lag[None, :, None]).reshape(-1, dim)
+    at_zero = float(kernel.at(np.zeros((1, dim)))[0])
+    return np.asarray(at_zero - kernel.at(lags).reshape(N_DIRECTIONS, len(lag)))

@@ -1,0 +1,270 @@
+"""The page: what the report shows, put together and written as one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from bochner._version import __version__
+from bochner.estimators.diagnostics import Diagnostics, diagnostics_of
+from bochner.exceptions import InputError
+from bochner.families.links import LINKS
+from bochner.maps.report import calibration_charts, data_charts, space_charts, words
+from bochner.maps.report.figure import Figure
+from bochner.maps.report.layers import MapLayers, latent, predict_layers, rows_at
+from bochner.maps.report.payload import MOST_OBSERVATIONS, law_gap, map_payload, observations_of, threshold_of
+from bochner.maps.report.survey import Survey, diagnose_survey, held_out_means, judge
+
+SCRIPTS = ("raster.js", "law.js", "scale.js", "view.js", "gestures.js", "print.js", "page.js")
+
+
+def write_report(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    data: Any = None,
+    threshold: float | None = None,
+    title: str | None = None,
+    response: str = "response",
+    unit: str = "",
+    length_unit: str | None = None,
+    layers: MapLayers | None = None,
+    diagnostics: Diagnostics | None = None,
+    n_pixels: int | None = None,
+) -> Path:
+    """Write a fitted model as one HTML page that opens offline.
+
+    The page holds a map (mean, sd, and the probability of exceeding any threshold), the model and its choices in words,
+    coefficients, kernel and variogram, calibration, residuals, cross-validation scores and the findings of
+    `SpatialRegressor.check`.
+
+    Parameters
+    ----------
+    model : SpatialRegressor
+        Fitted here, or loaded from a file that carries its diagnostics.
+    path : path
+        File to write; it appears under its name when it is complete.
+    data : (X, y) or Survey, optional
+        Rows to draw on the map and to judge the model by. Without it the page shows no observation and no place of
+        one: survey locations are often private.
+    threshold : float, optional
+        Threshold that the map opens with, on the scale of `predict`; the reader can move it.
+    title : str, optional
+        Heading of the page.
+    response, unit : str
+        Name and unit of what is mapped.
+    length_unit : str, optional
+        Unit of plain coordinates, e.g. "m"; those of a known CRS are told in km.
+    layers : MapLayers, optional
+        The map, prepared by the caller, e.g. with covariate rasters. Default: predicted over the region of the data
+        with covariates at their means, and the page says so.
+    diagnostics : Diagnostics, optional
+        Default: those that the model carries, or new ones if it has its rows.
+    n_pixels : int, optional
+        Number of pixels of the default map; fewer are quicker.
+    """
+    check_is_fitted(model)
+    model = _regressor(model)
+    survey = None if data is None else Survey.of(data)
+    diagnostics = _diagnostics(model, survey, diagnostics)
+    if length_unit and not diagnostics.distance_unit:
+        diagnostics = replace(diagnostics, distance_unit=length_unit)
+    own = layers is None and diagnostics.region.dim > 1
+    if own:
+        layers = predict_layers(model, diagnostics, n_pixels)
+    target = Path(path)
+    text = render(model, diagnostics, layers, survey, threshold, title, response, unit, at_means=own)
+    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return target
+
+
+def render(
+    model: Any,
+    diagnostics: Diagnostics,
+    layers: MapLayers | None,
+    survey: Survey | None,
+    threshold: float | None,
+    title: str | None,
+    response: str,
+    unit: str,
+    *,
+    at_means: bool,
+) -> str:
+    """HTML of a report; every text of the user's is escaped in it.
+
+    `at_means`: whether the layers were drawn with every covariate at its mean.
+    """
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_unbroken)
+    environment.filters["svg"] = Markup
+    held, figures = _calibration_figures(model, diagnostics, survey, response)
+    script, payload, profile = "", None, None
+    if layers is None:
+        profile = _profile(model, diagnostics, survey, response)
+    else:
+        layers = layers.thinned()
+        limit = threshold_of(model, layers, threshold)
+        means = diagnostics.covariate_means if at_means else None
+        seen = None if survey is None else observations_of(model, survey, layers, means)
+        payload = map_payload(model, layers, seen, limit, response, unit, diagnostics.distance_unit)
+        script = "(() => {\n'use strict';\n" + "\n".join(_asset(name) for name in SCRIPTS) + "})();"
+    return environment.from_string(_asset("page.html")).render(
+        title=title or f"Map of {response}",
+        response=response,
+        unit=unit,
+        style=Markup(_asset("page.css")),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
+        payload=None if payload is None else Markup(as_json(payload)),
+        profile=profile,
+        layers=layers,
+        map_notes=_map_notes(model, layers, diagnostics, payload, at_means),
+        has_data=survey is not None,
+        n_data=0 if survey is None else len(survey.response),
+        n_shown=0 if survey is None else min(len(survey.response), MOST_OBSERVATIONS),
+        limits=None if payload is None else payload["threshold"],
+        numbers=words.key_numbers(model, diagnostics),
+        sentences=words.in_short(model, diagnostics),
+        findings=words.findings(model),
+        story=words.model_words(model, diagnostics, response),
+        coefficients=words.coefficients(model),
+        parameters=words.parameters(model),
+        choices=words.choices(model),
+        summary=model.summary(),
+        space=_space_figures(model, diagnostics),
+        held=held,
+        calibration=figures,
+        scores=words.score_table(held),
+        version=__version__,
+    )
+
+
+def as_json(value: Any) -> str:
+    """JSON that may stand in an HTML script element: nothing in it can end the element or open a comment."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _unbroken(value: Any) -> Any:
+    """Text whose percentages stay on one line; what is HTML already stays as it is."""
+    return re.sub(r"(?<=\d) %", "\u202f%", value) if type(value) is str else value
+
+
+def _asset(name: str) -> str:
+    return resources.files("bochner.maps.report").joinpath("assets", name).read_text("utf-8")
+
+
+def _regressor(model: Any) -> Any:
+    """The model itself, or that of a classifier with two classes."""
+    models = getattr(model, "models_", None)
+    if models is None:
+        return model
+    if len(models) > 1:
+        raise InputError(
+            f"the classifier has {len(models)} classes, and a map for each; give one of them, e.g. model.models_[0]."
+        )
+    return models[0]
+
+
+def _diagnostics(model: Any, survey: Survey | None, given: Diagnostics | None) -> Diagnostics:
+    known = given if given is not None else diagnostics_of(model)
+    if known is not None:
+        return known
+    if survey is None:
+        raise InputError(
+            "the model holds neither its rows nor diagnostics (a file of an older version does not), so the region of "
+            "the map is not known; give the data, or fit and save the model again."
+        )
+    return diagnose_survey(model, survey)
+
+
+def _space_figures(model: Any, diagnostics: Diagnostics) -> list[Figure]:
+    kernel, variogram, unit = model.kernel_, diagnostics.variogram, diagnostics.distance_unit
+    dim = len(model._model.scale.extent)
+    figures, curves = [], None
+    if kernel.stationary:
+        farthest = variogram.distance[-1] * 1.04 if variogram else float(np.linalg.norm(model._model.scale.extent)) / 2
+        curves = space_charts.kernel_curves(kernel, dim, farthest)
+        figures.append(space_charts.kernel_figure(curves, kernel, dim, unit))
+    if variogram is not None:
+        working = model._model.family.link != "identity"
+        figures.append(space_charts.variogram_figure(variogram, curves, unit, working))
+    return figures
+
+
+def _calibration_figures(
+    model: Any, diagnostics: Diagnostics, survey: Survey | None, response: str
+) -> tuple[Sequence[Any], list[Figure]]:
+    """Held-out results that the page tells of, and their charts; rows that are new to the model come first."""
+    held, scatter = list(diagnostics.held_out), None
+    if survey is not None and held and diagnostics.are_of(survey.coords(model), survey.response):
+        own = held_out_means(model)
+        if own is not None:
+            scatter = data_charts.scatter_figure(*own, response, "Leave-one-out predictions of all rows.")
+    elif survey is not None:
+        known = "which are not, as a whole, those that the model was fitted to"
+        doubt = "which flatter the model if it was fitted to them"
+        text = f"the {len(survey.response):,} rows of the data given, {known if held else doubt}"
+        result, means = judge(model, survey, text)
+        held = [result, *held]
+        scatter = data_charts.scatter_figure(means, survey.response, response, "Predictions at the data given.")
+    if not held:
+        return held, []
+    first = held[0]
+    figures = [
+        calibration_charts.pit_figure(first),
+        calibration_charts.coverage_figure(held[:2]),
+        calibration_charts.reliability_figure(first, response),
+        calibration_charts.residual_figure(first),
+    ]
+    return held, figures if scatter is None else [*figures, scatter]
+
+
+def _profile(model: Any, diagnostics: Diagnostics, survey: Survey | None, response: str) -> Figure:
+    """Map of a single coordinate."""
+    region, link = diagnostics.region, LINKS[model._model.family.link]
+    x = np.linspace(region.low[0], region.high[0], 301)
+    mean, sd = latent(model, rows_at(model, x[:, None], diagnostics.covariate_means))
+    middle, low, high = (link.mean(mean + k * sd) for k in (0.0, -1.96, 1.96))
+    seen = None if survey is None else (survey.coords(model)[:, 0], survey.response)
+    return data_charts.profile_figure(x, middle, low, high, region.names[0], response, seen)
+
+
+def _map_notes(
+    model: Any, layers: MapLayers | None, diagnostics: Diagnostics, payload: dict[str, Any] | None, at_means: bool
+) -> list[str]:
+    """How the map was made, and how far it can be trusted."""
+    if layers is None or payload is None:
+        return []
+    notes = [layers.note] if layers.note else []
+    if at_means and payload["observations"] and diagnostics.covariates:
+        notes.append(
+            "Observations are coloured as if their covariates were at these means too; pointing at one tells "
+            "what was observed."
+        )
+    gap = law_gap(model, layers, diagnostics, payload["threshold"]["value"]) if at_means else None
+    if gap is not None:
+        notes.append(
+            f"Probabilities take the law at each pixel as normal on the scale of the link; the model's own law, "
+            f"averaged over {len(model._model.mixture.mass)} sets of hyperparameters, differs by at most {gap:.3f} at "
+            f"the threshold that the page opens with."
+        )
+    return notes

@@ -1,0 +1,150 @@
+"""Payload: the numbers that the page's script works with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.polynomial.hermite_e import hermegauss
+from scipy import special
+
+from bochner.arrays import FloatArray
+from bochner.estimators.diagnostics import Diagnostics
+from bochner.estimators.region import round_step
+from bochner.estimators.report import fixed_effects
+from bochner.exceptions import InputError
+from bochner.families.links import LINKS
+from bochner.maps.report.colours import ramps
+from bochner.maps.report.layers import MapLayers, latent, rows_at
+from bochner.maps.report.raster import pack
+from bochner.maps.report.survey import Survey
+from bochner.random import generator
+
+MOST_OBSERVATIONS = 5_000
+N_NODES = 32  # of the quadrature over the link
+N_PROBES = 400
+
+
+def map_payload(
+    model: Any,
+    layers: MapLayers,
+    observations: dict[str, Any] | None,
+    threshold: dict[str, float],
+    response: str,
+    unit: str,
+    length_unit: str,
+) -> dict[str, Any]:
+    """All that the map needs, as plain values."""
+    rows, columns = layers.shape
+    nodes, mass = hermegauss(N_NODES)
+    return {
+        "rows": rows,
+        "columns": columns,
+        "extent": list(layers.extent),
+        "names": list(layers.names),
+        "crs": layers.crs,
+        "geographic": _in_degrees(layers),
+        "lengthUnit": length_unit or ("km" if layers.km_per_unit else "units"),
+        "km": None if layers.km_per_unit is None else list(layers.km_per_unit),
+        "mean": pack(layers.mean_eta),
+        "sd": pack(layers.sd_eta),
+        "cover": None if layers.cover is None else pack(layers.cover),
+        "link": model._model.family.link,
+        "nodes": nodes.tolist(),
+        "mass": (mass / mass.sum()).tolist(),
+        "threshold": threshold,
+        "response": response,
+        "unit": unit,
+        "ramps": ramps(),
+        "observations": observations,
+    }
+
+
+def threshold_of(model: Any, layers: MapLayers, given: float | None) -> dict[str, float]:
+    """Threshold that the map opens with, and the range and step of its slider."""
+    link = LINKS[model._model.family.link]
+    mean, sd = layers.mean_eta[layers.known], layers.sd_eta[layers.known]
+    low, high = (float(link.mean(np.quantile(mean + k * sd, q))) for k, q in ((-2, 0.01), (2, 0.99)))
+    step = round_step((high - low) / 200) if high > low else 1.0
+    value = float(np.quantile(link.mean(mean), 0.75)) if given is None else float(given)
+    value = float(np.round(value / (5 * step)) * 5 * step) if given is None else value
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        if not np.isfinite(link.eta(np.array(value))):
+            raise InputError(
+                f"threshold={given!r} is not a value that the mean can take under the {link.name} link; give one "
+                f"between {low:.3g} and {high:.3g}, say."
+            )
+    low, high = min(low, value), max(high, value)
+    return {
+        "value": _round(value),
+        "low": _round(np.floor(low / step) * step),
+        "high": _round(np.ceil(high / step) * step),
+        "step": step,
+    }
+
+
+def observations_of(model: Any, survey: Survey, layers: MapLayers, means: Mapping[str, float] | None) -> dict[str, Any]:
+    """Observations for the map: where, what, and the value that their colour stands for.
+
+    `means` are the covariates that the map was drawn at, if it was drawn at one value of each: colours are then of the
+    responses brought to these values, so that dots and map can be compared.
+    """
+    axes = (0, 1) if getattr(model, "_placement", None) is None else model._placement.axes
+    coords, values = survey.coords(model)[:, list(axes)], survey.response
+    shade = values if means is None else _brought_to(model, survey, means)
+    rows = np.arange(len(values))
+    if len(rows) > MOST_OBSERVATIONS:
+        rows = np.sort(generator(0, "observations").choice(rows, MOST_OBSERVATIONS, replace=False))
+    x = coords[:, 0]
+    if _in_degrees(layers):  # round the globe as often as the map does
+        x = x + 360 * np.round(((layers.extent[0] + layers.extent[2]) / 2 - x) / 360)
+    parts = {"x": x, "y": coords[:, 1], "value": values, "shade": shade}
+    return {name: _rounded(part[rows]) for name, part in parts.items()}
+
+
+def law_gap(model: Any, layers: MapLayers, diagnostics: Diagnostics, threshold: float) -> float | None:
+    """Largest error of taking the averaged law as normal, over some pixels; None where it is normal anyway."""
+    if len(model._model.mixture.mass) == 1:
+        return None
+    rng, region = generator(0, "pixels"), diagnostics.region
+    x, y = layers.centres()
+    at = np.argwhere(layers.known)
+    at = at[rng.choice(len(at), min(N_PROBES, len(at)), replace=False)]
+    coords = np.tile(np.asarray(region.middle), (len(at), 1))
+    coords[:, region.axes[0]], coords[:, region.axes[1]] = x[at[:, 1]], y[at[:, 0]]
+    rows = rows_at(model, coords, diagnostics.covariate_means)
+    mean, sd = latent(model, rows)
+    shift = np.full(len(rows), model._trend.level)
+    true = model._law(rows, shift, None, False).exceedance(threshold)
+    limit = float(LINKS[model._model.family.link].eta(np.array(threshold)))
+    normal = special.ndtr((mean - limit) / np.maximum(sd, 1e-300))
+    return float(np.max(np.abs(true - normal)))
+
+
+def _in_degrees(layers: MapLayers) -> bool:
+    """Whether the map is one of longitudes and latitudes, whose pixels shrink towards the poles."""
+    _, south, _, north = layers.extent
+    return layers.km_per_unit is not None and 100 < layers.km_per_unit[1] < 120 and south >= -90 and north <= 90
+
+
+def _brought_to(model: Any, survey: Survey, means: Mapping[str, float]) -> FloatArray:
+    """Responses less what their covariates add on the scale of the link, beyond those of the map."""
+    covariates = model._columns.covariates_of(survey.table(model))
+    if not covariates.shape[1]:
+        return survey.response
+    family, link = model._model.family, LINKS[model._model.family.link]
+    beta = fixed_effects(model._model, model._trend)[0][int(model._trend.intercept) :]
+    effect = (covariates - np.array([means[name] for name in model._columns.covariate_names])) @ beta
+    start = survey.response if link.name == "identity" else family.start(np.asarray(survey.y, float), survey.size)
+    return np.asarray(link.mean(start - effect))
+
+
+def _rounded(values: FloatArray) -> list[float]:
+    """Seven digits: metres in a country, and short to write."""
+    return [float(f"{value:.7g}") for value in values]
+
+
+def _round(value: float) -> float:
+    return float(f"{value:.10g}")

@@ -1,0 +1,216 @@
+"""Words: a fitted model told to a reader who was not there when it was fitted."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bochner.estimators.calibration import Calibration
+from bochner.estimators.diagnostics import Diagnostics, correlation_range
+from bochner.estimators.report import describe, fixed_effects
+from bochner.maps.report.svg import number, percent
+
+CHOICES = {
+    "place": "Places",
+    "features": "Computation",
+    "tuning": "Learning",
+    "kernel": "Kernel",
+    "intervals": "Intervals",
+    "solver": "Solver",
+    "frequencies": "Waves",
+    "noise": "Noise",
+    "family": "Family",
+}
+SCORES = {
+    "rmse": ("RMSE", "typical error of the mean; lower is better"),
+    "mae": ("MAE", "mean absolute error; lower is better"),
+    "crps": ("CRPS", "error of the whole predicted law; lower is better"),
+    "log_score": ("log score", "log density of what was observed; higher is better"),
+    "interval_score": ("interval score", "width of 95 % intervals plus a fine for misses; lower is better"),
+    "coverage": ("coverage", "share inside 95 % intervals; best at 95 %"),
+    "brier": ("Brier score", "squared error of probabilities, trial by trial; lower is better"),
+    "bias": ("bias", "prediction minus observation; best at 0"),
+}
+LAWS = {
+    "gaussian": "the {response} scatters about that sum with normal noise",
+    "binomial": "its inverse {link} is the {response}, and successes out of trials are binomial",
+    "bernoulli": "its inverse {link} is the {response}, the probability of a yes",
+    "poisson": "its exponential is the {response}, and counts are Poisson",
+    "negative-binomial": "its exponential is the {response}, and counts are negative binomial",
+    "gamma": "its exponential is the mean {response}, and single values are gamma: positive and skewed",
+}
+RATIOS = {"logit": "odds ratio", "log": "rate ratio"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers under headings; the first column names the row."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def model_words(model: Any, diagnostics: Diagnostics, response: str) -> str:
+    """The model in a paragraph."""
+    family = model._model.family
+    names = _joined(model._columns.coord_names)
+    covariates = model._columns.covariate_names
+    trend = f"a linear effect of {_joined(covariates)}, " if covariates else ""
+    level = "a constant level, " if model._trend.intercept else ""
+    law = LAWS.get(family.name, f"the {{response}} follows the {family.name} family with that sum as linear predictor")
+    told = law.format(response=response, link=family.link)
+    return (
+        f"At every place, {level}{trend}and a smooth random field over {names} are added up; {told}. The model was "
+        f"learned from {diagnostics.n_rows:,} rows."
+    )
+
+
+def key_numbers(model: Any, diagnostics: Diagnostics) -> list[tuple[str, str]]:
+    """Numbers for the head of the page, with what they are."""
+    numbers = [(f"{diagnostics.n_rows:,}", "rows")]
+    reach = _range(model)
+    if reach is not None:
+        numbers.append((_length(reach, diagnostics.distance_unit), "reach of the field"))
+    for held in diagnostics.held_out[:1]:
+        numbers.append((_percent(held.explained), "of held-out variance explained"))
+        numbers.append((percent(held.scores["coverage"]), "of held-out values in 95 % intervals"))
+    return numbers
+
+
+def in_short(model: Any, diagnostics: Diagnostics) -> list[str]:
+    """What a reader should take away, in sentences."""
+    unit, said = diagnostics.distance_unit, []
+    kernel, gaussian = model.kernel_, model._model.family.link == "identity"
+    reach = _range(model)
+    if reach is not None:
+        said.append(
+            f"The field reaches about {_length(reach, unit)}: beyond that, places tell little of each other "
+            f"(correlation below 5 %)."
+        )
+    if kernel.stationary and gaussian and model.noise_variance_ > 0:
+        variance = float(kernel.diag(np.zeros((1, _dim(model))))[0])
+        share = variance / (variance + model.noise_variance_)
+        said.append(
+            f"About the trend, {percent(share, 0)} of the variance is spatial pattern; {percent(1 - share, 0)} is "
+            f"noise that no map can predict (sd {number(float(f'{np.sqrt(model.noise_variance_):.3g}'))})."
+        )
+    for held in diagnostics.held_out:
+        said.append(_held_out(held, " (in counts)" if model._model.family.size_name else ""))
+    return said
+
+
+def coverage_verdict(held: Calibration) -> str:
+    """Whether 95 % intervals keep their promise, as far as so many rows can tell."""
+    found, n = held.scores["coverage"], held.n_rows
+    chance = 2 * np.sqrt(0.95 * 0.05 / n)
+    if abs(found - 0.95) <= chance + 0.005:
+        return "as promised"
+    return "too narrow" if found < 0.95 else "wider than need be"
+
+
+def coefficients(model: Any) -> Table | None:
+    """Fixed effects with standard errors and 95 % intervals; ratios where the link gives them a meaning."""
+    mean, covariance = fixed_effects(model._model, model._trend)
+    if not len(mean):
+        return None
+    se = np.sqrt(np.diag(covariance))
+    ratio = RATIOS.get(model._model.family.link)
+    header = ["", "estimate", "std. error", "z", f"{ratio}, 95 % interval" if ratio else "95 % interval"]
+    rows = []
+    for name, b, s in zip(model._trend.names, mean, se, strict=True):
+        interval = f"{b - 1.96 * s:.4g} to {b + 1.96 * s:.4g}"
+        if ratio:
+            low, high = np.exp([b - 1.96 * s, b + 1.96 * s])
+            interval = "" if name == "intercept" else f"{_ratio(np.exp(b))} ({_ratio(low)} to {_ratio(high)})"
+        cells = [f"{b:.4g}", f"{s:.3g}", f"{b / s:.2f}" if s > 0 else "", interval]
+        rows.append([name, *(_minus(cell) for cell in cells)])
+    return Table(header, rows)
+
+
+def parameters(model: Any) -> Table:
+    """Kernel, noise and likelihood of the fit."""
+    rows = [["kernel", describe(model.kernel_)]]
+    gaussian = model._model.family.link == "identity"
+    noise = "noise variance" if gaussian else "variance of single rows, on the link"
+    rows.append([noise, f"{model.noise_variance_:.4g}"])
+    dispersion = getattr(model._model.family, "dispersion", None)
+    if dispersion is not None:
+        rows.append(["dispersion", f"{dispersion:.4g}"])
+    rows.append(["log evidence", _minus(f"{model.log_evidence_:.2f}")])
+    rows.append(["log likelihood", _minus(f"{model.log_likelihood_:.2f}")])
+    return Table(["", "value"], rows)
+
+
+def choices(model: Any) -> list[tuple[str, str]]:
+    """What the library chose, and why."""
+    return [(CHOICES.get(key, key.replace("_", " ").capitalize()), str(why)) for key, why in model.choices_.items()]
+
+
+def score_table(held: Sequence[Calibration]) -> Table | None:
+    """Scores of every kind of cross-validation, with what they mean."""
+    if not held:
+        return None
+    rows = []
+    for key in dict.fromkeys(key for one in held for key in one.scores):
+        name, meaning = SCORES.get(key, (key, ""))
+        values = (_score(key, one.scores.get(key)) for one in held)
+        rows.append([name, *map(_minus, values), meaning])
+    return Table(["", *(one.name for one in held), ""], rows)
+
+
+def findings(model: Any) -> list[str]:
+    """What `check` finds, without raising it again."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return list(model.check())
+
+
+def _held_out(held: Calibration, unit: str) -> str:
+    what = {"leave one out": "Rows left out one at a time", "blocks": "Rows in blocks held out as a whole"}
+    rmse = number(float(f"{held.scores['rmse']:.3g}"))
+    return (
+        f"{what.get(held.name, held.name.capitalize())} were predicted with an RMSE of {rmse}{unit}, "
+        f"{_percent(held.explained)} of the variance explained; 95 % intervals held "
+        f"{percent(held.scores['coverage'])} of them: {coverage_verdict(held)}."
+    )
+
+
+def _score(key: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    return percent(value) if key == "coverage" else f"{value:.4g}"
+
+
+def _ratio(value: float) -> str:
+    """A ratio to three digits, or to as many as tell it from 1."""
+    off = abs(value - 1)
+    return f"{value:.{int(np.ceil(-np.log10(off))) + 1}f}" if 1e-9 < off < 0.1 else f"{value:.3g}"
+
+
+def _minus(text: str) -> str:
+    return re.sub(r"-(?=[\d.])", "−", text)
+
+
+def _percent(share: float) -> str:
+    return percent(max(share, 0.0), 0)
+
+
+def _range(model: Any) -> float | None:
+    return correlation_range(model.kernel_, _dim(model)) if model.kernel_.stationary else None
+
+
+def _dim(model: Any) -> int:
+    return len(model._model.scale.extent)
+
+
+def _length(value: float, unit: str) -> str:
+    return f"{number(float(f'{value:.2g}'))} {unit}".rstrip()
+
+
+def _joined(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

@@ -1,0 +1,290 @@
+"""Quadrature: a family averaged over a linear predictor that is known up to a Gaussian.
+
+Every function takes one Gaussian per row, eta ~ N(mean, variance), and works through the rows in chunks. The
+integrands are analytic and fall off fast, for which the trapezoidal rule converges exponentially; what matters is that
+its nodes lie where the integrand changes: about the Gaussian where that is the narrower part, about the observation
+where that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bochner.arrays import FloatArray
+from bochner.families import Binomial, Family
+from bochner.families.links import bounded_exp
+
+# Numbers held at once: a chunk of rows times its nodes stays in cache.
+_CHUNK = 2**17
+# Beyond nine standard deviations a Gaussian holds 1e-19.
+REACH = 9.0
+_NODES = 60
+_STEP = 0.36
+_PANEL_NODES = 240
+# Widths of the Gaussian below which nodes at its own scale resolve a probability link.
+_NARROW = 1.5
+_LINK_STEP, _LINK_REACH = 0.6, 28.0
+
+
+def log_evidence(family: Family, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray) -> FloatArray:
+    r"""Log density of an observation, :math:`\log \int p(y \mid \eta)\, N(\eta; m, v)\, d\eta`."""
+    rows = [y, mean, _floored(family, variance, mean), size]
+    if is_bounded(family):
+        return _in_chunks(lambda *chunk: _identity_log_evidence(family, *chunk), _PANEL_NODES, *rows)
+    out = _in_chunks(lambda *chunk: _log_evidence(family, *chunk), _NODES, *rows)
+    # A flat likelihood that ends in a step has no scale of its own, unless only its end matters.
+    edge = (out > -5) & ((y == 0) | (y == size) & counts_trials(family)) & family.discrete
+    if edge.any():
+        out[edge] = _edge_log_evidence(family, *(values[edge] for values in rows))
+    return out
+
+
+def cdf(family: Family, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray) -> FloatArray:
+    r"""Probability of an observation not above y, :math:`\int P(Y \le y \mid \eta)\, N(\eta; m, v)\, d\eta`."""
+    variance = _floored(family, variance, mean)
+    if family.discrete:
+        y = np.floor(y)
+    inside = (y >= 0) & ((y < size) | (not counts_trials(family)))
+    out = np.where(y < 0, 0.0, 1.0)
+    rows = [values[inside] for values in (y, mean, variance, size)]
+    if len(rows[0]):
+        rule, n_nodes = (_identity_cdf, _PANEL_NODES) if is_bounded(family) else (_cdf, _NODES)
+        out[inside] = _in_chunks(lambda *chunk: rule(family, *chunk), n_nodes, *rows)
+    return np.clip(out, 0.0, 1.0)
+
+
+def surface_moments(family: Family, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    r"""Mean and variance of :math:`g^{-1}(\eta)`: prevalence, rate or mean."""
+    if family.link == "log":
+        return _lognormal(mean, variance)
+    if is_bounded(family):
+        return _rectified(mean, _floored(family, variance, mean))
+    if family.link == "identity":
+        return mean, variance
+    rule = _logit_moments if family.link == "logit" else _probit_moments
+    variance = _floored(family, variance, mean)
+    both = np.empty((2, len(mean)))
+    narrow = variance < _NARROW**2
+    for rows, function in ((narrow, _link_moments), (~narrow, rule)):
+        if rows.any():
+            both[:, rows] = _in_chunks(lambda *chunk, f=function: f(family, *chunk), _NODES, mean[rows], variance[rows])
+    return both[0], both[1]
+
+
+def counts_trials(family: Family) -> bool:
+    """Whether responses end at the number of trials."""
+    return isinstance(family, Binomial)
+
+
+def range_of_mean(family: Family) -> tuple[float, float]:
+    """Ends of what the inverse link can be."""
+    if family.link == "identity":
+        return (0.0 if is_bounded(family) else -np.inf), np.inf
+    return 0.0, (np.inf if family.link == "log" else 1.0)
+
+
+def is_bounded(family: Family) -> bool:
+    """Whether the mean is cut off at zero: counts with the identity link."""
+    return family.link == "identity" and family.discrete
+
+
+def _log_evidence(
+    family: Family, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray
+) -> FloatArray:
+    """Nodes about the mode of the integrand, close at its own scale and reaching as far as it does."""
+    mode, scale = _mode(family, y, mean, variance, size)
+
+    def log_integrand(t: FloatArray) -> FloatArray:
+        step = scale * np.sinh(t)
+        log_prior = -0.5 * (mode - mean + step) ** 2 / variance - 0.5 * np.log(2 * np.pi * variance)
+        return np.asarray(family.log_density(y, mode + step, size) + log_prior)
+
+    tried = np.linspace(0, 1, 13)[1:, None] * np.arcsinh(REACH * np.sqrt(variance) / scale)
+    peak = log_integrand(np.zeros_like(mean))
+    low, high = (sign * _first(tried, log_integrand(sign * tried) < peak - 40) for sign in (-1.0, 1.0))
+    t = low + (high - low) * np.linspace(0, 1, _NODES)[:, None]
+    total = special.logsumexp(log_integrand(t) + np.log(np.cosh(t)), axis=0)
+    return np.asarray(total + np.log((high - low) / (_NODES - 1) * scale))
+
+
+def _first(tried: FloatArray, holds: NDArray[np.bool_]) -> FloatArray:
+    """First value of each column at which something holds, else its last."""
+    return np.asarray(np.min(np.where(holds, tried, tried[-1]), axis=0))
+
+
+def _edge_log_evidence(
+    family: Family, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray
+) -> FloatArray:
+    """Log probability of none, or of all trials: a step in eta, which the distribution function resolves."""
+    none = y == 0
+    below = cdf(family, np.where(none, 0.0, size - 1), mean, variance, size)
+    with np.errstate(divide="ignore"):
+        return np.log(np.where(none, below, 1 - below))
+
+
+def _mode(
+    family: Family, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Mode of p(y | eta) N(eta; mean, variance) and its scale, by Newton's method in a bracket.
+
+    The log is concave, and its slope falls; so each point tried tells on which side of it the mode lies.
+    """
+    start = family.start(y, size)
+    low, high = np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
+    eta = mean
+    for tried in (mean, start):
+        d = family.derivatives(y, tried, size)
+        up = d.score >= (tried - mean) / variance
+        low, high = np.where(up, np.maximum(low, tried), low), np.where(up, high, np.minimum(high, tried))
+        # the mode is mean + variance * score(mode), and the score falls
+        bound = mean + variance * d.score
+        low, high = np.where(up, low, np.maximum(low, bound)), np.where(up, np.minimum(high, bound), high)
+        eta = (eta / variance + d.curvature * tried) / (1 / variance + d.curvature)
+    for _ in range(40):
+        eta = np.where((eta >= low) & (eta <= high), eta, 0.5 * (low + high))
+        d = family.derivatives(y, eta, size)
+        slope, curvature = d.score - (eta - mean) / variance, d.curvature + 1 / variance
+        low, high = np.where(slope >= 0, eta, low), np.where(slope >= 0, high, eta)
+        step = slope / curvature
+        if np.all(np.abs(step) * np.sqrt(curvature) < 1e-4):
+            break
+        eta = eta + step
+    return eta, 1 / np.sqrt(curvature)
+
+
+def _cdf(family: Family, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray) -> FloatArray:
+    """By parts, unless P(Y <= y | eta) hardly changes in eta where the Gaussian lies."""
+    centre = family.start(y, size)
+    width = 1 / np.sqrt(np.maximum(family.derivatives(y, centre, size).curvature, 1e-300))
+    sd = np.sqrt(variance)
+    out, steep = np.empty_like(mean), width < 2 * sd
+    if not steep.all():
+        out[~steep] = _mean_of_cdf(family, *(values[~steep] for values in (y, mean, sd, size)))
+    if steep.any():
+        out[steep] = _cdf_by_parts(family, *(values[steep] for values in (y, mean, sd, size, centre, width)))
+    return out
+
+
+def _mean_of_cdf(family: Family, y: FloatArray, mean: FloatArray, sd: FloatArray, size: FloatArray) -> FloatArray:
+    z, weight = normal_nodes(2 * _STEP)
+    return np.asarray(weight @ family.cdf(y, mean + sd * z[:, None], size))
+
+
+def _cdf_by_parts(
+    family: Family,
+    y: FloatArray,
+    mean: FloatArray,
+    sd: FloatArray,
+    size: FloatArray,
+    centre: FloatArray,
+    width: FloatArray,
+) -> FloatArray:
+    """P(Y <= y) = int f(eta) Phi((eta - mean) / sd), with f minus the slope of P(Y <= y | eta), a density in eta.
+
+    The tails of f fall like exp(-|eta - centre|) or faster, of a dispersed family like its power 1 / dispersion.
+    """
+    tail = np.minimum(30 * width**2, 25 * max(1.0, family.dispersion or 1.0))
+    t = np.linspace(-1, 1, _NODES)[:, None] * np.arcsinh(np.maximum(20 * width, tail) / width)
+    eta = centre + width * np.sinh(t)
+    weight = family.cdf_slope(y, eta, size) * np.cosh(t)
+    return np.asarray((weight * special.ndtr((eta - mean) / sd)).sum(axis=0) / weight.sum(axis=0))
+
+
+def _link_moments(family: Family, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """Mean and variance of a smooth inverse link, from nodes of the Gaussian."""
+    z, weight = normal_nodes(_STEP)
+    values = family.mean(mean + np.sqrt(variance) * z[:, None])
+    first = weight @ values
+    return np.stack([first, weight @ (values - first) ** 2])
+
+
+def _logit_moments(family: Family, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """By parts, for a wide Gaussian: E G(eta) = int G'(x) Phi((mean - x) / sd)."""
+    x = np.arange(-_LINK_REACH, _LINK_REACH + _LINK_STEP, _LINK_STEP)
+    p = special.expit(x)
+    density = _LINK_STEP * p * special.expit(-x)
+    above = special.ndtr((mean - x[:, None]) / np.sqrt(variance))
+    first = density @ above
+    return np.stack([first, (2 * p * density) @ above - first**2])
+
+
+def _probit_moments(family: Family, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """Closed form: E Phi(eta)^2 is the probability of a quadrant, Owen's T."""
+    a = mean / np.sqrt(1 + variance)
+    first = special.ndtr(a)
+    return np.stack([first, first * (1 - first) - 2 * special.owens_t(a, 1 / np.sqrt(1 + 2 * variance))])
+
+
+def _lognormal(mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return bounded_exp(mean + 0.5 * variance), bounded_exp(2 * (mean + variance)) * -np.expm1(-variance)
+
+
+def _rectified(mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance of max(eta, 0)."""
+    sd = np.sqrt(variance)
+    z = mean / sd
+    share, density = special.ndtr(z), np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
+    first = mean * share + sd * density
+    # E (max(eta, 0) - first)^2, from the deviation above zero and the mass at zero
+    above = variance * share - variance * z * density + (mean - first) ** 2 * share + 2 * (mean - first) * sd * density
+    return first, above + first**2 * special.ndtr(-z)
+
+
+def _identity_log_evidence(
+    family: Family, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray
+) -> FloatArray:
+    """The Gaussian cut at zero; what lies below has no cases. Without cases it is an exponential, in closed form."""
+    sd = np.sqrt(variance)
+    shifted = mean - variance * size
+    none = np.logaddexp(special.log_ndtr(shifted / sd) - size * (mean + shifted) / 2, special.log_ndtr(-mean / sd))
+    # the mode solves y / eta - size = (eta - mean) / variance
+    mode = 0.5 * (shifted + np.sqrt(shifted**2 + 4 * variance * np.maximum(y, 1.0)))
+    scale = 1 / np.sqrt(np.maximum(y, 1.0) / mode**2 + 1 / variance)
+    eta, weight = _panels(mode + np.multiply.outer([-REACH, -3.0, 0.0, 3.0, REACH, 30.0], scale), mean, sd)
+    with np.errstate(divide="ignore"):
+        some = special.logsumexp(family.log_density(y, eta, size) + weight, axis=0)
+    return np.where(y == 0, none, some)
+
+
+def _identity_cdf(
+    family: Family, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray
+) -> FloatArray:
+    sd, centre, width = np.sqrt(variance), y / size, np.sqrt(y + 1) / size
+    breaks = [mean + k * sd for k in (-REACH, -3, 0, 3, REACH)]
+    near = [np.clip(centre + k * width, breaks[0], breaks[-1]) for k in (-8, -2, 0, 2, 8, 40)]
+    eta, weight = _panels(np.array(breaks + near), mean, sd)
+    return np.asarray((np.exp(weight) * family.cdf(y, eta, size)).sum(axis=0) + special.ndtr(-mean / sd))
+
+
+def _panels(breaks: FloatArray, mean: FloatArray, sd: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Gauss-Legendre nodes between breaks, cut at zero, and the logs of their weights times the Gaussian's density."""
+    ends = np.sort(np.maximum(breaks, 0.0), axis=0)
+    x, weight = np.polynomial.legendre.leggauss(24)
+    half, middle = np.diff(ends, axis=0) / 2, (ends[1:] + ends[:-1]) / 2
+    eta = (middle + half * x[:, None, None]).reshape(-1, len(mean))
+    with np.errstate(divide="ignore"):
+        log_weight = np.log(half * weight[:, None, None]).reshape(-1, len(mean))
+    return eta, log_weight - 0.5 * ((eta - mean) / sd) ** 2 - 0.5 * np.log(2 * np.pi) - np.log(sd)
+
+
+def normal_nodes(step: float) -> tuple[FloatArray, FloatArray]:
+    """Trapezoidal nodes and weights of a standard normal."""
+    z = step * np.arange(-np.ceil(REACH / step), np.ceil(REACH / step) + 1)
+    weight = np.exp(-0.5 * z**2)
+    return z, weight / weight.sum()
+
+
+def _floored(family: Family, variance: FloatArray, mean: FloatArray) -> FloatArray:
+    """Variances that can be divided by; what is added is beyond the digits that eta needs."""
+    return np.maximum(variance, (1e-16 if is_bounded(family) else 1e-24) * (1 + mean**2))
+
+
+def _in_chunks(function: Callable[..., FloatArray], n_nodes: int, *rows: FloatArray) -> FloatArray:
+    """Function of rows, some rows at a time."""
+    step = max(1, _CHUNK // n_nodes)
+    parts = [function(*(values[i : i + step] for values in rows)) for i in range(0, len(rows[0]), step)]
+    return np.concatenate(parts, axis=-1) if parts else np.empty(0)

@@ -1,0 +1,153 @@
+"""A user's mistake is one clear line and exit code 2, and nothing is written."""
+
+from __future__ import annotations
+
+import geopandas as gpd
+import numpy as np
+import pytest
+import shapely
+
+from bochner.cli import exit_code, main
+from bochner.exceptions import ConvergenceError
+
+from .conftest import QUICK, survey
+
+FIT = ("fit", "data.csv", "--target", "temp", "-o", "out.bochner")
+BINOMIAL = ("fit", "data.csv", "--target", "positive", "--family", "binomial", "-o", "out.bochner")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model, and files with something wrong with them."""
+    path = tmp_path_factory.mktemp("mistakes")
+    frame = survey(40)
+    frame.to_csv(path / "data.csv", index=False)
+    frame.rename(columns={"lon": "lat", "lat": "lon"}).assign(lat=frame.lon + 100).to_csv(path / "swapped.csv")
+    frame.assign(temp=frame.temp.astype(str).replace(str(frame.temp[7]), "cold")).to_csv(path / "text.csv")
+    frame.assign(positive=frame.positive.where(frame.index != 11, 999)).to_csv(path / "over.csv")
+    frame.drop(columns=["lon", "lat"]).to_csv(path / "nowhere.csv")
+    frame[:0].to_csv(path / "empty.csv")
+    points = gpd.GeoDataFrame(frame, geometry=gpd.points_from_xy(frame.lon, frame.lat), crs=4326)
+    points.to_crs(32632).to_file(path / "utm.gpkg")
+    square = shapely.box(10, 40, 12, 42)
+    gpd.GeoDataFrame({"name": ["a", "b"]}, geometry=[square, shapely.Polygon()], crs=4326).to_file(path / "hollow.gpkg")
+    gpd.GeoDataFrame({"name": ["a"]}, geometry=[square], crs=4326).to_file(path / "areas.gpkg")
+    import rasterio
+
+    with rasterio.open(path / "bare.tif", "w", driver="GTiff", height=4, width=4, count=1, dtype="float32") as file:
+        file.write(np.ones((1, 4, 4), dtype="float32"))
+    (path / "unknown.toml").write_text(
+        'data = "data.csv"\ntarget = "temp"\noutput = "out.bochner"\nkernal = "matern32"\n'
+    )
+    (path / "wrong.toml").write_text('data = "data.csv"\nseed = "one"\n')
+    (path / "broken.toml").write_text("data = data.csv\n")
+    with pytest.raises(SystemExit):
+        fit = ["fit", str(path / "data.csv"), "--target", "temp", "--covariates", "height", *QUICK]
+        main([*fit, "-o", str(path / "m.bochner")])
+    return path
+
+
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        # files
+        (("fit", "no.csv", "--target", "temp", "-o", "out.bochner"), "no.csv does not exist"),
+        (("fit", "data.txt", "--target", "temp", "-o", "out.bochner"), "what can be read is"),
+        (("fit", "empty.csv", "--target", "temp", "-o", "out.bochner"), "no rows"),
+        (("fit", "bare.tif", "-o", "out.bochner"), "has no georeference"),
+        ((*FIT[:-1], "nowhere/out.bochner"), "does not exist; make it first"),
+        (("fit", "--target", "temp", "-o", "out.bochner"), "no DATA was given"),
+        (FIT[:-2], "no output was given"),
+        (("predict", "m.bochner", "data.csv", "-o", "out.txt"), "needed is one of"),
+        (("predict", "data.csv", "data.csv", "-o", "out.csv"), "not a complete bochner model"),
+        (("predict", "no.bochner", "data.csv", "-o", "out.csv"), "no.bochner does not exist"),
+        # columns
+        (("fit", "data.csv", "--target", "tmp", "-o", "out.bochner"), "did you mean 'temp'?"),
+        (("fit", "data.csv", "-o", "out.bochner"), "no target was given"),
+        (("fit", "text.csv", "--target", "temp", "-o", "out.bochner"), "the first is 'cold' in row 8"),
+        (("fit", "data.csv", "--target", "station", "-o", "out.bochner"), "not numbers"),
+        ((*FIT, "--coords", "x,y"), "no column 'x'"),
+        ((*FIT, "--covariates", "temp"), "named twice"),
+        (("fit", "nowhere.csv", "--target", "temp", "-o", "out.bochner"), "name them, e.g. --coords"),
+        (("predict", "m.bochner", "nowhere.csv", "-o", "out.csv"), "name them, e.g. --coords"),
+        # coordinates
+        (("fit", "swapped.csv", "--target", "temp", "-o", "out.bochner"), "look swapped"),
+        (("fit", "utm.gpkg", "--target", "temp", "--crs", "EPSG:4326", "-o", "out.bochner"), "but EPSG:4326 was given"),
+        ((*FIT, "--crs", "EPSG:32632"), "in degrees, but EPSG:32632 is projected"),
+        ((*FIT, "--crs", "EPSG:99"), "is not known"),
+        # the model
+        ((*FIT, "--family", "binomal"), "did you mean 'binomial'?"),
+        ((*FIT, "--kernel", "mattern32"), "did you mean 'matern32'?"),
+        ((*FIT, "--kernel", "matern32(length=3)"), "no parameter 'length'"),
+        ((*FIT, "--kernel", "matern32+"), "cannot be read"),
+        ((*FIT, "--tune", "magic"), "tune='magic'"),
+        ((*FIT, "--features", "magic"), "magic"),
+        ((*FIT, "--predict-at", "gaps"), "needs a raster"),
+        ((*FIT, "--trials", "examined"), "has neither trials nor exposure"),
+        (BINOMIAL, "no trials were given"),
+        ((*BINOMIAL, "--trials", "exmined"), "did you mean 'examined'?"),
+        (("fit", "over.csv", *BINOMIAL[2:], "--trials", "examined"), "999 in 'positive' of row 12, more than the"),
+        ((*FIT, "--covariate", "elevation"), "needed is NAME=RASTER"),
+        ((*FIT, "--covariates", "height", "--covariate", "height=bare.tif"), "leave the raster out"),
+        ((*FIT, "--covariate", "dem=dem.tif"), "dem.tif does not exist"),
+        (("predict", "m.bochner", "data.csv", "--trials", "5", "-o", "out.csv"), "which has none"),
+        (("predict", "m.bochner", "data.csv", "--level", "95", "-o", "out.csv"), "between 0 and 1"),
+        # the config file
+        (("fit", "--config", "unknown.toml"), "unknown key 'kernal'; did you mean 'kernel'?"),
+        (("fit", "--config", "wrong.toml"), "needed is a whole number"),
+        (("fit", "--config", "broken.toml"), "cannot be read as TOML"),
+        (("fit", "--config", "no.toml"), "no.toml does not exist"),
+        # maps, areas, scores, draws, reports
+        (("map", "m.bochner", "-o", "out.tif"), "no grid was given"),
+        (("map", "m.bochner", "--resolution", "5miles", "-o", "out.tif"), "positive length such as 5km"),
+        (("map", "m.bochner", "--resolution", "50km", "-o", "out.tif"), "--covariate height=RASTER"),
+        (
+            ("map", "m.bochner", "--resolution", "50km", "--covariate", "hight=1", "-o", "out.tif"),
+            "did you mean 'height'?",
+        ),
+        (
+            ("map", "m.bochner", "--resolution", "50km", "--covariate", "height=no.tif", "-o", "out.tif"),
+            "does not exist",
+        ),
+        (("map", "m.bochner", "--like", "bare.tif", "-o", "out.tif"), "has no georeference"),
+        (
+            ("map", "m.bochner", "--resolution", "50km", "--within", "hollow.gpkg", "-o", "out.tif"),
+            "empty polygons: row 2",
+        ),
+        (("map", "m.bochner", "--resolution", "9km", "--fill-only", "-o", "out.tif"), "without --like"),
+        (("map", "m.bochner", "--resolution", "9km", "--bounds", "1,2,3", "-o", "out.tif"), "four numbers"),
+        (("map", "m.bochner", "--resolution", "9km", "-o", "out.jpg"), "needed is one of"),
+        (("aggregate", "m.bochner", "--areas", "hollow.gpkg", "-o", "out.csv"), "empty polygons: row 2"),
+        (("aggregate", "m.bochner", "--areas", "areas.gpkg", "-o", "out.csv"), "--covariate height=RASTER"),
+        (("aggregate", "m.bochner", "--areas", "data.csv", "-o", "out.csv"), "needed is one of"),
+        (("aggregate", "m.bochner", "--areas", "areas.gpkg", "-o", "out.xlsx"), "needed is one of"),
+        (("validate", "data.csv", "--target", "temp", "--score", "rsme"), "did you mean 'rmse'?"),
+        (("simulate", "-o", "out.csv", "--at", "data.csv"), "either a MODEL file, or a prior"),
+        (("simulate", "--kernel", "matern32", "-o", "out.csv"), "say where to draw"),
+        (("simulate", "--kernel", "matern32", "--at", "data.csv", "-o", "out.tif"), "draw on a grid"),
+        (("simulate", "--kernel", "matern32", "--family", "gamma", "--at", "data.csv", "-o", "out.csv"), "dispersion"),
+        (("report", "m.bochner", "-o", "out.pdf"), "needed is one of"),
+        (("report", "m.bochner", "--data", "data.csv", "--target", "tmp", "-o", "out.html"), "did you mean 'temp'?"),
+        (("demo", "-o", "data.csv"), "data.csv is a file"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_mistake_is_one_line(folder, monkeypatch, capsys, args, message):
+    monkeypatch.chdir(folder)
+    before = set(folder.iterdir())
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        main(args)
+    shown = capsys.readouterr()
+    assert stop.value.code == 2
+    assert message in shown.err
+    assert shown.err.startswith("bochner: ") and shown.err.count("\n") == 1
+    assert shown.out == ""
+    assert set(folder.iterdir()) == before
+
+
+def test_what_the_user_cannot_mend_is_exit_code_1():
+    assert exit_code(ConvergenceError("diverged")) == 1
+    assert exit_code(OSError(28, "No space left on device")) == 1
+    assert exit_code(FileNotFoundError(2, "No such file or directory")) == 2

@@ -1,0 +1,200 @@
+"""Leverage, learned and non-stationary features behind the estimator: with everything that other features have."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from bochner import SpatialRegressor, load
+from bochner.exceptions import FallbackWarning, PartError
+from bochner.features import LocalSpectrumMap, PairedMap
+from bochner.kernels import Matern, Polynomial
+from bochner.validation import BlockKFold, crps, rmse
+
+KINDS = ("leverage", "learned", "nonstationary")
+every_kind = pytest.mark.parametrize("kind", KINDS)
+KERNEL = Matern(0.5, 1.0)
+
+
+def survey(dim: int = 1, n: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    coords = rng.uniform(0, 4, size=(n, dim))
+    return coords, np.sin(3 * coords.sum(axis=1)) + 0.2 * rng.normal(size=n)
+
+
+def fitted(kind: str, coords: np.ndarray, y: np.ndarray, **more: object) -> SpatialRegressor:
+    settings = {"kernel": KERNEL, "noise_variance": 0.04, "tune": None, "n_frequencies": 20, **more}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        return SpatialRegressor(features=kind, **settings).fit(coords, y)  # type: ignore[arg-type]
+
+
+@every_kind
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_posterior_predicts_and_explains(kind, dim):
+    coords, y = survey(dim)
+    model = fitted(kind, coords, y)
+    mean, sd = model.predict(coords, return_std=True)
+    assert rmse(y, mean) < np.std(y) and np.all(sd > 0)
+    assert model.n_frequencies_ == 20 and len(model.coef_) == 41
+    assert kind in model.choices_["features"] and "20" in model.choices_["n_frequencies"]
+    assert model.choices_["n_frequencies"] in model.summary()
+    assert model.sample_y(coords[:4], 3).shape == (4, 3)
+
+
+@every_kind
+def test_model_file_gives_the_same_predictions(kind, tmp_path):
+    coords, y = survey()
+    model = fitted(kind, coords, y)
+    model.save(tmp_path / "model.bochner")
+    again = load(tmp_path / "model.bochner")
+    for a, b in zip(model.predict(coords, return_std=True), again.predict(coords, return_std=True), strict=True):
+        assert_allclose(a, b, rtol=1e-12)
+
+
+@every_kind
+def test_held_out_predictions_are_those_of_a_fit_to_the_rest(kind):
+    """The features are held, as hyperparameters are: a fit to the other rows with them says the same."""
+    coords, y = survey()
+    model = fitted(kind, coords, y)
+    found = model.cross_validate(BlockKFold(4, block_size=0.4))
+    assert 0 < found["rmse"] < np.std(y) and 0.5 < found["coverage"] <= 1
+    posterior = model._model.posterior
+    train, test = next(iter(BlockKFold(4, block_size=0.4).split(coords)))
+    phi = posterior.features.block(coords - model._centre)
+    noise = 0.04 + posterior.features.missing_variance(coords - model._centre)
+    a = np.column_stack([phi, np.ones(len(y))])
+    system = (a[train].T / noise[train]) @ a[train] + np.diag(np.r_[np.ones(phi.shape[1]), 0.0])
+    mean = a[test] @ np.linalg.solve(system, (a[train].T / noise[train]) @ y[train])
+    held = dict(zip(found.index, np.asarray(found.prediction.mean), strict=True))
+    assert_allclose([held[i] for i in test], mean, rtol=1e-6, atol=1e-6)
+
+
+@every_kind
+@pytest.mark.parametrize("tune", ["evidence", "likelihood", "spatial-cv"])
+def test_tuning_of_every_kind(kind, tune):
+    coords, y = survey(n=70)
+    model = fitted(kind, coords, y, tune=tune, noise_variance=None, n_frequencies=12)
+    assert rmse(np.sin(3 * coords[:, 0]), model.predict(coords)) < 0.25
+    assert 0.005 < model.noise_variance_ < 0.3
+    assert np.isfinite(model.log_evidence_) and np.isfinite(model.log_likelihood_)
+
+
+@every_kind
+@pytest.mark.parametrize("family", ["binomial", "poisson"])
+def test_families(kind, family):
+    rng = np.random.default_rng(1)
+    coords = rng.uniform(0, 4, size=(100, 1))
+    eta = np.sin(3 * coords[:, 0])
+    y = rng.binomial(10, 1 / (1 + np.exp(-eta))) if family == "binomial" else rng.poisson(np.exp(eta))
+    size = {"trials": np.full(100, 10)} if family == "binomial" else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        model = SpatialRegressor(
+            KERNEL, family=family, features=kind, n_frequencies=10, tune=None, noise_variance=0.01
+        ).fit(coords, y, **size)
+    latent, sd = model.predict_latent(coords)
+    assert np.corrcoef(latent, eta)[0, 1] > 0.75
+    assert np.mean(np.abs(latent - eta) < 3 * sd) > 0.8
+    assert np.isfinite(model.cross_validate(3)["log_score"])
+
+
+@every_kind
+def test_number_of_waves_is_chosen_and_told(kind):
+    coords, y = survey()
+    model = fitted(kind, coords, y, n_frequencies="auto")
+    assert 4 <= model.n_frequencies_ <= 1_200
+    assert f"{model.n_frequencies_:,}" in model.choices_["n_frequencies"]
+
+
+def two_peaks(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A field whose spectrum is two narrow peaks."""
+    rng = np.random.default_rng(seed)
+    coords = rng.uniform(0, 10, size=(n, 2))
+    field = np.zeros(n)
+    for peak in ([3.0, 1.0], [-1.5, 4.0]):
+        for omega in np.array(peak) + 0.1 * rng.normal(size=(5, 2)):
+            a, b = rng.normal(size=2)
+            field += 0.4 * (a * np.cos(coords @ omega) + b * np.sin(coords @ omega))
+    return coords, field, field + 0.3 * rng.normal(size=n)
+
+
+def test_a_few_learned_waves_beat_many_random_ones_on_narrow_peaks():
+    coords, field, y = two_peaks(500)
+    kernel, known, unknown = Matern(0.5, 1.0, nu=2.5), slice(0, 300), slice(300, None)
+    learned = SpatialRegressor(kernel, features="learned", n_frequencies=12, tune=None, noise_variance=0.09)
+    random = SpatialRegressor(kernel, features="monte-carlo", n_frequencies=200, tune=None, noise_variance=0.09)
+    errors = [rmse(field[unknown], m.fit(coords[known], y[known]).predict(coords[unknown])) for m in (learned, random)]
+    assert errors[0] < 0.6 * errors[1]
+    assert "peaks of the data" in learned.choices_["n_frequencies"]
+
+
+def test_learning_noise_falls_back_and_says_so():
+    """White noise has no waves to learn: what was learned of some rows does not help with others."""
+    rng = np.random.default_rng(3)
+    coords, y = rng.uniform(0, 10, size=(80, 2)), rng.normal(size=80)
+    kept = []
+    for seed in range(3):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = SpatialRegressor(
+                Matern(0.5, 0.1), features="learned", n_frequencies=30, tune=None, noise_variance=0.9, random_state=seed
+            ).fit(coords, y)
+        told = any(issubclass(w.category, FallbackWarning) and "did not help" in str(w.message) for w in caught)
+        assert told == ("predicted held-out blocks no better" in model.choices_["n_frequencies"])
+        kept.append(told)
+    assert any(kept)
+
+
+def changing(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A field on a line whose length scale grows thirtyfold from one end to the other."""
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(size=n))
+    length = 0.01 * 30**x
+    squares = (length[:, None] ** 2 + length**2) / 2
+    cov = np.sqrt(np.outer(length, length) / squares) * Matern(nu=1.5).correlation(
+        np.sqrt((x[:, None] - x) ** 2 / squares)
+    )
+    field = np.linalg.cholesky(cov + 1e-9 * np.eye(n)) @ rng.normal(size=n)
+    return x[:, None], field, field + 0.2 * rng.normal(size=n)
+
+
+def test_a_field_whose_length_scale_changes_is_recovered_better_than_by_any_stationary_one():
+    known, unknown = np.arange(0, 300, 2), np.arange(1, 300, 2)
+    scores = {kind: [] for kind in ("exact", "nonstationary")}
+    for seed in range(2):
+        coords, field, y = changing(300, seed)
+        for kind, found in scores.items():
+            model = SpatialRegressor(Matern(0.03, 0.8), features=kind).fit(coords[known], y[known])
+            mean, sd = model.predict(coords[unknown], return_std=True)
+            found.append(crps(field[unknown], mean, sd))
+            if kind == "nonstationary":
+                local = model._model.posterior.features
+                assert isinstance(local, LocalSpectrumMap)
+                ends = local.at(np.array([[0.05], [0.95]]) - model._centre).log_length
+                assert ends[1] > ends[0] + 1  # at least e times longer at the right end
+    assert np.mean(scores["nonstationary"]) < 0.95 * np.mean(scores["exact"])
+
+
+def test_beyond_three_dimensions_pairs_of_frequencies_are_learned():
+    rng = np.random.default_rng(4)
+    coords = rng.uniform(-1, 1, size=(150, 4))
+    y = np.sin(3 * coords[:, 0] * (1 + coords[:, 1])) + 0.1 * rng.normal(size=150)
+    model = fitted("nonstationary", coords, y, kernel=Matern(1.0), noise_variance=0.01, n_frequencies=15)
+    assert isinstance(model._model.posterior.features, PairedMap)
+    assert rmse(y, model.predict(coords)) < 0.5 * np.std(y)
+
+
+@every_kind
+def test_kernels_without_waves_and_too_few_rows_are_refused(kind):
+    coords, y = survey()
+    with pytest.raises(ValueError, match="not shift-invariant"):
+        SpatialRegressor(Polynomial(), features=kind).fit(coords, y)
+    if kind == "nonstationary":
+        with pytest.raises(PartError, match="rows"):
+            fitted(kind, coords[:20], y[:20])
+    else:
+        assert np.isfinite(fitted(kind, coords[:20], y[:20], n_frequencies=5).predict(coords)).all()

@@ -1,0 +1,272 @@
+"""Laplace's evidence: its value against plain algebra, its gradient against finite differences, for every family."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import optimize
+
+from bochner.families import Bernoulli, Binomial, Family, Gamma, NegativeBinomial, Poisson
+from bochner.features import Rows
+from bochner.frequencies import QuasiMonteCarlo
+from bochner.inference import Observations, Responses
+from bochner.inference.exact import fit_exact
+from bochner.inference.laplace import ExactBound, LinearBound
+from bochner.inference.newton import find_mode
+from bochner.inference.objectives import composite_parts
+from bochner.inference.profile import LaplaceObjective
+from bochner.inference.responses import merge_equal_responses
+from bochner.inference.solving import solve_exact
+from bochner.kernels import Kernel, Matern, SquaredExponential
+from tests.laws.registry import DIMS
+
+FAMILIES: dict[str, Family] = {
+    "bernoulli-logit": Bernoulli(),
+    "bernoulli-probit": Bernoulli("probit"),
+    "binomial-logit": Binomial(),
+    "binomial-probit": Binomial("probit"),
+    "poisson-log": Poisson(),
+    "poisson-identity": Poisson("identity"),
+    "negative-binomial": NegativeBinomial(dispersion=0.5),
+    "negative-binomial-learned": NegativeBinomial(),
+    "gamma": Gamma(dispersion=0.3),
+    "gamma-learned": Gamma(),
+}
+KERNEL = Matern(0.7, 0.8)
+ROWS = ("plain", "trend", "weights", "errors", "everything")
+
+every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
+every_dimension = pytest.mark.parametrize("dim", DIMS)
+both_criteria = pytest.mark.parametrize("reml", [True, False], ids=["evidence", "likelihood"])
+
+
+def respond(family: Family, dim: int, rows: str = "trend", n: int = 30) -> Responses:
+    """Responses of a smooth surface; "everything" has a trend, weights, known errors and an offset."""
+    rng = np.random.default_rng(20 + dim)
+    coords = rng.uniform(-1, 1, size=(n, dim))
+    trend = np.column_stack([np.ones(n), rng.normal(size=n)])[:, : 0 if rows == "plain" else 2]
+    offset = 0.3 * rng.normal(size=n) if rows == "everything" else np.zeros(n)
+    level = 6.0 if family.link == "identity" else 0.4
+    eta = level + np.sin(3 * coords.sum(axis=1)) + 0.5 * trend[:, 1:].sum(axis=1) + offset
+    size = np.ones(n)
+    if family.size_name is not None:
+        size = rng.integers(2, 12, size=n).astype(float)
+    # enough scatter that a dispersion to be learned shows beside an effect of single rows
+    law = family.replace(dispersion=1.2) if family.has_dispersion else family
+    y = law.draw(eta, size, rng)
+    if family.link == "identity" and rows == "plain":
+        offset = np.full(n, level)  # a field of mean zero could not stay above zero
+    weight = rng.choice([0.5, 1.0, 3.0], size=n) if rows in ("weights", "everything") else np.ones(n)
+    error = rng.uniform(0, 0.2, size=n) if rows in ("errors", "everything") else np.zeros(n)
+    return Responses(family, Rows(coords, trend), y, size, offset, weight, error)
+
+
+def linear_bind(kernel: Kernel, noise_variance: float, part: Responses, m: int = 12) -> LinearBound:
+    dim = part.rows.coords.shape[1]
+
+    def draw(theta):
+        return QuasiMonteCarlo().draw(kernel.with_theta(theta), m, dim, np.random.default_rng(0))
+
+    return LinearBound(draw, kernel.theta, noise_variance)
+
+
+BINDERS = {"exact": ExactBound, "linear": linear_bind}
+every_bound = pytest.mark.parametrize("bind", BINDERS.values(), ids=BINDERS.keys())
+
+
+def check_gradient(parts, bind, reml: bool, noise: float = 0.1, h: float = 1e-4) -> None:
+    """Gradient in the hyperparameters, with whatever is learned inside at its maximum."""
+    objective = LaplaceObjective(parts, bind, reml=reml)
+    free = len(KERNEL.theta) + (noise > 0)
+
+    def value_at(point):
+        return objective(KERNEL.with_theta(point[:-1]), float(np.exp(point[-1])) if noise else 0.0)[0]
+
+    point = np.r_[KERNEL.theta, np.log(noise) if noise else 0.0]
+    _, gradient = objective(KERNEL, noise)
+    steps = h * np.eye(len(point))[:free]
+    expected = [(value_at(point + e) - value_at(point - e)) / (2 * h) for e in steps]
+    # values near 100 known to 1e-10, so slopes to 1e-6; an inner maximum is known to a slope of 1e-5
+    assert_allclose(gradient[:free], expected, rtol=1e-4, atol=5e-5)
+    assert len(gradient) == len(point) and (noise or gradient[-1] == 0)
+
+
+@every_family
+@every_dimension
+@every_bound
+def test_gradient_of_the_evidence(family, dim, bind):
+    check_gradient([respond(family, dim)], bind, True)
+
+
+@every_family
+@every_bound
+def test_gradient_of_the_likelihood(family, bind):
+    check_gradient([respond(family, 2)], bind, False)
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("family", [FAMILIES["binomial-logit"], FAMILIES["gamma-learned"]], ids=["binomial", "gamma"])
+@every_bound
+@both_criteria
+def test_gradient_for_all_kinds_of_rows(rows, family, bind, reml):
+    check_gradient([respond(family, 2, rows)], bind, reml)
+
+
+@every_bound
+@both_criteria
+def test_gradient_without_an_effect_of_single_rows(bind, reml):
+    check_gradient([respond(Binomial(), 2, "everything")], bind, reml, noise=0.0)
+
+
+@both_criteria
+def test_gradient_of_several_parts(reml):
+    """A composite: parts share kernel, dispersion and trend, and overlap as they like."""
+    data = respond(NegativeBinomial(), 2, "everything", n=60)
+    check_gradient([data[:25], data[20:40], data[40:]], ExactBound, reml)
+
+
+def test_parts_add():
+    data = respond(Poisson(), 2, n=60)
+    parts = [data[:25], data[25:]]
+    whole, _ = LaplaceObjective(parts, ExactBound, reml=True)(KERNEL, 0.1)
+    each = [LaplaceObjective([part], ExactBound, reml=True)(KERNEL, 0.1)[0] for part in parts]
+    assert_allclose(whole, sum(each), rtol=1e-10)
+
+
+def test_parts_are_clusters_and_a_sample_from_everywhere():
+    data = respond(Poisson(), 2, n=400)
+    *clusters, spread = composite_parts(data, 0, 3, 40, 80)
+    assert [len(c) for c in clusters] == [40, 40, 40] and len(spread) == 80
+    extent = np.ptp(data.rows.coords, axis=0)
+    assert all(np.all(np.ptp(c.rows.coords, axis=0) < 0.6 * extent) for c in clusters)
+    assert np.all(np.ptp(spread.rows.coords, axis=0) > 0.8 * extent)
+
+
+# ---------------------------------------------------------------------------- value
+
+
+def plain_laplace(r: Responses, kernel: Kernel, noise: float) -> tuple[float, np.ndarray, np.ndarray]:
+    """Evidence by the book: joint mode of latent values and trend by a general optimiser, and its Hessian."""
+    n, q = r.rows.trend.shape
+    prior = np.linalg.inv(kernel(r.rows.coords) + np.diag(noise + r.error))
+    design = np.column_stack([np.eye(n), r.rows.trend])
+    precision = np.zeros((n + q, n + q))
+    precision[:n, :n] = prior
+
+    def negative(x):
+        eta = design @ x + r.offset
+        d = r.family.derivatives(r.y, eta, r.size)
+        value = r.family.log_density(r.y, eta, r.size).sum() - 0.5 * x @ precision @ x
+        gradient = design.T @ d.score - precision @ x
+        return (-value, -gradient, design.T @ (d.curvature[:, None] * design) + precision)
+
+    found = optimize.minimize(
+        lambda x: negative(x)[:2],
+        np.r_[np.zeros(n), np.linalg.lstsq(r.rows.trend, r.start() - r.offset, rcond=None)[0]],
+        jac=True,
+        hess=lambda x: negative(x)[2],
+        method="trust-exact",
+        options={"gtol": 1e-9},
+    )
+    value, _, hessian = negative(found.x)
+    evidence = -value + 0.5 * np.linalg.slogdet(prior)[1] - 0.5 * np.linalg.slogdet(hessian)[1]
+    return evidence + 0.5 * q * np.log(2 * np.pi), design @ found.x + r.offset, found.x[n:]
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if "learned" not in name])
+@pytest.mark.parametrize("rows", ["plain", "trend", "errors"])
+def test_evidence_and_mode_by_the_book(name, rows):
+    r = respond(FAMILIES[name], 2, rows)
+    expected, eta, beta = plain_laplace(r, KERNEL, 0.2)
+    mode = solve_exact(KERNEL, 0.2, r)
+    assert_allclose(mode.log_evidence, expected, rtol=1e-8)
+    assert_allclose(mode.eta, eta, atol=1e-5)
+    assert_allclose(mode.posterior.trend_coef, beta, atol=1e-5)
+    # at the mode the score of each row is its weight in the field
+    assert_allclose(r.family.derivatives(r.y, mode.eta, r.size).score, mode.alpha, atol=1e-5)
+
+
+@every_family
+def test_features_and_kernel_have_one_evidence(family):
+    """Many waves: the primal and the dual view of nearly the same field."""
+    family = family.replace(dispersion=0.5) if family.has_dispersion else family
+    r, kernel = respond(family, 1, "everything"), SquaredExponential(0.8, 0.5)
+    waves = LaplaceObjective([r], lambda *a: linear_bind(*a, m=400), reml=True)(kernel, 0.2)[0]
+    exact = LaplaceObjective([r], ExactBound, reml=True)(kernel, 0.2)[0]
+    assert_allclose(waves, exact, atol=0.02)
+
+
+@every_family
+@every_bound
+def test_copies_are_weights(family, bind):
+    r = respond(family, 2, "everything", n=20)
+    r = replace(r, weight=np.arange(20) % 3 + 1.0)
+    copies = r[np.repeat(np.arange(20), r.weight.astype(int))]
+    copies = replace(copies, weight=np.ones(len(copies)))
+    merged = merge_equal_responses(copies)
+    assert len(merged) == 20
+    a, b, c = (LaplaceObjective([part], bind, reml=True)(KERNEL, 0.2) for part in (r, merged, copies))
+    assert_allclose(b[0], a[0], rtol=1e-9)
+    assert_allclose(b[0], c[0], rtol=1e-7)
+    assert_allclose(b[1], c[1], atol=5e-5)
+
+
+@every_family
+def test_likelihood_is_at_its_maximum_in_the_trend_and_the_dispersion(family):
+    r = respond(family, 2, "everything")
+    objective = LaplaceObjective([r], ExactBound, reml=False)
+    best = objective.settle(KERNEL, 0.05)
+    law, beta = objective.family, objective.trend
+    near = [(law, beta + step) for step in 0.05 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])]
+    if family.has_dispersion and family.dispersion is None:
+        near += [(law.replace(dispersion=law.dispersion * factor), beta) for factor in (0.9, 1.1)]
+    for other, trend in near:
+        held = replace(r, family=other).held_trend(trend)
+        assert ExactBound(KERNEL, 0.05, held).point(held, None).value < best
+
+
+# ----------------------------------------------------------------------- Newton's method
+
+
+@every_family
+@pytest.mark.parametrize("far", [-3.0, 3.0])
+def test_the_mode_does_not_depend_on_the_start(family, far):
+    family = family.replace(dispersion=0.5) if family.has_dispersion else family
+    r = respond(family, 2)
+    start = r.start() * (1 + far / 6) if family.link == "identity" else r.start() + far
+
+    def engine(obs):
+        return fit_exact(KERNEL, obs, 0.1)
+
+    a, b = find_mode(r, 0.1, engine, settled=1e-11), find_mode(r, 0.1, engine, start=start, settled=1e-11)
+    assert_allclose(a.eta, b.eta, atol=1e-5)
+    assert_allclose(a.log_evidence, b.log_evidence, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("name", ["poisson-log", "binomial-logit", "binomial-probit", "gamma"])
+def test_much_data_in_every_row_is_a_gaussian_response(name, dim):
+    """Counts in the millions tell each latent value with a known Gaussian error: the same posterior."""
+    family = FAMILIES[name].replace(dispersion=1e-6) if name == "gamma" else FAMILIES[name]
+    rng = np.random.default_rng(0)
+    coords, n = rng.uniform(size=(30, dim)), 30
+    rows = Rows(coords, np.ones((n, 1)))
+    size = np.full(n, 1.0 if name == "gamma" else 4e6)
+    eta = np.sin(4 * coords[:, 0])
+    y = family.draw(eta, size, rng)
+    zero, one = np.zeros(n), np.ones(n)
+    r = Responses(family, rows, y, size, zero, one, zero)
+    mode = solve_exact(KERNEL, 0.1, r)
+    own = family.link_of(y / size)
+    curvature = family.derivatives(y, own, size).curvature
+    gaussian = fit_exact(KERNEL, Observations(rows, own, one, 1 / curvature, zero), 0.1)
+    new = Rows(rng.uniform(size=(10, dim)), np.ones((10, 1)))
+    # the likelihood's third derivative shifts the mode by the order of 1 / sqrt(count)
+    assert_allclose(mode.posterior.mean(new), gaussian.posterior.mean(new), atol=1e-4)
+    assert_allclose(mode.posterior.variance(new), gaussian.posterior.variance(new), rtol=1e-4)
+    constants = family.log_density(y, own, size) - 0.5 * np.log(curvature / (2 * np.pi))
+    assert_allclose(mode.log_evidence, gaussian.log_evidence + constants.sum(), atol=1e-2)
+    assert mode.n_steps <= 4
