@@ -12,8 +12,8 @@ CODE := $(wildcard src tests benchmarks examples docs)
 .DELETE_ON_ERROR:
 .PHONY: demo test lint docs bench clean help
 
-demo: $(VENV)/.plot ## fit a simulated field, draw its map and uncertainty into demo-output/
-	$(BIN)/python examples/demo.py -o demo-output
+demo: $(VENV)/.demo ## map malaria in a simulated country, from files to a report, into demo-output/
+	$(BIN)/bochner demo -o demo-output
 
 # one test process per core, each with one thread: small matrices gain nothing from more
 test: $(VENV)/.test ## run every test

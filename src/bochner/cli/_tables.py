@@ -179,7 +179,9 @@ def _gaps(places: Places) -> Places:
 
     if places.grid is None or places.pixels is None:
         raise InputError(f"--predict-at gaps needs a raster; {places.source} is none: give a file of places.")
-    empty = np.setdiff1d(np.arange(places.grid.n_pixels), places.pixels)
+    missing = np.ones(places.grid.n_pixels, dtype=bool)
+    missing[places.pixels] = False
+    empty = np.flatnonzero(missing)
     if not len(empty):
         raise InputError(f"every pixel of {places.source} has a value, so there are no gaps; leave --predict-at out.")
     frame = pd.DataFrame(places.grid.centres()[empty], columns=list(places.coords))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from bochner.exceptions import InputError, MissingExtraError
 
 FIELD = re.compile(r"\bgp\(([^()]*)\)")
+LEAST_ROWS = 50  # of the table on which a saved design is built again: enough for any polynomial or spline
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,7 @@ class Formula:
     """A response, the terms that enter linearly, and the coordinates of the field."""
 
     response: str
-    terms: str  # right-hand side without the field, in Wilkinson's notation
+    terms: str  # right-hand side without the field and the intercept, in Wilkinson's notation
     coords: tuple[str, ...]
     intercept: bool
     text: str
@@ -25,7 +29,9 @@ class Formula:
     @property
     def right(self) -> str:
         """Linear terms as they are built: with an intercept, which the model has of its own."""
-        return f"1 + {self.terms}" if self.terms else "1"
+        if not self.terms:
+            return "1"
+        return f"1 {self.terms}" if self.terms.startswith("-") else f"1 + {self.terms}"
 
 
 class Design:
@@ -39,7 +45,9 @@ class Design:
 
     def covariates(self, data: Any) -> Any:
         """Data frame with one column for each coefficient; factors become indicators."""
-        matrix = _built(self.formula, lambda: self.spec.get_model_matrix(data))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", _formulaic().errors.DataMismatchWarning)  # a level that the fit had not
+            matrix = _built(self.formula, lambda: self.spec.get_model_matrix(data))
         return matrix.drop(columns="Intercept")
 
     def as_dict(self) -> dict[str, Any]:
@@ -49,9 +57,7 @@ class Design:
             for name, (_, state) in self.spec.encoder_state.items()
             if "categories" in state
         }
-        transforms = {
-            name: {k: _number(v) for k, v in state.items()} for name, state in self.spec.transform_state.items()
-        }
+        transforms = {name: _as_list(state) for name, state in self.spec.transform_state.items()}
         columns = sorted(str(v) for v in self.spec.required_variables)
         return {"levels": levels, "transforms": transforms, "columns": columns}
 
@@ -60,15 +66,17 @@ class Design:
         """The design of a saved model."""
         import pandas as pd
 
-        height = max([2, *(len(v) for v in state["levels"].values())])
+        height = max([LEAST_ROWS, *(len(v) for v in state["levels"].values())])
         table = {}
         for name in state["columns"]:
-            levels = next((v for factor, v in state["levels"].items() if re.search(rf"\b{name}\b", factor)), None)
+            levels = next(
+                (v for factor, v in state["levels"].items() if re.search(rf"\b{re.escape(name)}\b", factor)), None
+            )
             values = [1.0 + i for i in range(height)] if levels is None else levels
             table[name] = [values[i % len(values)] for i in range(height)]
         design = cls(formula, pd.DataFrame(table))
         for name, learned in state["transforms"].items():
-            design.spec.transform_state[name].update(learned)
+            design.spec.transform_state[name] = _as_dict(learned)
         return design
 
 
@@ -86,15 +94,27 @@ def parse_formula(text: str) -> Formula:
     coords = tuple(name.strip() for name in fields[0].split(",") if name.strip())
     if not coords:
         raise InputError(f"formula {text!r}: gp() names no coordinates; write e.g. gp(lon, lat).")
-    terms = [t.strip() for t in _without_field(sides[1]).split("+")]
-    intercept = not any(t in ("0", "-1") for t in terms) and "- 1" not in sides[1] and "-1" not in sides[1]
-    kept = [t for t in terms if t not in ("", "0", "1", "-1")]
-    return Formula(sides[0].strip(), " + ".join(kept), coords, intercept, text)
+    terms = _terms(sides[1])
+    alone = [sign for sign, term in terms if FIELD.fullmatch(term)]
+    if alone != ["+"]:
+        raise InputError(
+            f"formula {text!r}: gp(...) is part of another term; needed is a term of its own, added to them."
+        )
+    intercept = not any(pair in (("+", "0"), ("-", "1")) for pair in terms)
+    kept = [pair for pair in terms if pair[1] not in ("0", "1") and not FIELD.fullmatch(pair[1])]
+    rest = " ".join(f"{sign} {term}" for sign, term in kept).removeprefix("+ ")
+    return Formula(sides[0].strip(), rest, coords, intercept, text)
 
 
-def _without_field(right: str) -> str:
-    rest = re.sub(r"-\s*1\b", "", FIELD.sub("", right))
-    return re.sub(r"\+\s*(?=\+|$)", "", rest.strip()).strip("+ ")
+def _terms(right: str) -> list[tuple[str, str]]:
+    """Terms with their signs; what stands in brackets is not taken apart."""
+    terms, depth, sign, start = [], 0, "+", 0
+    for i, letter in enumerate([*right, "+"]):
+        depth += (letter in "([{") - (letter in ")]}")
+        if i == len(right) or (letter in "+-" and not depth):
+            terms.append((sign, right[start:i].strip()))
+            sign, start = letter, i + 1
+    return [pair for pair in terms if pair[1]]
 
 
 def _built(formula: Formula, build: Callable[[], Any]) -> Any:
@@ -111,6 +131,23 @@ def _built(formula: Formula, build: Callable[[], Any]) -> Any:
 
 def _number(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
+
+
+def _as_list(value: Any) -> Any:
+    """What a transform has learned as lists and numbers: mappings, whose keys need not be names, as pairs."""
+    if isinstance(value, Mapping):
+        return ["pairs", [[_number(k), _as_list(v)] for k, v in value.items()]]
+    if isinstance(value, (list, tuple)) or np.ndim(value):
+        return ["values", [_as_list(v) for v in value]]
+    return _number(value)
+
+
+def _as_dict(value: Any) -> Any:
+    """Back from `_as_list`."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    kind, parts = value
+    return {k: _as_dict(v) for k, v in parts} if kind == "pairs" else [_as_dict(v) for v in parts]
 
 
 def _formulaic() -> Any:

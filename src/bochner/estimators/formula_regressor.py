@@ -112,7 +112,7 @@ def _table(X: Any) -> Any:
         raise InputError(
             f"a formula needs a table with named columns, and X is a {type(X).__name__}; pass a data frame."
         )
-    return X
+    return X if hasattr(X, "iloc") or not hasattr(X, "to_pandas") else X.to_pandas()
 
 
 def _column(X: Any, value: Any) -> Any:
@@ -120,4 +120,7 @@ def _column(X: Any, value: Any) -> Any:
         return value
     if value not in _table(X).columns:
         raise ColumnError(f"there is no column {value!r}; the table has {list(X.columns)}.")
-    return np.asarray(X[value], dtype=float)
+    try:
+        return np.asarray(X[value], dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"column {value!r} cannot be read as numbers ({error}); needed is one of numbers.") from error

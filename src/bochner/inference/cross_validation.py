@@ -143,7 +143,9 @@ def _gather(folds: Iterable[Fold], n: int, one) -> HeldOut:  # type: ignore[no-u
         if not len(train) or not len(test):
             raise InputError(f"fold {k} has {len(train)} training and {len(test)} test rows; both must have some.")
         # rows in neither (a buffer) are removed as well, and not predicted
-        out = np.setdiff1d(np.arange(n), train)
+        left = np.ones(n, dtype=bool)
+        left[train] = False
+        out = np.flatnonzero(left)
         mean, variance = one(out, np.searchsorted(out, test))
         parts.append((np.asarray(test), np.full(len(test), k), mean, variance))
     index, fold, mean, variance = (np.concatenate([part[j] for part in parts]) for j in range(4))

@@ -75,7 +75,8 @@ def nonstationary_features(
     learned = best.best.features
     assert isinstance(learned, LocalSpectrumMap)
     told = f"length scales {_range(learned, obs)} times the kernel's, learned from {best.n_rows:,} rows"
-    features, noise, why, _ = judged(first, best, best.best, told, 0, "a stationary spectrum", stacklevel=7)
+    # two dozen numbers with a prior hardly learn noise: a gain need not be certain
+    features, noise, why, _ = judged(first, best, best.best, told, 0, "a stationary spectrum", sure=0.0, stacklevel=7)
     final = chosen if features is learned else kernel
     assert isinstance(features, LocalSpectrumMap)
     dense = refined(spec, final, features, obs, box)

@@ -66,32 +66,32 @@ def learned_features(
 
 
 def judged(
-    first: Point, best: Climbed, point: Point, told: str, m: int, instead: str, *, stacklevel: int
+    first: Point, best: Climbed, point: Point, told: str, m: int, instead: str, *, sure: float = SURE, stacklevel: int
 ) -> tuple[FeatureMap, float, str, int]:
     """The learned features, or what they started from where held-out rows are predicted no better by them."""
     gain, error = point.gain_over(first)
-    if not gain > SURE * error:
+    if not gain > sure * error:
         warnings.warn(
-            f"learning did not help: rows held out in blocks have a log score of {first.score:.4f} with {instead} and "
-            f"{point.score:.4f} with learned ones, a gain of {gain:.4f} with a standard error of {error:.4f}. The former "
-            f"are kept; use more rows, or other features.",
+            f"learning did not help: held-out rows have a log score of {first.score:.4f} with {instead} and "
+            f"{point.score:.4f} with learned ones, a gain of {gain:.4f} with a standard error of {error:.4f}. The "
+            f"former are kept; use more rows, or other features.",
             FallbackWarning,
             stacklevel=stacklevel,
         )
-        kept = f"{m}: {instead}; learned ones predicted held-out blocks no better ({first.score:.4f} before)"
+        kept = f"{m}: {instead}; learned ones predicted held-out rows no better ({first.score:.4f} before)"
         return first.features, first.noise_variance, kept, m
     learned = point.evidence - first.evidence
     if learned > 0.05 and gain < PARTED * learned:
         warnings.warn(
-            f"learning gained {learned:.3f} a row on the rows learned from, but only {gain:.3f} on rows held out in "
-            f"blocks: part of it is noise that was learned. Use fewer frequencies (n_frequencies < {m}).",
+            f"learning gained {learned:.3f} a row on the rows learned from, but only {gain:.3f} on held-out "
+            f"rows: part of it is noise that was learned. Use fewer frequencies (n_frequencies < {m}).",
             TuningWarning,
             stacklevel=stacklevel,
         )
     missing = float(getattr(point.features, "missing", 0.0))
     carried = f"; {missing:.3g} of variance carried beside the waves" if missing else ""
     return point.features, point.noise_variance, (
-        f"{told}; log score of held-out blocks {first.score:.4f} before, {point.score:.4f} after{carried}"
+        f"{told}; log score of held-out rows {first.score:.4f} before, {point.score:.4f} after{carried}"
     ), m  # fmt: skip
 
 
