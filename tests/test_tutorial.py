@@ -1,20 +1,22 @@
-"""The tutorial and the how-to guides: every block of Python runs, and prints what the page shows."""
+"""The tutorial and the how-to guides: every block of Python and every command runs, and prints what the page shows."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from bochner.cli import main
+
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGES = sorted([*DOCS.glob("tutorial/*.md"), *DOCS.glob("howto/*.md"), DOCS / "kernels.md", DOCS / "families.md"])
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
-# pages that need the command line between their blocks of Python are not run here
-WITH_CODE = [page for page, text in TEXTS.items() if "```python" in text and "\nbochner " not in text]
+WITH_CODE = [page for page, text in TEXTS.items() if "```python" in text]
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: f"{page.parent.name}/{page.stem}")
@@ -22,9 +24,11 @@ def test_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path, monkeypa
     """Blocks run in order in one namespace, in an empty folder; a text block below one is its output."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "tutorial"}
-    for line, code, shown in blocks(page.read_text(encoding="utf-8")):
-        printed = run(code, namespace, f"{page}:{line}")
-        assert shown is not None or not printed, f"{page.name}, line {line}: the page does not show {printed!r}"
+    for line, kind, code, shown in blocks(page.read_text(encoding="utf-8")):
+        where = f"{page}:{line}"
+        printed = run(code, namespace, where) if kind == "python" else run_commands(code, where)
+        if kind == "python":
+            assert shown is not None or not printed, f"{page.name}, line {line}: the page does not show {printed!r}"
         if shown is not None:
             assert_same(printed, shown, f"{page.name}, line {line}")
 
@@ -35,10 +39,10 @@ def test_every_page_of_the_tutorial_has_code() -> None:
     assert len(WITH_CODE) >= 8
 
 
-def blocks(text: str) -> list[tuple[int, str, str | None]]:
-    """Python blocks of a page: line number, code, and the text block right below, if there is one."""
-    pattern = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
-    return [(text[: found.start()].count("\n") + 2, found[1], found[2]) for found in pattern.finditer(text)]
+def blocks(text: str) -> list[tuple[int, str, str, str | None]]:
+    """Blocks of a page: line number, python or sh, code, and the text block right below, if there is one."""
+    pattern = re.compile(r"^```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+    return [(text[: found.start()].count("\n") + 2, found[1], found[2], found[3]) for found in pattern.finditer(text)]
 
 
 def run(code: str, namespace: dict[str, object], where: str) -> str:
@@ -46,6 +50,17 @@ def run(code: str, namespace: dict[str, object], where: str) -> str:
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         exec(compile(code, where, "exec"), namespace)
+    return output.getvalue()
+
+
+def run_commands(code: str, where: str) -> str:
+    """What the commands of a block print; other lines than those of `bochner` are passed over."""
+    lines = code.replace("\\\n", " ").splitlines()
+    output, told = io.StringIO(), io.StringIO()
+    for line in (line for line in lines if line.startswith("bochner ")):
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(told), pytest.raises(SystemExit) as stop:
+            main(shlex.split(line)[1:])
+        assert not stop.value.code, f"{where}: {line}: {told.getvalue()}"
     return output.getvalue()
 
 

@@ -22,7 +22,7 @@ FIT = ("fit", "data.csv", "--target", "temp", "--covariates", "height", *QUICK)
 
 
 def wave(lon, lat):
-    return np.sin(4 * lon) * np.cos(5 * lat)
+    return np.sin(3 * lon) * np.cos(4 * lat)
 
 
 def cloudy(lon, lat):
@@ -33,8 +33,8 @@ def cloudy(lon, lat):
 
 
 def test_gaps_of_an_image_are_filled_and_its_georeference_is_kept(ok, raster, tmp_path):
-    image = raster("image.tif", cloudy, side=0.04)
-    done = ok("fit", image, "--predict-at", "gaps", "-o", "image.bochner")
+    image = raster("image.tif", cloudy, side=0.08)
+    done = ok("fit", image, *QUICK, "--predict-at", "gaps", "-o", "image.bochner")
     assert "pixels of image.tif have no value" in done.err
     ok("map", "image.bochner", "--like", image, "-o", "whole.tif")
     ok("map", "image.bochner", "--like", image, "--fill-only", "-o", "filled.tif")
@@ -42,7 +42,8 @@ def test_gaps_of_an_image_are_filled_and_its_georeference_is_kept(ok, raster, tm
         assert filled.crs == given.crs and filled.transform == given.transform and filled.shape == given.shape
         assert filled.descriptions == ("mean", "sd")
         seen, (mean, sd) = given.read(1, masked=True), filled.read()
-    lon, lat = np.meshgrid(9.9 + 0.04 * (np.arange(55) + 0.5), 42.1 - 0.04 * (np.arange(55) + 0.5))
+    centre = 0.08 * (np.arange(len(mean)) + 0.5)
+    lon, lat = np.meshgrid(9.9 + centre, 42.1 - centre)
     gap = np.ma.getmaskarray(seen)
     assert np.array_equal(mean[~gap], seen.compressed()) and not sd[~gap].any()
     assert np.all(sd[gap] > 0)

@@ -125,6 +125,8 @@ def test_calibration_tables(family):
     assert_allclose(histogram.share.sum(), 1)
     # five standard errors of a share; held-out rows are not independent, hence not three
     assert np.all(np.abs(histogram.share - 0.2) < 5 * histogram.standard_error)
+    levels = found.coverage_table()
+    assert np.all(np.abs(levels.coverage - levels.level) < 0.15)
     table = found.reliability(4)
     assert np.all(np.diff(table.predicted) > 0) and table.n_rows.sum() == 150
     assert np.all(np.abs(table.observed - table.predicted) < 5 * table.standard_error + 1e-3)

@@ -32,6 +32,15 @@ def test_products_are_those_of_the_matrix(name, dim):
     assert_allclose(operator.apply(v[:, 0]), operator.apply(v)[:, 0], rtol=1e-9, atol=1e-9)
 
 
+def test_opposite_corners_are_as_exact_as_the_middle():
+    """Where the series fades out, beyond the largest lag, it must not reach back among the rows."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.uniform(0, 0.02, size=(150, 2)), rng.uniform(0.98, 1.0, size=(150, 2))])
+    kernel = SquaredExponential(0.5)
+    operator = CovarianceOperator(kernel, X, (X.min(axis=0), X.max(axis=0)))
+    assert_allclose(operator.apply(np.eye(300)), kernel(X), atol=3e-6)
+
+
 def test_on_a_grid_products_are_exact():
     kernel, rng = Matern((0.4, 0.1), nu=0.5, rotation=0.3), np.random.default_rng(0)
     nodes = np.stack(np.meshgrid(np.arange(30) * 0.1, np.arange(20) * 0.05, indexing="ij"), -1).reshape(-1, 2)

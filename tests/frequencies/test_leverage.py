@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from bochner.exceptions import InputError
 from bochner.features import FourierMap, Rows
-from bochner.frequencies import Frequencies, QuasiMonteCarlo, leverage_scores, resample
+from bochner.frequencies import Frequencies, QuasiMonteCarlo, leverage_scores, leverage_scores_of_rows, resample
 from bochner.frequencies.leverage import inclusion_probabilities
 from bochner.inference import Observations
 from bochner.inference import leverage as inference_leverage
@@ -53,6 +53,14 @@ def test_freedom_bounds_the_sum_of_the_scores(dim):
     spent = leverage_scores(gram).sum()
     assert_allclose(leverage_scores(gram, spent / 3).sum(), spent / 3, rtol=1e-6)
     assert_allclose(leverage_scores(gram, 2 * spent), leverage_scores(gram))
+
+
+@every_dimension
+@pytest.mark.parametrize("freedom", [None, 5.0])
+def test_scores_through_the_rows_are_the_same(dim, freedom):
+    pool = QuasiMonteCarlo().draw(Matern(0.3), 50, dim, np.random.default_rng(0))
+    columns = FourierMap(pool).block(observations(dim).rows.coords) / 0.1
+    assert_allclose(leverage_scores_of_rows(columns, freedom), leverage_scores(columns.T @ columns, freedom), atol=1e-7)
 
 
 @pytest.mark.parametrize("n", [1, 7, 25, 40])

@@ -10,7 +10,8 @@ from bochner.features import Rows
 from bochner.inference import Observations
 from bochner.inference.cross_validation import leave_out_exact
 from bochner.inference.exact import fit_exact
-from bochner.inference.operator import fit_operator, leave_out_operator
+from bochner.inference.operator import fit_operator
+from bochner.inference.operator_folds import leave_out_operator
 from bochner.kernels import Matern, SquaredExponential
 
 
@@ -75,6 +76,23 @@ def test_leaving_out_agrees_with_the_dense_factor():
         sd = np.sqrt(dense.variance)
         assert np.sqrt(np.mean(((fast.mean - dense.mean) / sd) ** 2)) < 0.05
         assert np.median(fast.variance / dense.variance) == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("kernel", [Matern(0.2, nu=0.5), SquaredExponential(0.4)])
+def test_blocks_left_out_are_those_of_a_new_fit(kernel):
+    """Few folds are solved, many are kriged from neighbours; a buffer belongs to neither side."""
+    obs = observed(kernel, 2, n=1200)
+    cell = np.floor(obs.rows.coords * 5).astype(int) @ [5, 1]
+    blocks = [np.flatnonzero(cell == c) for c in range(25) if np.any(cell == c)]
+    few = [(np.setdiff1d(np.arange(1200), np.union1d(b, blocks[(i + 1) % 4])), b) for i, b in enumerate(blocks[:4])]
+    many = [(np.setdiff1d(np.arange(1200), b), b) for b in blocks]
+    for folds, close in ((few, 0.01), (many, 0.3)):
+        fast, dense = leave_out_operator(kernel, obs, 0.01, folds), leave_out_exact(kernel, obs, 0.01, folds)
+        assert_allclose(fast.index, dense.index)
+        assert_allclose(fast.fold, dense.fold)
+        sd = np.sqrt(dense.variance)
+        assert np.sqrt(np.mean(((fast.mean - dense.mean) / sd) ** 2)) < close
+        assert np.median(np.sqrt(fast.variance) / sd) == pytest.approx(1, abs=0.03)
 
 
 def test_draws_vary_as_the_posterior_says():

@@ -119,6 +119,33 @@ def test_scales_choose_the_neighbours():
     assert np.abs(scaled - best).max() < 0.5 * np.abs(plain - best).max()
 
 
+@every_dimension
+def test_farther_rows_see_around_a_gap(dim):
+    """The same number of rows tells more in a gap under noise; never more than all rows do."""
+    rng = np.random.default_rng(3)
+    coords = rng.uniform(size=(3000, dim))
+    coords = coords[~np.all(np.abs(coords - 0.5) < 0.15, axis=1)][:1500]
+    targets = np.full((1, dim), 0.5) + rng.uniform(-0.14, 0.14, size=(20, dim))
+    kernel, zeros = Matern(0.5), np.zeros(1500)
+    best = exact(kernel, 0.01, coords, zeros, targets)[1]
+    nearest = local_kriging(kernel, 0.01, coords, zeros, targets, 60)[1]
+    spread = local_kriging(kernel, 0.01, coords, zeros, targets, 36, n_far=12)[1]
+    assert (spread > (1 - 1e-9) * best).all()
+    assert np.median(spread / best) < 0.5 + 0.5 * np.median(nearest / best)
+    # the values are used as the variances say: where rows are many, the mean of a plane comes back
+    flat, _ = local_kriging(kernel, 0.01, coords, coords[:, 0], targets, 36, n_far=12)
+    assert np.abs(flat - targets[:, 0]).max() < 0.1
+
+
+def test_farther_rows_are_others_than_the_nearest():
+    """On a grid, where distances tie: no row is counted twice, or the variance would fall below that of all rows."""
+    nodes = np.stack(np.meshgrid(np.arange(30.0), np.arange(30.0)), -1).reshape(-1, 2)
+    targets = nodes[::37] + np.array([0.5, 0.0])
+    kernel, zeros = Matern(5.0, nu=0.5), np.zeros(len(nodes))
+    best = exact(kernel, 1.0, nodes, zeros, targets)[1]
+    assert (local_kriging(kernel, 1.0, nodes, zeros, targets, 20, n_far=10)[1] > (1 - 1e-9) * best).all()
+
+
 def test_no_targets():
     """Empty in, empty out."""
     coords, residual, _ = observations(5, 2)

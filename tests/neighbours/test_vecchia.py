@@ -137,6 +137,21 @@ def test_sample_estimates_the_value_of_all():
     assert abs(np.mean(estimates) - whole.estimate(kernel, 0.5)) < 4 * standard_error
 
 
+def test_only_the_first_points_are_evaluated():
+    """They lie farther from their predecessors than the others do."""
+    coords = np.random.default_rng(0).uniform(size=(2000, 2))
+    y = np.zeros(2000)
+    whole = Vecchia.plan(coords, y, n_neighbours=5, n_points=400)
+    first = Vecchia.plan(coords, y, n_neighbours=5, n_points=400, n_first=500, coarse_share=0.5)
+    assert len(first.targets) == len(whole.targets) == 400
+
+    def nearest(plan):
+        return np.linalg.norm(plan.coords[plan.targets] - plan.coords[plan.neighbours[:, 0]], axis=1)[10:]
+
+    assert np.median(nearest(first)) > 1.5 * np.median(nearest(whole))
+    assert first.represents.sum() == 500
+
+
 def test_scales_choose_the_neighbours():
     """In the units of a kernel that hardly varies along one axis, neighbours lie along it, and the error falls."""
     rng = np.random.default_rng(1)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError
-from bochner.families import Binomial
 from bochner.inference import Fold, HeldOut, Model, Responses
 from bochner.posterior import Moments
 from bochner.posterior.response import Response
 from bochner.validation import (
     SCORES,
     BlockKFold,
+    CoverageTable,
     GapBlocks,
     PitHistogram,
     Prediction,
     Reliability,
-    brier,
+    coverage_table,
     gap_size,
     get_scores,
     pit_histogram,
@@ -55,6 +55,10 @@ class CrossValidation(dict[str, float]):
     def pit_histogram(self, n_bins: int = 10) -> PitHistogram:
         """Histogram of the probability integral transform: even when whole predictions are calibrated."""
         return pit_histogram(*self.law.pit_bounds(self.observed), n_bins, sample_weight=self.weight)
+
+    def coverage_table(self) -> CoverageTable:
+        """Coverage of central intervals at many levels, without the slack that whole numbers give to an interval."""
+        return coverage_table(*self.law.pit_bounds(self.observed), sample_weight=self.weight)
 
     def reliability(self, n_groups: int = 10) -> Reliability:
         """Predicted beside observed prevalences, rates or means."""
@@ -101,35 +105,11 @@ def summarise(held: Sequence[HeldOut], model: Model, responses: Responses, scori
     )
     law = Response(model.family, moments, responses.size[index], new=True)
     result = CrossValidation()
-    result.prediction = Prediction(law.mean, law.sd, law.quantile(0.025), law.quantile(0.975), 0.95)
-    result.index, result.fold, result.law = index, held[0].fold, law
+    result.prediction, result.law = law.prediction(0.95), law
+    result.index, result.fold = index, held[0].fold
     result.observed, result.weight = responses.y[index], responses.weight[index]
-    result.update(_scores(result, scoring))
+    if scoring is None:
+        scoring = [*SCORES, *(["brier"] if result.prediction.trials is not None else [])]
+    for name, score in get_scores(scoring).items():
+        result[name] = score(result.observed, result.prediction, sample_weight=result.weight)
     return result
-
-
-def _scores(held: CrossValidation, scoring: Any) -> dict[str, float]:
-    """Scores by name; those of the whole distribution are taken of the law itself, not of a Gaussian like it."""
-    family, y, weight = held.law.family, held.observed, held.weight
-    own: dict[str, Callable[[], float]] = {
-        "crps": lambda: float(np.average(held.law.crps(y), weights=weight)),
-        "log_score": lambda: float(np.average(held.law.log_density(y), weights=weight)),
-    }
-    if isinstance(family, Binomial):
-        own["brier"] = lambda: _brier_of_trials(y, held.law.mean, held.law.sizes, weight)
-    if isinstance(scoring, Mapping):
-        return {name: score(y, held.prediction, sample_weight=weight) for name, score in scoring.items()}
-    every = list(dict.fromkeys([*SCORES, *own]))
-    names = every if scoring is None else [scoring] if isinstance(scoring, str) else list(scoring)
-    rest = [name for name in names if name not in own]
-    others = get_scores(rest) if rest or not names else {}
-    return {
-        name: own[name]() if name in own else others[name](y, held.prediction, sample_weight=weight) for name in names
-    }
-
-
-def _brier_of_trials(positives: FloatArray, mean: FloatArray, trials: FloatArray, weight: FloatArray) -> float:
-    """Brier score of every single trial."""
-    probability = np.tile(mean / trials, 2)
-    outcome = np.repeat([1.0, 0.0], len(mean))
-    return brier(outcome, probability, sample_weight=np.r_[weight * positives, weight * (trials - positives)])

@@ -355,7 +355,7 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
         -------
         CrossValidation
             Mapping of score names to values; its `prediction`, `index` and `fold` hold the rows, its methods
-            `pit_histogram` and `reliability` are tables of calibration.
+            `pit_histogram`, `coverage_table` and `reliability` are tables of calibration.
         """
         check_is_fitted(self)
         if not hasattr(self, "_responses"):

@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 from bochner import nufft
 from bochner.arrays import FloatArray, IntArray
 from bochner.frequencies.torus import EPS, FADING, TorusSeries, torus_series
-from bochner.kernels import Kernel
+from bochner.kernels import IsotropicKernel, Kernel
 
 RADIUS = 5.0  # of the remainder, in steps of the series
 PAIRS_AT_ONCE = 4_000_000
@@ -132,7 +132,8 @@ class CovarianceOperator:
 
     def _prepare_split(self) -> None:
         self._series = torus_series(self.kernel, self._extent, self._steps(), taper=True)
-        self.far_error = self._split_error()
+        if not all(isinstance(k, IsotropicKernel) for k in self.kernel.leaves()):  # those have a kink at zero alone
+            self.far_error = self._split_error()
         if self.far_error > LOCAL and len(self.coords) <= DENSE_ROWS:
             self._matrix = self.kernel.covariance(self.coords, self.coords)
             return

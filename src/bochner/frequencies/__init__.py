@@ -27,7 +27,7 @@ from bochner.exceptions import InputError
 from bochner.frequencies.base import Frequencies, Rule, shares_of
 from bochner.frequencies.choose import MeasuredError, NumberChosen, choose_number, measure_error
 from bochner.frequencies.lattice import Lattice, lattice_frequencies
-from bochner.frequencies.leverage import Resampled, leverage_scores, resample
+from bochner.frequencies.leverage import Resampled, leverage_scores, leverage_scores_of_rows, resample
 from bochner.frequencies.monte_carlo import MonteCarlo
 from bochner.frequencies.orthogonal import Orthogonal
 from bochner.frequencies.pairs import PairedFrequencies, draw_pairs, tied
@@ -65,6 +65,7 @@ __all__ = [
     "draw_pairs",
     "lattice_frequencies",
     "leverage_scores",
+    "leverage_scores_of_rows",
     "measure_error",
     "resample",
     "rule_named",

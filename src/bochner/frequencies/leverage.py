@@ -40,11 +40,21 @@ def leverage_scores(gram: FloatArray, freedom: float | None = None) -> FloatArra
     n = len(gram)
     if gram.shape != (n, n) or n % 2:
         raise InputError(f"gram has shape {gram.shape}; needed is (2 s, 2 s): a cosine and a sine for each frequency.")
-    values, vectors = linalg.eigh(gram, check_finite=False)
+    ridge = 1.0 if freedom is None else _ridge(linalg.eigvalsh(gram, check_finite=False), freedom)
+    ridged = gram.copy()
+    ridged[np.diag_indices(n)] += ridge
+    # G (G + ridge I)^-1 = I - ridge (G + ridge I)^-1
+    root = linalg.cholesky(ridged, lower=True, overwrite_a=True, check_finite=False)
+    inverse, _ = linalg.lapack.dpotri(root, lower=1)
+    return _of_pairs(1 - ridge * np.diag(inverse))
+
+
+def leverage_scores_of_rows(columns: FloatArray, freedom: float | None = None) -> FloatArray:
+    """The same from the columns N^(1/2) Phi themselves, (n, 2 s), for fewer rows than columns: O(n^2 s)."""
+    values, vectors = linalg.eigh(columns @ columns.T, check_finite=False)
     values = np.maximum(values, 0.0)
-    share = values / (values + _ridge(values, freedom))
-    score = vectors**2 @ share
-    return np.asarray(np.clip(score[: n // 2] + score[n // 2 :], 1e-12, 2.0))
+    ridge = 1.0 if freedom is None else _ridge(values, freedom)
+    return _of_pairs(np.sum((vectors.T @ columns) ** 2 / (values + ridge)[:, None], axis=0))
 
 
 def resample(pool: Frequencies, score: FloatArray, n_frequencies: int, rng: Generator) -> Resampled:
@@ -87,8 +97,15 @@ def _systematic(inclusion: FloatArray, n: int, rng: Generator) -> IntArray:
     return np.minimum(np.searchsorted(edges, marks, side="right"), len(inclusion) - 1)
 
 
+def _of_pairs(score: FloatArray) -> FloatArray:
+    """Scores of frequencies from those of their cosines and sines."""
+    half = len(score) // 2
+    return np.asarray(np.clip(score[:half] + score[half:], 1e-12, 2.0))
+
+
 def _ridge(values: FloatArray, freedom: float | None) -> float:
     """Smallest ridge >= 1 at which eigenvalues spend no more than so many degrees of freedom."""
+    values = np.maximum(values, 0.0)
 
     def spent(log_ridge: float) -> float:
         return float(np.sum(values / (values + np.exp(log_ridge))))

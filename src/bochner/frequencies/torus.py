@@ -16,7 +16,8 @@ from bochner import nufft
 from bochner.arrays import FloatArray
 from bochner.kernels import Kernel
 
-FADING = 12  # grid steps over which the kernel fades beyond the largest lag
+FADING = 24  # grid steps beyond the largest lag, in which the kernel fades out
+SPARED = 8  # of them, before it begins to: the taper mixes neighbouring steps
 FLAT = 0.4  # share of the highest frequency up to which the taper leaves the waves alone
 EPS = 1e-9
 
@@ -54,7 +55,7 @@ def torus_series(kernel: Kernel, extent: FloatArray, step: FloatArray, *, taper:
     for j, lag in enumerate(axes):
         if taper:
             shape = [-1 if i == j else 1 for i in range(len(axes))]
-            values *= fade(np.abs(lag), extent[j], period[j] / 2).reshape(shape)
+            values *= fade(np.abs(lag), extent[j] + SPARED * step[j], period[j] / 2).reshape(shape)
     coef = fft.fftshift(fft.fftn(fft.ifftshift(values), workers=-1)).real / values.size
     if taper:
         coef *= _taper(counts)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from bochner.arrays import FloatArray
 from bochner.features import FeatureMap
-from bochner.inference.ascent import Data
+from bochner.inference.ascent import Data, noise_of_few_waves
 from bochner.inference.leverage import leverage_features
 from bochner.inference.nonstationary import nonstationary_features
 from bochner.inference.observations import Observations
 from bochner.inference.settings import Settings
 from bochner.inference.sparse_spectrum import learned_features
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, total_variance
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,13 @@ def adapt(
     if kind == "leverage":
         features, why, choices["dtype"], m = leverage_features(spec, kernel, noise_variance, obs)
         choices["n_frequencies"] = why
-        return Adapted(features, noise_variance, m, kernel)
+        noise = noise_variance
+        if learn_noise and noise > 0:
+            variance = total_variance(kernel)
+            noise = noise_of_few_waves(features, data, noise, variance, reml=reml, seed=spec.seed)
+        if noise > noise_variance:
+            choices["noise"] = f"{noise:.3g} instead of {noise_variance:.3g}: with what the waves leave out"
+        return Adapted(features, noise, m, kernel)
     if kind == "learned":
         waves, noise, why, m = learned_features(
             spec, kernel, noise_variance, data, obs, learn_noise=learn_noise, reml=reml

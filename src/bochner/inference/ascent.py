@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,6 +32,7 @@ PATIENCE = 6  # looks without improvement after which an ascent ends
 ITERATIONS = 200
 MOST_HELD_OUT = 2_000
 LEARNING_WORK = 2e12  # multiplications that one ascent may take
+NOISE_WORK = 2e9  # multiplications that one look at a noise variance may take
 FAILED = 1e25
 
 
@@ -80,6 +82,11 @@ class Evidence:
         """Vector of the features and noise variance of a point."""
         return (point[:-1], float(np.exp(point[-1]))) if self.learn_noise else (point, self.noise_variance)
 
+    def value(self, point: FloatArray) -> float:
+        """Log evidence alone, without the prior."""
+        x, noise_variance = self.split(point)
+        return self._fit(self.learnable.at(x), noise_variance)[0]
+
     def __call__(self, point: FloatArray) -> tuple[float, FloatArray]:
         x, noise_variance = self.split(point)
         features = self.learnable.at(x)
@@ -121,63 +128,79 @@ def climb(
     """
     known, unknown = (data[part] for part in parts)
     if learn_noise and noise_variance > 0:
-        noise_variance = noise_of_few_waves(learnable, known, noise_variance, variance, reml=reml)
+        noise_variance = noise_of_few_waves(learnable.at(learnable.start), known, noise_variance, variance, reml=reml)
     evidence = Evidence(learnable, known, noise_variance, learn_noise=learn_noise, reml=reml)
-    x = evidence.start
     seen: list[tuple[float, FloatArray, int]] = []
 
-    def score(point: FloatArray) -> float:
-        vector, noise = evidence.split(point)
-        return float(held_out_scores(learnable.at(vector), noise, known, unknown).sum())
+    def look(vector: FloatArray, count: int) -> None:
+        x, noise = evidence.split(vector)
+        scores = held_out_scores(learnable.at(x), noise, known, unknown)
+        seen.append((float(scores.sum()), vector.copy(), count))
 
-    def negative(point: FloatArray) -> tuple[float, FloatArray]:
+    def watch(vector: FloatArray, count: int) -> bool:
+        if count % ROUND == 0:
+            look(vector, count)
+        best = int(np.argmax([score for score, _, _ in seen]))
+        return len(seen) - 1 - best < PATIENCE
+
+    look(evidence.start, 0)
+    look(maximise(evidence, iterations, watch), iterations)
+    score, vector, count = max(seen, key=lambda s: s[0])
+    logger.info("features: held-out log score %.4f at the start, %.4f after %d iterations", seen[0][0], score, count)
+    return Climbed(
+        point_at(evidence, evidence.start, known, unknown),
+        point_at(evidence, vector, known, unknown),
+        count,
+        len(known),
+    )
+
+
+def maximise(evidence: Evidence, iterations: int, watch: Callable[[FloatArray, int], bool] | None = None) -> FloatArray:
+    """Vector of the largest evidence, by L-BFGS; `watch` sees every iterate and says whether to go on."""
+
+    def negative(vector: FloatArray) -> tuple[float, FloatArray]:
         try:
-            value, gradient = evidence(point)
+            value, gradient = evidence(vector)
         except (ConvergenceError, np.linalg.LinAlgError, InputError):
-            return FAILED, np.zeros(len(point))
+            return FAILED, np.zeros(len(vector))
         if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
-            return FAILED, np.zeros(len(point))
+            return FAILED, np.zeros(len(vector))
         return -value, -gradient
 
     count = 0
 
-    def watch(point: FloatArray) -> None:
+    def callback(vector: FloatArray) -> None:
         nonlocal count
         count += 1
-        if count % ROUND:
-            return
-        seen.append((score(point), point.copy(), count))
-        best = int(np.argmax([s for s, _, _ in seen]))
-        if len(seen) - 1 - best >= PATIENCE:
+        if watch is not None and not watch(vector, count):
             raise StopIteration
 
-    seen.append((score(x), x, 0))
     options = {"maxiter": iterations, "maxcor": 20, "ftol": 1e-9, "gtol": 1e-5, "maxls": 30}
-    result = optimize.minimize(negative, x, jac=True, method="L-BFGS-B", callback=watch, options=options)
-    last = np.asarray(result.x)
-    seen.append((score(last), last, count))
-    best = int(np.argmax([s for s, _, _ in seen]))
-    n = len(known)
-    logger.info("features: %d iterations, held-out log score %.4f from %.4f", count, seen[best][0], seen[0][0])
+    result = optimize.minimize(
+        negative, evidence.start, jac=True, method="L-BFGS-B", callback=callback, options=options
+    )
+    return np.asarray(result.x)
 
-    def point_at(k: int) -> Point:
-        vector, noise = evidence.split(seen[k][1])
-        value = -negative(seen[k][1])[0] - learnable.log_prior(vector)[0]
-        features = learnable.at(vector)
-        return Point(features, noise, value / n, held_out_scores(features, noise, known, unknown))
 
-    return Climbed(point_at(0), point_at(best), seen[best][2], n)
+def point_at(evidence: Evidence, vector: FloatArray, known: Data, unknown: Data) -> Point:
+    """Features of a vector, with their evidence (without the prior) and their scores."""
+    x, noise = evidence.split(vector)
+    features = evidence.learnable.at(x)
+    value = evidence.value(vector) / len(known)
+    return Point(features, noise, value, held_out_scores(features, noise, known, unknown))
 
 
 def noise_of_few_waves(
-    learnable: Learnable, data: Data, noise_variance: float, variance: float, *, reml: bool
+    features: FeatureMap, data: Data, noise_variance: float, variance: float, *, reml: bool, seed: int = 0
 ) -> float:
-    """Noise variance that makes the data most likely with the features as they start.
+    """Noise variance, the given one or more, that makes the data most likely with these features.
 
     Few waves leave out what the kernel would explain, and that is noise to them.
     """
     candidates = [noise_variance, *(share * variance for share in (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0))]
-    features = learnable.at(learnable.start)
+    most = int(NOISE_WORK / features.n_columns**2)
+    if len(data) > most:
+        data = data[_some(np.arange(len(data)), most, generator(seed, "rows to learn the noise from"))]
 
     def value(noise: float) -> float:
         try:

@@ -6,7 +6,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.features import FourierMap, Rows
-from bochner.frequencies import Frequencies, leverage_scores, resample, rule_named
+from bochner.frequencies import Frequencies, leverage_scores, leverage_scores_of_rows, resample, rule_named
 from bochner.inference.features import Spec, checked_number, dtype_of
 from bochner.inference.linear import row_precision
 from bochner.inference.observations import Observations
@@ -75,6 +75,9 @@ def pool_scores(
         stands_for = len(obs) / SCORE_ROWS
     precision = row_precision(features, part, noise_variance) * stands_for
     n = len(part)
+    if n < features.n_columns:
+        columns = features.block(part.rows.coords) * np.sqrt(precision)[:, None]
+        return leverage_scores_of_rows(columns, freedom), n
     rows = Rows(part.rows.coords, np.zeros((n, 0)))
     gram = moments_of(features, rows, np.zeros(n), precision).gram
     return leverage_scores(gram, freedom), n

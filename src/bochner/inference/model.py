@@ -21,7 +21,7 @@ from bochner.inference.linear import LinearFit, fit_linear
 from bochner.inference.newton import Mode, find_mode
 from bochner.inference.objectives import Problem
 from bochner.inference.observations import Observations, merge_equal_rows
-from bochner.inference.operator import leave_out_operator
+from bochner.inference.operator_folds import leave_out_operator
 from bochner.inference.responses import LINE, Responses, merge_equal_responses
 from bochner.inference.sampling import Chain, sample_posterior
 from bochner.inference.scale import Scale, scale_of

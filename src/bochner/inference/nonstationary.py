@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,17 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import PartError
 from bochner.features import FeatureMap, LocalSpectrumMap, NystroemMap, PairedMap, choose_landmarks, local_spectrum
 from bochner.frequencies import PairedFrequencies, lattice_frequencies, rule_named, tied
-from bochner.inference.ascent import Climbed, Data, climb, held_out_scores, parts_of, with_missing
+from bochner.inference.ascent import (
+    Data,
+    Evidence,
+    Point,
+    climb,
+    held_out_scores,
+    maximise,
+    parts_of,
+    point_at,
+    with_missing,
+)
 from bochner.inference.features import Spec, checked_number
 from bochner.inference.lattice import covered_box
 from bochner.inference.learnable import LearnablePairs, LearnableSpectrum, density_of
@@ -21,10 +31,10 @@ from bochner.random import generator
 
 LANDMARKS = {1: 8, 2: 16, 3: 27}  # of the surfaces of log length scale and log variance
 REACH = 0.4  # length scale of these surfaces, in extents
-LEARNING_WAVES = {1: 150, 2: 300, 3: 400}
+LEARNING_WAVES = {1: 200, 2: 600, 3: 600}
 LEARNING_ROWS = 1_000
-ITERATIONS = 60
-MOST_WAVES = 1_200
+ITERATIONS, LAST_ITERATIONS = 40, 25
+MOST_WAVES = 1_500
 MISSING = 2e-3  # of the variance, that the waves of the final fit may leave out
 SHORTEST = 0.4  # of the length scale, for which the waves are chosen before anything is learned
 SMOOTHNESS = (0.5, 1.5, 2.5)
@@ -53,39 +63,61 @@ def nonstationary_features(
         )
     if dim > 3:
         return *_pairs(spec, kernel, noise_variance, data, obs, learn_noise=learn_noise, reml=reml), kernel
-    box = covered_box(obs.rows.coords, predict_at)
-    surface = surface_over(obs, spec.seed)
-    n_waves = LEARNING_WAVES[dim]
-    columns = 2 * n_waves
-    parts = parts_of(obs.rows.coords, columns, spec.seed, work=800 * columns**2 * LEARNING_ROWS)
+    search = _Search(spec, data, obs, covered_box(obs.rows.coords, predict_at), learn_noise, reml)
     kernels = [kernel]
     if any_kernel and isinstance(kernel, Matern):
-        # nothing but roughness lets a stationary field have long and short waves at once
+        # only by being rough can a stationary field have short and long waves at once; one that varies need not be
         kernels += [kernel.replace(nu=nu) for nu in SMOOTHNESS if nu != kernel.nu]
-    climbs: list[tuple[Kernel, Climbed]] = []
-    for candidate in kernels:
-        origin = local_spectrum(candidate, _waves(candidate, box, n_waves), surface, box)
-        done = climb(
-            LearnableSpectrum(origin), data, parts, noise_variance, total_variance(kernel),
-            learn_noise=learn_noise, reml=reml, iterations=ITERATIONS,
-        )  # fmt: skip
-        climbs.append((candidate, done))
-    first = climbs[0][1].start
-    chosen, best = max(climbs, key=lambda c: c[1].best.score)
-    learned = best.best.features
-    assert isinstance(learned, LocalSpectrumMap)
-    told = f"length scales {_range(learned, obs)} times the kernel's, learned from {best.n_rows:,} rows"
+    found = [(candidate, *search.learn(candidate, noise_variance)) for candidate in kernels]
+    chosen, _, best = max(found, key=lambda f: f[2].evidence)
+    told = f"length scales {_range(best.features, obs)} times the kernel's, learned from {min(n, LEARNING_ROWS):,} rows"
     # two dozen numbers with a prior hardly learn noise: a gain need not be certain
-    features, noise, why, _ = judged(first, best, best.best, told, 0, "a stationary spectrum", sure=0.0, stacklevel=7)
-    final = chosen if features is learned else kernel
-    assert isinstance(features, LocalSpectrumMap)
-    dense = refined(spec, final, features, obs, box)
-    known, unknown = (data[part] for part in parts)
-    if spec.n_frequencies == "auto":
-        both = [float(held_out_scores(f, noise, known, unknown).sum()) for f in (dense, features)]
-        dense = dense if both[0] >= both[1] - 0.01 else features
-    m = len(dense.omega)
-    return dense, noise, f"{m:,} waves of a lattice with amplitudes that vary in space: {why.lstrip('0: ')}", m, final
+    kept, noise, why, _ = judged(found[0][1], best, told, 0, "a stationary spectrum", sure=0.0, stacklevel=7)
+    if kept is not best.features:
+        chosen = kernel
+    elif len(obs) <= LEARNING_ROWS:
+        kept, noise = search.learn_from_all(best)
+    assert isinstance(kept, LocalSpectrumMap)
+    features = refined(spec, chosen, kept, obs, search.box)
+    m = len(features.omega)
+    why = why.removeprefix("0: ")
+    return features, noise, f"{m:,} waves of a lattice with amplitudes that vary in space: {why}", m, chosen
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Rows and settings, to learn what varies with one kernel or another."""
+
+    spec: Spec
+    data: Data
+    obs: Observations
+    box: tuple[FloatArray, FloatArray]
+    learn_noise: bool
+    reml: bool
+
+    def learn(self, kernel: Kernel, noise_variance: float) -> tuple[Point, Point]:
+        """Where a kernel starts, stationary, and where it ends, on rows that leave some out to judge by."""
+        coords = self.obs.rows.coords
+        n_waves = LEARNING_WAVES[coords.shape[1]]
+        parts = parts_of(coords, 2 * n_waves, self.spec.seed, work=800 * (2 * n_waves) ** 2 * LEARNING_ROWS)
+        known, unknown = (self.data[part] for part in parts)
+        waves = lattice_frequencies(
+            kernel + stretched(kernel, SHORTEST), self.box[1] - self.box[0], n_frequencies=n_waves
+        )
+        origin = local_spectrum(kernel, waves, surface_over(self.obs, self.spec.seed), self.box)
+        evidence = self._evidence(origin, known, noise_variance)
+        end = maximise(evidence, ITERATIONS)
+        return point_at(evidence, evidence.start, known, unknown), point_at(evidence, end, known, unknown)
+
+    def learn_from_all(self, point: Point) -> tuple[LocalSpectrumMap, float]:
+        """A few more steps from a point, with the rows that were left out."""
+        assert isinstance(point.features, LocalSpectrumMap)
+        evidence = self._evidence(point.features, self.data, point.noise_variance)
+        x, noise = evidence.split(maximise(evidence, LAST_ITERATIONS))
+        return LearnableSpectrum(point.features).at(x), noise
+
+    def _evidence(self, origin: LocalSpectrumMap, data: Data, noise_variance: float) -> Evidence:
+        return Evidence(LearnableSpectrum(origin), data, noise_variance, learn_noise=self.learn_noise, reml=self.reml)
 
 
 def surface_over(obs: Observations, seed: int) -> NystroemMap:
@@ -121,11 +153,8 @@ def stretched(kernel: Kernel, factor: float) -> Kernel:
     return kernel.with_theta(kernel.theta + shift)
 
 
-def _waves(kernel: Kernel, box: tuple[FloatArray, FloatArray], n: int):  # type: ignore[no-untyped-def]
-    return lattice_frequencies(kernel + stretched(kernel, SHORTEST), box[1] - box[0], n_frequencies=n)
-
-
-def _range(learned: LocalSpectrumMap, obs: Observations) -> str:
+def _range(learned: FeatureMap, obs: Observations) -> str:
+    assert isinstance(learned, LocalSpectrumMap)
     low, high = np.exp(np.quantile(learned.at(obs.rows.coords).log_length, (0.02, 0.98)))
     return f"{low:.2g} to {high:.2g}"
 
@@ -148,4 +177,4 @@ def _pairs(
     first = replace(done.start, features=equal, scores=held_out_scores(equal, noise_variance, known, unknown))
     point = with_missing(done.best, data, parts, total_variance(kernel))
     told = f"{m} pairs of frequencies, learned from {done.n_rows:,} rows in {done.n_iterations} iterations"
-    return judged(first, done, point, told, m, "equal pairs as the kernel draws them", stacklevel=8)
+    return judged(first, point, told, m, "equal pairs as the kernel draws them", stacklevel=8)

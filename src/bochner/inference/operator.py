@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import ApproximationWarning, KernelError
-from bochner.features import CovarianceOperator, FourierMap
-from bochner.frequencies import lattice_frequencies
-from bochner.inference.cross_validation import Fold, HeldOut
-from bochner.inference.linear import fit_linear
+from bochner.exceptions import ApproximationWarning
+from bochner.features import CovarianceOperator
+from bochner.inference.companion import companion as waves_beside
 from bochner.inference.observations import Observations
 from bochner.kernels import Kernel, axis_units, total_variance
-from bochner.neighbours import inverse_root, local_kriging
-from bochner.posterior import CoefficientPosterior, OperatorPosterior
+from bochner.neighbours import inverse_root
+from bochner.posterior import OperatorPosterior
 from bochner.random import generator
 from bochner.solvers import Report, cholesky_factor, conjugate_gradient
 
@@ -30,9 +27,6 @@ logger = logging.getLogger("bochner")
 
 PRECONDITIONER_NEIGHBOURS = 20
 N_PROBES = 1_000
-COMPANION_WAVES = 2_500
-LEAST_SHARE = 1e-3  # of noise in the variance, below which neighbours tell all
-UNSEEN, TOLERATED = 0.01, 0.05  # of the variance of the surface: what a companion should, and may, leave out
 LEAST_NOISE = 1e-9  # of the variance
 
 
@@ -62,7 +56,7 @@ def fit_operator(
     coords, n, q = obs.rows.coords, len(obs), obs.n_trend
     box = (coords.min(axis=0), coords.max(axis=0)) if box is None else box
     floor = LEAST_NOISE * total_variance(kernel)
-    noise = np.maximum(obs.copy_variance(noise_variance) / obs.weight, floor)
+    noise = row_noise(kernel, obs, noise_variance)
     operator = CovarianceOperator(kernel, coords, box, n_jobs)
     root = inverse_root(kernel, noise, coords, PRECONDITIONER_NEIGHBOURS, axis_units(kernel, np.ptp(coords, axis=0)))
     back = root.T.tocsr()
@@ -96,6 +90,7 @@ def fit_operator(
             ApproximationWarning,
             stacklevel=2,
         )
+    waves = waves_beside(kernel, obs, noise_variance, box) if companion else None
     posterior = OperatorPosterior(
         kernel=kernel,
         rows=obs.rows,
@@ -107,7 +102,7 @@ def fit_operator(
         box=box,
         report=report,
         y=obs.y,
-        companion=_companion(kernel, obs, noise_variance, box) if companion else None,
+        companion=waves.posterior if waves is not None else None,
         _cache={"operator": operator},
     )
     log_det = -2 * float(np.sum(np.log(last_entries(root))))
@@ -131,57 +126,10 @@ def _reason(operator: CovarianceOperator, report: Report) -> str:
     )
 
 
-def _companion(
-    kernel: Kernel, obs: Observations, noise_variance: float, box: tuple[FloatArray, FloatArray]
-) -> CoefficientPosterior | None:
-    """Posterior of the heaviest waves, where they hold all but what is lost in the noise."""
-    variance = total_variance(kernel)
-    typical = noise_variance + float(np.median(obs.error))
-    if typical < LEAST_SHARE * variance:
-        return None
-    surface = _surface_variance(kernel, obs, noise_variance)
-    room = 0.15 * (box[1] - box[0])
-    wider = (box[0] - room, box[1] + room)
-    try:
-        missing = min(UNSEEN * surface, 0.08 * typical) / variance
-        waves = lattice_frequencies(kernel, wider[1] - wider[0], missing=missing, maximum=COMPANION_WAVES)
-    except KernelError:  # no lattice holds it: the neighbours do alone
-        return None
-    missing = max(variance - float(waves.mass.sum()), 0.0)
-    # what is left out is shared by the n / m rows of one wave length
-    if missing > TOLERATED * surface or missing * max(1.0, len(obs) / waves.n) > 0.08 * typical:
-        return None
-    return fit_linear(FourierMap(waves, np.float64, missing, wider), obs, noise_variance).posterior
-
-
-def _surface_variance(kernel: Kernel, obs: Observations, noise_variance: float) -> float:
-    """Typical variance of the surface at the rows, from their neighbours: somewhat more than it is."""
-    coords = obs.rows.coords
-    some = generator(0, "surface").choice(len(obs), min(200, len(obs)), replace=False)
-    noise = obs.copy_variance(noise_variance) / obs.weight
-    units = axis_units(kernel, np.ptp(coords, axis=0))
-    return float(np.median(local_kriging(kernel, noise, coords, obs.y, coords[some], 40, units, 20)[1]))
-
-
-def leave_out_operator(
-    kernel: Kernel, obs: Observations, noise_variance: float, folds: Iterable[Fold] | None, n_jobs: int | None = None
-) -> HeldOut:
-    """Held-out predictions: one row at a time from the sparse inverse, blocks by solving without them."""
-    if folds is None:
-        fit = fit_operator(kernel, obs, noise_variance, n_jobs=n_jobs)
-        weights = fit.posterior.trend_weights
-        share = fit.leverage - np.sum(fit.posterior.schur.half_solve(weights.T) ** 2, axis=0)
-        variance = 1 / np.maximum(share, 1e-300)
-        mean = obs.y - variance * fit.posterior.alpha
-        index = np.arange(len(obs))
-        return HeldOut(index, index, mean, np.maximum(variance - fit.posterior.noise, 0.0))
-    parts = []
-    for k, (train, test) in enumerate(folds):
-        posterior = fit_operator(kernel, obs[np.asarray(train)], noise_variance, n_jobs=n_jobs).posterior
-        rows = obs.rows[np.asarray(test)]
-        parts.append((np.asarray(test), np.full(len(test), k), posterior.mean(rows), posterior.variance(rows)))
-    index, fold, mean, variance = (np.concatenate([part[j] for part in parts]) for j in range(4))
-    return HeldOut(index, fold, mean, variance)
+def row_noise(kernel: Kernel, obs: Observations, noise_variance: float) -> FloatArray:
+    """Error variance of each row, lifted so far that the system can be solved."""
+    floor = LEAST_NOISE * total_variance(kernel)
+    return np.maximum(obs.copy_variance(noise_variance) / obs.weight, floor)
 
 
 def last_entries(root) -> FloatArray:  # type: ignore[no-untyped-def]

@@ -15,7 +15,7 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import FallbackWarning, TuningWarning
 from bochner.features import FeatureMap
 from bochner.frequencies import Frequencies, rule_named
-from bochner.inference.ascent import Climbed, Data, Point, climb, parts_of, with_missing
+from bochner.inference.ascent import Data, Point, climb, parts_of, with_missing
 from bochner.inference.features import Spec, checked_number
 from bochner.inference.learnable import LearnableWaves, density_of
 from bochner.inference.observations import Observations
@@ -62,11 +62,11 @@ def learned_features(
     name, best = max(climbs, key=lambda c: c[1].best.score)
     point = with_missing(best.best, data, parts, total_variance(kernel))
     told = f"{m}: learned from {best.n_rows:,} rows in {best.n_iterations} iterations, from {name}"
-    return judged(first, best, point, told, m, "waves as the kernel draws them", stacklevel=7)
+    return judged(first, point, told, m, "waves as the kernel draws them", stacklevel=7)
 
 
 def judged(
-    first: Point, best: Climbed, point: Point, told: str, m: int, instead: str, *, sure: float = SURE, stacklevel: int
+    first: Point, point: Point, told: str, m: int, instead: str, *, sure: float = SURE, stacklevel: int
 ) -> tuple[FeatureMap, float, str, int]:
     """The learned features, or what they started from where held-out rows are predicted no better by them."""
     gain, error = point.gain_over(first)

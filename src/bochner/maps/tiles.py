@@ -79,10 +79,19 @@ class Interpolation:
                     single.append(tile)
                 elif n_wanted:
                     (worth if self._promising(tile) else rest).append(tile)
-            failed = self._interpolate(worth, canvas)
+            failed = self._try(worth, canvas)
             pending = [part for tile in rest + failed for part in quarters(tile)]
         self._evaluate(single, canvas)
         return canvas.masked()
+
+    def _try(self, tiles: Sequence[Tile], canvas: _Canvas) -> list[Tile]:
+        """Interpolate tiles, a few of them first: if these tell that it is no use, the others are spared."""
+        step = max(1, len(tiles) // N_TRIED)
+        failed = self._interpolate(tiles[::step], canvas)
+        hopeful: list[Tile] = []
+        for tile in (tile for i, tile in enumerate(tiles) if i % step):
+            (hopeful if self._promising(tile) else failed).append(tile)
+        return failed + self._interpolate(hopeful, canvas)
 
     def _interpolate(self, tiles: Sequence[Tile], canvas: _Canvas) -> list[Tile]:
         """Draw the tiles that can be interpolated; returns those that cannot."""

@@ -78,9 +78,12 @@ SECTIONS = (
     ),
     Section(
         "Advanced methods",
-        "Where random Fourier features fall short, and what is done about it: columns that look at the data, "
-        "frequencies that are spread evenly, frequencies that are orthogonal.",
-        ("fine_scale", "nystroem_vs_rff", "quasi", "orthogonal", "structured", "schemes"),
+        "Where random Fourier features fall short, and what is done about it: columns and frequencies that look at "
+        "the data, frequencies that are spread evenly, frequencies that are orthogonal, spectra that vary in space.",
+        (
+            *("fine_scale", "nystroem_vs_rff", "quasi", "leverage", "orthogonal", "structured", "nonstationary"),
+            *("learned", "schemes"),
+        ),
     ),
 )
 NAMES = tuple(name for section in SECTIONS for name in section.names)
