@@ -21,6 +21,8 @@ extensions = [
 ]
 exclude_patterns = ["_build", "gallery", "**/sg_execution_times.rst", "sg_execution_times.rst"]
 templates_path = ["_templates"]
+# the n of a shape (n,) is no reference, though attributes of that name exist
+suppress_warnings = ["ref.python"]
 default_role = "code"  # `theta` in a docstring is code
 # docstrings write a modulus as mathematics does; reStructuredText takes it for a substitution
 rst_prolog = r"""

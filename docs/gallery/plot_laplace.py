@@ -39,7 +39,7 @@ for examined in (50, 8, 1):
 # Means and standard deviations of the linear predictor at 40 places without data. The sampler needs no tuning: it moves
 # along ellipses through Laplace's own draws, and says how many independent draws its chain is worth.
 
-figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(12, 4.6), layout="constrained")
 chains = {}
 for ax, (examined, model) in zip(axes, surveys.items(), strict=True):
     _, chain = model.sample_full(wanted, 2_000)
@@ -47,14 +47,14 @@ for ax, (examined, model) in zip(axes, surveys.items(), strict=True):
     mean, sd = model.predict_latent(wanted)
     ax.errorbar(chain.draws.mean(axis=0), mean, xerr=chain.draws.std(axis=0), yerr=sd, fmt="o", ms=3, lw=0.5, alpha=0.7)
     ax.axline((0, 0), slope=1, color="black", lw=0.8)
-    ax.set(title=f"{examined} examined in each village", xlabel="full posterior", aspect="equal")
+    ax.set(title=f"{examined} examined in each village", xlabel="mean and sd, full posterior", aspect="equal")
     ratio = np.mean(sd / chain.draws.std(axis=0))
     shift = np.mean((mean - chain.draws.mean(axis=0)) / chain.draws.std(axis=0))
     print(
         f"{examined:>2} examined: mean off by {shift:+.2f} sd, sd {ratio:.2f} of the full one; "
         f"{chain.effective:,.0f} independent draws, {chain.n_evaluations:.1f} evaluations a step"
     )
-axes[0].set_ylabel("Laplace")
+axes[0].set_ylabel("mean and sd, Laplace")
 plt.show()
 
 # %%

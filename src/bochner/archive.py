@@ -74,6 +74,10 @@ def read(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
         return dict(_decode(manifest["state"], arrays))
     except (ArchiveError, OSError):
         raise
+    except zipfile.BadZipFile as error:
+        raise ArchiveError(
+            f"{path} is not a complete bochner {kind} file; give one that `bochner fit` or `save` wrote."
+        ) from error
     except Exception as error:  # damage shows in many ways: to the zip reader, to JSON, to numpy, to the classes
         raise ArchiveError(f"{path} is not a complete bochner {kind} file ({error!r}); save it again.") from error
 

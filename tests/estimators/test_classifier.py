@@ -181,6 +181,12 @@ def test_one_class_is_refused():
         fixed().fit(X, y, sample_weight=weight)
 
 
+def test_a_missing_label_is_refused():
+    X, _ = places(30)
+    with pytest.raises(InputError, match="Input y contains NaN, first in row 4; needed is a label for every row"):
+        fixed().fit(X, np.where(np.arange(30) == 4, np.nan, np.arange(30) % 2))
+
+
 def test_amounts_are_no_labels():
     X, _ = places(30)
     with pytest.raises(ValueError, match="Unknown label type"):

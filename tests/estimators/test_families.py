@@ -16,8 +16,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bochner import SpatialRegressor, load
 from bochner.exceptions import InputError
 from bochner.families import Binomial, NegativeBinomial, Poisson
+from bochner.inference import learning, objectives
 from bochner.kernels import Matern
 from tests.estimators.families import FAMILIES, KERNEL, model_of, survey
+from tests.estimators.fields import draw
 
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
 
@@ -176,6 +178,15 @@ def test_the_effect_of_single_rows_is_learned_or_said_to_be_none():
     assert gamma.noise_variance_ == 0 and "dispersion of the family" in gamma.choices_["noise"]
 
 
+def test_no_effect_of_single_rows_is_an_answer():
+    """Counts that scatter as chance would have them: nothing is wrong, and the summary says what was found."""
+    s = survey(FAMILIES["poisson"], 80)
+    model = SpatialRegressor(Matern(), family="poisson", coords=[0, 1], covariates=[2], tune="likelihood")
+    assert model.fit(s.X, s.y, **s.known).noise_variance_ < 1e-3
+    assert model.check() == []
+    assert model.choices_["noise"] == "none to speak of: the likelihood is largest without"
+
+
 @pytest.mark.parametrize("name", ["negative-binomial", "gamma"])
 def test_dispersion_is_learned(name):
     s = survey(FAMILIES[name], 200)
@@ -206,6 +217,32 @@ def test_likelihood_is_above_its_value_at_any_other_kernel():
         kernel = best.kernel_.replace(length_scale=factor * best.kernel_.length_scale)
         near = model_of(s.family, kernel=kernel).fit(s.X, s.y, **s.known)
         assert near.log_likelihood_ < best.log_likelihood_ + 1e-6
+
+
+def test_likelihood_of_many_rows_is_that_of_all_of_them(monkeypatch):
+    """A climb that begins on parts of the rows ends at the same maximum, trend and value included."""
+    s = survey(FAMILIES["poisson"], 150)
+    whole = model_of(s.family, tune="likelihood", kernel=Matern()).fit(s.X, s.y, **s.known)
+    for module in (objectives, learning):
+        monkeypatch.setattr(module, "EXACT_TUNING_ROWS", 100)
+    parts = model_of(s.family, tune="likelihood", kernel=Matern()).fit(s.X, s.y, **s.known)
+    assert "begun on parts of them" in parts.choices_["tuning"]
+    assert_allclose(parts.log_likelihood_, whole.log_likelihood_, atol=1e-4)
+    assert_allclose(parts.kernel_.theta, whole.kernel_.theta, atol=1e-2)
+    assert_allclose(parts.coef_, whole.coef_, atol=1e-3)
+
+
+def test_a_small_field_behind_small_counts_is_found():
+    """Chance makes up most of the scatter of rare cases; a dispersion must not be mistaken for the field."""
+    rng = np.random.default_rng(6)
+    X, people = rng.uniform(size=(120, 2)), np.exp(rng.normal(1.5, 1.0, 120))
+    y = rng.poisson(people * np.exp(0.3 * draw(Matern(0.1, nu=0.5), X, rng)[0])).astype(float)
+    poisson, scattered = (
+        SpatialRegressor(Matern(nu=0.5), family=family, noise_variance=0, tune="likelihood").fit(X, y, exposure=people)
+        for family in ("poisson", "negative-binomial")
+    )
+    # the Poisson is a negative binomial without dispersion, so it cannot be more likely
+    assert scattered.log_likelihood_ > poisson.log_likelihood_ - 0.01
 
 
 # ----------------------------------------------------------------------- coverage

@@ -103,6 +103,27 @@ def test_draw_has_the_number_asked_for_and_tells_its_variance(dim):
     assert_allclose(whole.spread, 0, atol=1e-9)
 
 
+@every_dimension
+def test_draw_is_spread_out_over_the_pool(dim):
+    """Neighbours compete: the covariance varies less from draw to draw than with independent draws."""
+    kernel = Matern(0.6, nu=2.5)
+    pool = QuasiMonteCarlo().draw(kernel, 128, dim, np.random.default_rng(0))
+    lag, rng = np.random.default_rng(1).normal(0, 0.3, size=(10, dim)), np.random.default_rng(2)
+    draws = [resample(pool, np.ones(128), 16, rng).frequencies for _ in range(60)]
+    apart = [Frequencies(pool.omega[i], np.full(16, 1 / 16)) for i in (rng.integers(128, size=16) for _ in range(60))]
+    spread, independent = (np.mean(np.std([f.covariance(lag) for f in fs], axis=0)) for fs in (draws, apart))
+    assert spread < 0.7 * independent
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_draw_has_as_many_as_were_asked_for(seed):
+    rng = np.random.default_rng(seed)
+    pool = QuasiMonteCarlo().draw(Matern(0.6), 90, 2, rng)
+    score = rng.exponential(size=90) ** 3
+    for n in (1, 2, 13, 60, 89, 90):
+        assert resample(pool, score, n, rng).frequencies.n == n
+
+
 def test_pool_of_a_sum_holds_as_many_of_every_term():
     """A field of small variance is not starved of candidates."""
     kernel = SquaredExponential(5.0, 100.0) + Matern(0.3, 1.0)

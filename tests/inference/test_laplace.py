@@ -128,6 +128,20 @@ def test_gradient_of_several_parts(reml):
     check_gradient([data[:25], data[20:40], data[40:]], ExactBound, reml)
 
 
+@pytest.mark.parametrize("name", ["poisson-log", "negative-binomial-learned", "gamma-learned", "binomial-logit"])
+@both_criteria
+def test_an_evaluation_does_not_depend_on_the_ones_before(name, reml):
+    """A line search may look at absurd kernels; the dispersion and the trend of those must not stay."""
+    r = respond(FAMILIES[name], 2, n=60)
+    objective = LaplaceObjective([r], ExactBound, reml=reml)
+    fresh = LaplaceObjective([r], ExactBound, reml=reml)(KERNEL, 0.0)
+    for absurd in (Matern(0.05, 700.0), Matern(20.0, 1e4), Matern(1.0, 1e-6)):
+        objective(absurd, 0.0)
+        value, gradient = objective(KERNEL, 0.0)
+        assert_allclose(value, fresh[0], atol=1e-5)
+        assert_allclose(gradient, fresh[1], atol=1e-3)
+
+
 def test_parts_add():
     data = respond(Poisson(), 2, n=60)
     parts = [data[:25], data[25:]]

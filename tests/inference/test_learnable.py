@@ -12,8 +12,9 @@ from bochner.families import family_named
 from bochner.features import FourierMap, NystroemMap, Rows, local_spectrum
 from bochner.frequencies import QuasiMonteCarlo, draw_pairs, lattice_frequencies
 from bochner.inference import Observations, Responses
-from bochner.inference.ascent import Evidence, climb, held_out_scores, parts_of, with_missing
+from bochner.inference.ascent import Evidence, climb, fit_few_waves, held_out_scores, parts_of, with_missing
 from bochner.inference.learnable import Learnable, LearnablePairs, LearnableSpectrum, LearnableWaves, density_of
+from bochner.inference.linear import fit_linear
 from bochner.kernels import Matern, Periodic, SquaredExponential
 from tests.laws.registry import DIMS
 from tests.laws.registry_models import observe
@@ -143,3 +144,21 @@ def test_held_out_score_is_the_log_density_of_new_observations():
     var = np.sum(psi**2, axis=1) + wide - np.sum(cross * np.linalg.solve(cov, cross.T).T, axis=1) + 0.1
     expected = np.mean(-0.5 * np.log(2 * np.pi * var) - 0.5 * (unknown.y - mean) ** 2 / var)
     assert_allclose(held_out_scores(features, 0.1, known, unknown).sum(), expected, rtol=1e-5)
+
+
+@every_dimension
+@pytest.mark.parametrize("reml", [True, False])
+def test_noise_of_few_waves_is_the_most_likely_one_that_is_not_less_than_given(dim, reml):
+    """Rescaled moments say the same as a fit anew; waves that leave much out raise the noise, enough waves do not."""
+    obs = observe(dim, 120)
+    for kernel, raised in ((Matern(0.1, 2.0, nu=0.5), True), (Matern(5.0, 4.0, nu=2.5), None)):
+        features = FourierMap(QuasiMonteCarlo().draw(kernel, 8, dim, np.random.default_rng(0)))
+        fit, noise = fit_few_waves(features, obs, 0.02, 2.0, reml=reml)
+        again = fit_linear(features, obs, noise)
+        assert_allclose([fit.log_evidence, fit.log_likelihood], [again.log_evidence, again.log_likelihood], rtol=1e-8)
+        assert_allclose(fit.posterior.coef, again.posterior.coef, rtol=1e-6, atol=1e-9)
+        assert noise >= 0.02
+        found = [fit_linear(features, obs, s) for s in np.geomspace(0.02, 2.0, 30)]
+        best = max(f.log_evidence if reml else f.log_likelihood for f in found)
+        assert (fit.log_evidence if reml else fit.log_likelihood) > best - 0.1
+        assert raised is None or noise > 0.02

@@ -227,6 +227,33 @@ def test_score_of_many_counts_agrees_with_the_sum(family, monkeypatch):
     assert_allclose(quick, law.crps(np.minimum(y, 700)), rtol=1e-3)
 
 
+@pytest.mark.parametrize("family", [Binomial(), Poisson()], ids=lambda f: f.name)
+def test_score_of_very_many_counts_agrees_with_panels(family, monkeypatch):
+    """Counts in the thousands are taken for amounts."""
+    rng = np.random.default_rng(4)
+    means = rng.normal(scale=0.3, size=(2, 12))
+    law = Response(family, Moments(means, np.full((2, 12), 0.2), np.array([0.3, 0.7])), np.full(12, 20_000.0), True)
+    y = np.r_[law.quantile(0.5)[:4], law.quantile(0.01)[4:8], law.quantile(0.999)[8:]]
+    quick = law.crps(y)
+    monkeypatch.setattr(ranked, "_SMOOTH", 10**9)
+    monkeypatch.setattr(ranked, "_PANELS", 60)
+    assert_allclose(quick, law.crps(y), rtol=1e-3)
+
+
+@every_counted
+def test_components_that_have_little_in_common(family):
+    """One Gaussian far narrower than the other, or far away: the mixture is still the mean of its parts."""
+    n = 6
+    means, size = np.array([np.linspace(-2, 2, n), np.linspace(3, -3, n)]), np.full(n, 9.0)
+    mass = np.array([0.4, 0.6])
+    for narrow in (1e-12, 1e-4, 0.05):
+        variances = np.array([np.full(n, narrow), np.full(n, 1.5)])
+        law = Response(family, Moments(means, variances, mass), size, True)
+        parts = [Response(family, Moments(means[[k]], variances[[k]], np.ones(1)), size, True) for k in range(2)]
+        for y in (0.0, 1.0, 4.0):
+            assert_allclose(law.cdf(y), mass @ [part.cdf(y) for part in parts], atol=1e-7)
+
+
 def test_score_of_presence_is_its_brier_score():
     law = response(Bernoulli(), 3)
     for y in (0.0, 1.0):

@@ -72,14 +72,13 @@ class Request:
             raise InputError("give either a MODEL file, or a prior by --kernel, e.g. 'matern32(length_scale=50)'.")
         if self.model is not None and (self.family is not None or self.dispersion is not None):
             raise InputError("--family and --dispersion describe a prior; a MODEL has its own: leave them out.")
+        check_writable(output, (*WRITABLE, *WRITERS), (self.model, self.at, self.like))
         if output.suffix.lower() in WRITERS:
             writer_for(output)
             if self.at is not None:
                 raise InputError(
                     f"{output.name} is a raster, and --at gives single places; draw on a grid, or write a table."
                 )
-        else:
-            check_writable(output, (*WRITABLE, *WRITERS))
 
 
 @dataclass(frozen=True)

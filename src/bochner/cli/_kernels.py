@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from typing import Any
 
 from bochner.exceptions import InputError
@@ -40,7 +41,8 @@ def kernel_named(text: str | None) -> Kernel | None:
     if text is None:
         return None
     try:
-        tree = ast.parse(text.strip().replace("-", "_"), mode="eval").body
+        # a hyphen within a name; one before a number is a sign
+        tree = ast.parse(re.sub(r"(?<=[A-Za-z])-(?=[A-Za-z])", "_", text.strip()), mode="eval").body
     except SyntaxError:
         raise InputError(f"the kernel {text!r} cannot be read; {FORM}") from None
     return _built(tree, text)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
 from bochner.cli._models import roles_of
 from bochner.exceptions import InputError
 from bochner.geo import RasterGrid, crs_text, read_areas
-from bochner.maps import MapEstimate, estimate_map, make_grid
+from bochner.maps import estimate_map, make_grid
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,11 @@ class MapRequest:
         """CRS of the map, as text."""
         return crs_text(self.grid.crs)
 
-    def estimate(self, options: Mapping[str, Any]) -> MapEstimate:
-        """Memory and time that the map will take."""
-        return estimate_map(self.model, self.grid, **options)
+    def forecast(self, options: Mapping[str, Any], output: Path) -> list[str]:
+        """Memory and time that the map will take, and whether the disk can hold it, as notes for the user."""
+        found, free = estimate_map(self.model, self.grid, **options), disk_usage(output.parent).free
+        full = f"the disk has {free / 1e9:,.1f} GB left, which may not do; take larger pixels, or another disk"
+        return [str(found), *([full] if found.file_bytes > free else [])]
 
 
 def box_of(text: str) -> tuple[float, float, float, float]:

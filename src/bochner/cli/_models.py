@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,14 @@ from bochner.estimators.diagnostics import diagnose
 from bochner.estimators.report import describe, fixed_effects
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
+from bochner.geo import READABLE, check_writable
+
+
+def check_model_name(path: Path, inputs: Iterable[Path]) -> None:
+    """Refuse a model file that cannot be written, or that would pass for a file of places."""
+    if path.suffix.lower() in READABLE:
+        raise InputError(f"the model {path} ends in {path.suffix!r}, as data do; name it {path.stem}.bochner, say.")
+    check_writable(path, inputs=inputs)
 
 
 def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
@@ -49,7 +58,7 @@ def unfitted(spec: Spec) -> SpatialRegressor:
         kernel_named(spec.kernel),
         family=spec.family,
         features=spec.features,
-        n_frequencies=spec.n_frequencies or "auto",
+        n_frequencies="auto" if spec.n_frequencies is None else spec.n_frequencies,
         tune=None if spec.tune.lower() == "none" else spec.tune,
         noise_variance=spec.noise_variance,
         random_state=spec.seed,

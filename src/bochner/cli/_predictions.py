@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,8 +12,10 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.cli._models import roles_of
 from bochner.cli._tables import model_table
-from bochner.exceptions import InputError, PartError
+from bochner.exceptions import FallbackWarning, InputError, PartError
 from bochner.geo import Places
+from bochner.maps.extent import why_far
+from bochner.maps.tables import TableMaker
 
 # What the surface of a family is called.
 SURFACE = {
@@ -59,6 +62,7 @@ def predicted(model: Any, places: Places, wanted: Wanted) -> tuple[Places, str]:
         known &= np.isfinite(column)
     if not known.any():
         raise InputError(f"every row of {places.source} misses one of {[*table.columns, *given.values()]}.")
+    _warn_of_distance(model, table[known])
     values = _values(model, table[known], {name: v[known] for name, v in more.items()}, new, wanted)
     columns = {name: np.full(len(places), np.nan) for name in values}
     for name, value in values.items():
@@ -80,6 +84,13 @@ def _values(model: Any, table: Any, more: dict[str, FloatArray], new: bool, want
         for limit in wanted.exceed
     }
     return {"mean": mean, "sd": sd, "lower": lower, "upper": upper, **above}
+
+
+def _warn_of_distance(model: Any, table: Any) -> None:
+    if len(model._columns.coords) > 1:
+        told = why_far(model, table[list(TableMaker.of(model).coords)].to_numpy())
+        if told is not None:
+            warnings.warn(told, FallbackWarning, stacklevel=2)
 
 
 def _observable(family: Any, roles: dict[str, str], given: dict[str, str]) -> bool:

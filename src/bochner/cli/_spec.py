@@ -49,6 +49,11 @@ class Spec:
         return cls(**options)
 
     @property
+    def files(self) -> list[Path]:
+        """Files that are read."""
+        return [self.data, *self.covariate.values(), *([] if self.predict_at is None else [self.predict_at])]
+
+    @property
     def roles(self) -> dict[str, str]:
         """Columns by what they are to the model, beside coordinates and covariates."""
         named = {"target": self.target, "trials": self.trials, "exposure": self.exposure, "offset": self.offset}

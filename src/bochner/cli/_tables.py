@@ -15,6 +15,7 @@ from bochner.exceptions import ColumnError, InputError
 from bochner.geo import (
     FORMATS,
     Places,
+    RasterGrid,
     as_crs,
     crs_name,
     is_lonlat,
@@ -23,6 +24,7 @@ from bochner.geo import (
     same_crs,
     transform,
 )
+from bochner.geo.grids import box_text
 from bochner.geo.lonlat import lonlat_axes
 from bochner.geo.vectors import is_geoparquet
 from bochner.maps.tables import TableMaker
@@ -218,4 +220,19 @@ def _sampled(raster: Any, pair: FloatArray, places: Places) -> FloatArray:
     if (grid.crs is None) != (places.crs is None):
         which, other = (raster.name, places.source) if grid.crs is None else (places.source, raster.name)
         raise InputError(f"{which} has no CRS and {other} has one, so the two cannot be laid over each other; give it.")
-    return raster_at(raster, pair, places.crs)
+    values = raster_at(raster, pair, places.crs)
+    if not np.isfinite(values).any():
+        raise InputError(_apart(raster, grid, pair, places))
+    return values
+
+
+def _apart(raster: Path, grid: RasterGrid, pair: FloatArray, places: Places) -> str:
+    """What to say where a raster has no value at any place."""
+    swapped = np.isfinite(raster_at(raster, pair[:, ::-1], places.crs)).mean() > 0.5
+    names = " and ".join(places.coords[:2])
+    hint = f"with {names} swapped it would: check their order" if swapped else "check the CRS of both"
+    low, high = pair.min(axis=0), pair.max(axis=0)
+    return (
+        f"{raster.name} has no value at any place of {places.source}: it covers {box_text(grid.bounds)}, the places "
+        f"{box_text((*low, *high))}; {hint}."
+    )

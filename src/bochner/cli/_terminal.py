@@ -87,5 +87,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, float):
-        return f"{value:.4g}" if math.isfinite(value) else ""
+        if not math.isfinite(value):
+            return ""
+        return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
     return "" if value is None else f"{value:,}"

@@ -49,7 +49,8 @@ def aggregate(
     from bochner.geo import check_writable, read_areas
     from bochner.maps import aggregate as aggregated
 
-    check_writable(output, WRITTEN)
+    layers = inputs_named(covariate)
+    check_writable(output, WRITTEN, (model, areas, weights, *layers.values()))
     fitted = opened(model)
     check_offset(fitted, {}, "aggregate")
     polygons = read_areas(areas, layer=layer)
@@ -58,7 +59,7 @@ def aggregate(
             fitted,
             polygons,
             weights_raster=weights,
-            covariates=inputs_named(covariate),
+            covariates=layers,
             exceed=exceed or (),
             level=level,
             n_draws=draws,

@@ -48,16 +48,15 @@ def fit(
       bochner fit --config model.toml
     """
     options = {name: value for name, value in locals().items() if name not in ("config", "json")}
-    from bochner.cli._models import facts, fit_spec, remember
+    from bochner.cli._models import check_model_name, facts, fit_spec, remember
     from bochner.cli._spec import Spec
     from bochner.cli._terminal import note, say, say_json, status
     from bochner.exceptions import InputError
-    from bochner.geo import check_writable
 
     spec = Spec.of(config, options)
     if spec.output is None:
         raise InputError("no output was given; name the model file to write with -o, or set output in --config.")
-    check_writable(spec.output)
+    check_model_name(spec.output, spec.files)
     with status("learning"):
         model, rows = fit_spec(spec)
         remember(model)

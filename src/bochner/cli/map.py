@@ -65,17 +65,20 @@ def map(
     from bochner.cli._models import opened
     from bochner.cli._spec import inputs_named, path_or_number
     from bochner.cli._terminal import note, progress, say, say_json
+    from bochner.geo import check_writable
     from bochner.maps import map_to_file
     from bochner.maps.writers import writer_for
 
+    layers = inputs_named(covariate)
     writer_for(output)
+    check_writable(output, inputs=(model, like, within, trials, exposure, offset, *layers.values()))
     fitted = opened(model)
     extra = {"trials": trials, "exposure": exposure, "offset": offset}
     options: dict[str, Any] = {name: path_or_number(text) for name, text in extra.items() if text is not None}
     check_offset(fitted, options, "map")
     request = MapRequest.of(fitted, resolution, like, within, bounds, fill_only)
     options |= {
-        "covariates": inputs_named(covariate),
+        "covariates": layers,
         "exceed": exceed or (),
         "quantiles": quantile or (),
         "include_noise": new,
@@ -83,7 +86,7 @@ def map(
         **request.options,
     }
     if request.grid.n_pixels > SMALL:  # the trial of a small map would take as long as the map
-        note(str(request.estimate(options)))
+        note(*request.forecast(options, output))
     with progress("mapping") as update:
         report = map_to_file(fitted, request.grid, output, progress=update, **options)
     if json:

@@ -56,12 +56,13 @@ def predict(
     from bochner.cli._terminal import note, say, say_json, status
     from bochner.geo import WRITABLE, check_writable, write_places
 
-    check_writable(output, WRITABLE)
+    layers = inputs_named(covariate)
+    check_writable(output, WRITABLE, (model, data, *layers.values()))
     fitted = opened(model)
     wanted = Wanted(latent, trials, exposure, offset, level, tuple(exceed or ()))
     with status("predicting"):
         places = read_like(fitted, data, coords=names_in(coords or ""), crs=crs, layer=layer)
-        places = with_rasters(places, inputs_named(covariate))
+        places = with_rasters(places, layers)
         places, meaning = predicted(fitted, places, wanted)
     notes = (*places.notes, *write_places(places, output))
     note(*notes)

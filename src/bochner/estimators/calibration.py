@@ -9,21 +9,12 @@ import numpy as np
 from scipy import special
 
 from bochner.arrays import FloatArray
+from bochner.validation import Reliability, reliability
 
 N_BINS = 20
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 LEAST_ROWS = 15  # of a row of the reliability table
 Z_EDGES = tuple(np.round(np.arange(-4.0, 4.01, 0.5), 1).tolist())
-
-
-@dataclass(frozen=True)
-class Reliability:
-    """Held-out rows in order of their predicted mean, cut into groups of equal size: averages of each group."""
-
-    predicted: tuple[float, ...]
-    observed: tuple[float, ...]
-    standard_error: tuple[float, ...]  # of the observed mean
-    n_rows: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -99,20 +90,10 @@ def calibration(
         levels=LEVELS,
         coverage=tuple(float(np.mean(inside <= level)) for level in LEVELS),
         residuals=tuple(np.histogram(z, Z_EDGES)[0].tolist()),
-        reliability=_reliability(mean, observed),
+        reliability=reliability(observed, mean, n_groups=max(1, min(10, len(mean) // LEAST_ROWS))),
     )
 
 
 def _explained(mean: FloatArray, observed: FloatArray) -> float:
     spread = float(np.var(observed))
     return 1 - float(np.mean((observed - mean) ** 2)) / spread if spread > 0 else 0.0
-
-
-def _reliability(mean: FloatArray, observed: FloatArray) -> Reliability:
-    groups = np.array_split(np.argsort(mean, kind="stable"), max(1, min(10, len(mean) // LEAST_ROWS)))
-    return Reliability(
-        tuple(float(mean[g].mean()) for g in groups),
-        tuple(float(observed[g].mean()) for g in groups),
-        tuple(float(observed[g].std(ddof=1) / np.sqrt(len(g))) if len(g) > 1 else 0.0 for g in groups),
-        tuple(len(g) for g in groups),
-    )

@@ -118,6 +118,9 @@ memory_limit, n_jobs, random_state, verbose
         part = used_part(without_geometry(X, self.coords, self.covariates, None), self.coords, self.covariates)
         validate_data(self, part, dtype=np.float64)
         labels = column_or_1d(y, warn=True)
+        if labels.dtype.kind == "f" and np.isnan(labels).any():
+            row = int(np.argmax(np.isnan(labels)))
+            raise InputError(f"Input y contains NaN, first in row {row}; needed is a label for every row: drop it.")
         check_classification_targets(labels)
         weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         present = labels[weight > 0] if weight.shape == labels.shape else labels

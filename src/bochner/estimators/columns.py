@@ -11,6 +11,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError
+from bochner.geo.tables import as_numbers
 
 Selector = str | int | Sequence[str | int] | None
 
@@ -101,3 +102,14 @@ def _position(column: str | int, names: Sequence[str]) -> int:
     if not -len(names) <= column < len(names):
         raise ColumnError(f"there is no column {column}; the table has {len(names)} columns.")
     return int(column) % len(names)
+
+
+def refuse_text(table: Any, source: str) -> None:
+    """Refuse a pandas column (or Series) of text by its name and first row; anything else is passed over."""
+    if not hasattr(table, "iloc"):
+        return
+    from pandas.api import types
+
+    for name, column in table.items() if hasattr(table, "columns") else [(table.name, table)]:
+        if types.is_object_dtype(column) or types.is_string_dtype(column):
+            as_numbers(column, str(name), source)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bochner.arrays import FloatArray
-from bochner.estimators.calibration import Calibration, Reliability
+from bochner.estimators.calibration import Calibration
 from bochner.estimators.holdout import hold_out
 from bochner.estimators.region import Region, frame_of, region_of
 from bochner.estimators.variogram import Variogram, empirical_variogram
@@ -22,6 +22,7 @@ from bochner.exceptions import InputError
 from bochner.inference import Observations, Responses
 from bochner.kernels import Kernel
 from bochner.random import generator
+from bochner.validation import Reliability
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 SAME = 1e-5  # of a standard deviation: two summaries of the same numbers
@@ -92,7 +93,10 @@ class Diagnostics:
             variogram=None if state["variogram"] is None else _built(Variogram, state["variogram"]),
             distance_unit=str(state["distance_unit"]),
             held_out=tuple(
-                _built(Calibration, {**c, "reliability": _built(Reliability, c["reliability"])})
+                _built(
+                    Calibration,
+                    {**c, "reliability": Reliability(**{k: np.array(v) for k, v in c["reliability"].items()})},
+                )
                 for c in state["held_out"]
             ),
         )
@@ -216,7 +220,7 @@ def _plain(value: Any) -> Any:
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
-    return value
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _built(kind: Any, state: Mapping[str, Any]) -> Any:

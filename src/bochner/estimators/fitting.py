@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from bochner.arrays import FloatArray, as_coords, as_rows
 from bochner.estimators import report
-from bochner.estimators.columns import Columns, resolve_columns, table_names, used_part
+from bochner.estimators.columns import Columns, refuse_text, resolve_columns, table_names, used_part
 from bochner.estimators.crossvalidation import make_folds
 from bochner.estimators.geography import Support, crs_of, support_of, without_geometry
 from bochner.estimators.progress import told
@@ -104,6 +104,8 @@ class Fitting:
     def _checked_table(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
         plain = without_geometry(X, self.coords, self.covariates, None)
         part = used_part(plain, self.coords, self.covariates)
+        refuse_text(part, "X")
+        refuse_text(y, "y")
         table, y = validate_data(self, part, y, dtype=np.float64, y_numeric=True, ensure_min_samples=1)
         names = table_names(part, table.shape[1])
         self._columns: Columns = resolve_columns(names, self.coords, self.covariates)

@@ -43,8 +43,8 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
         ``"negative-binomial"`` (by `exposure`), ``"gamma"``; or a family with its parameters, e.g.
         ``Binomial(link="probit")``. All but the Gaussian are fitted by Laplace's approximation.
     features : str, default "auto"
-        ``"auto"``, ``"exact"``, ``"lattice"``, ``"monte-carlo"``, ``"quasi"``, ``"orthogonal"``, ``"structured"`` or
-        ``"nystroem"``.
+        ``"auto"``, ``"exact"``, ``"lattice"``, ``"monte-carlo"``, ``"quasi"``, ``"orthogonal"``, ``"structured"``,
+        ``"nystroem"``; or those that look at the data first: ``"leverage"``, ``"learned"``, ``"nonstationary"``.
     n_frequencies : int or "auto"
         Number m of waves (landmarks for Nystroem); ``"auto"`` takes the fewest that meet `tolerance`.
     coords, covariates : names or positions of columns

@@ -14,6 +14,11 @@ from bochner.families import Family, Gaussian
 def checked_size(family: Family, n: int, trials: Any, exposure: Any) -> FloatArray | None:
     """Trials or exposure of each row, whichever the family counts out of; None if it was not given."""
     for name, value in (("trials", trials), ("exposure", exposure)):
+        if isinstance(value, str):
+            raise InputError(
+                f"{name}={value!r} is a name; needed are numbers: {name}=table[{value!r}]. Names of columns are for "
+                f"SpatialRegressor.from_formula."
+            )
         if value is not None and family.size_name != name:
             has = f"has {family.size_name}" if family.size_name else "has neither trials nor exposure"
             raise PartError(

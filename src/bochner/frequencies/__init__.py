@@ -26,7 +26,7 @@ name           rule                   when
 from bochner.exceptions import InputError
 from bochner.frequencies.base import Frequencies, Rule, shares_of
 from bochner.frequencies.choose import MeasuredError, NumberChosen, choose_number, measure_error
-from bochner.frequencies.lattice import Lattice, lattice_frequencies
+from bochner.frequencies.lattice import Lattice, lattice_frequencies, lattice_mass
 from bochner.frequencies.leverage import Resampled, leverage_scores, leverage_scores_of_rows, resample
 from bochner.frequencies.monte_carlo import MonteCarlo
 from bochner.frequencies.orthogonal import Orthogonal
@@ -64,6 +64,7 @@ __all__ = [
     "choose_number",
     "draw_pairs",
     "lattice_frequencies",
+    "lattice_mass",
     "leverage_scores",
     "leverage_scores_of_rows",
     "measure_error",

@@ -48,6 +48,7 @@ def lattice_frequencies(
     n_frequencies: int | None = None,
     missing: float | None = None,
     maximum: int = 16_384,
+    margin: float | None = None,
     seed: int = 0,
 ) -> Frequencies:
     """The heaviest waves of a lattice that covers a box.
@@ -62,6 +63,9 @@ def lattice_frequencies(
         How many waves, each with its negative counted once. The margin is then the one of least measured error.
     missing : float, optional
         Instead: share of the variance that the waves may leave out; the fewest waves are taken, `maximum` at most.
+    margin : float, optional
+        With `missing`: value of the kernel, of its variance, at which the margin around the box ends; by default a
+        tenth of what may be missing.
     """
     spectral_terms(kernel)
     extent = np.asarray(extent, dtype=float)
@@ -74,7 +78,21 @@ def lattice_frequencies(
         drafts = (_draft(kernel, extent, level, n_frequencies, 0.0) for level in MARGINS)
         return min(drafts, key=lambda f: _rms_error(f, kernel, extent, seed))
     share = 1e-3 if missing is None else missing
-    return _draft(kernel, extent, min(1e-2, max(share, 1e-9)) * 0.1, maximum, share)
+    level = min(1e-2, max(share, 1e-9)) * 0.1 if margin is None else margin
+    return _draft(kernel, extent, level, maximum, share)
+
+
+def lattice_mass(kernel: Kernel, lattice: Lattice) -> FloatArray:
+    """Spectral mass of each wave of a lattice, its negative included."""
+    dim = lattice.index.shape[1]
+    mass = np.zeros(len(lattice.index))
+    for field in _fields(kernel, dim):
+        if field.lines is not None:
+            raise KernelError(f"{kernel} has lines in its spectrum, which lie on no lattice.")
+        across = [a for a in range(dim) if a not in field.axes]
+        on = np.all(lattice.index[:, across] == 0, axis=1)
+        mass[on] += field.mass(lattice.spacing, lattice.index[on][:, list(field.axes)])
+    return mass * np.where(np.any(lattice.index != 0, axis=1), 2.0, 1.0)
 
 
 @dataclass(frozen=True)

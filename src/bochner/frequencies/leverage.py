@@ -11,11 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 from scipy import linalg, optimize
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError
 from bochner.frequencies.base import Frequencies
+
+BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,8 @@ def resample(pool: Frequencies, score: FloatArray, n_frequencies: int, rng: Gene
     """Frequencies of a pool, none twice, each with a probability in proportion to its score.
 
     A frequency that is taken with probability pi gets mass / pi, so that the expected covariance is the pool's. The
-    draw is systematic: along the order of the pool, in even steps of probability. Frequencies whose share would exceed
-    1 are taken for certain.
+    draw is spread out: neighbours compete, so that of nearly equal frequencies about as many are taken as should be.
+    Frequencies whose share would exceed 1 are taken for certain. O(s^2) for s frequencies.
     """
     if not 1 <= n_frequencies <= pool.n:
         raise InputError(
@@ -70,7 +73,7 @@ def resample(pool: Frequencies, score: FloatArray, n_frequencies: int, rng: Gene
             f"larger pool."
         )
     inclusion = inclusion_probabilities(score, n_frequencies)
-    index = _systematic(inclusion, n_frequencies, rng)
+    index = _spread_out(pool.omega, inclusion, rng)
     mass = pool.mass[index] / inclusion[index]
     total = float(pool.mass.sum())
     spread = float(np.sqrt(np.sum(pool.mass**2 * (1 / inclusion - 1)))) / total
@@ -90,11 +93,36 @@ def inclusion_probabilities(score: FloatArray, n: int) -> FloatArray:
         certain |= over
 
 
-def _systematic(inclusion: FloatArray, n: int, rng: Generator) -> IntArray:
-    marks = rng.random() + np.arange(n)
-    edges = np.cumsum(inclusion)
-    edges[-1] = max(edges[-1], float(n))  # against rounding
-    return np.minimum(np.searchsorted(edges, marks, side="right"), len(inclusion) - 1)
+def _spread_out(omega: FloatArray, inclusion: FloatArray, rng: Generator) -> IntArray:
+    """Positions drawn with given probabilities by the local pivotal method (Grafstroem et al., 2012).
+
+    Of two neighbours one hands its probability to the other, by a fair draw, until all are 0 or 1.
+    """
+    unit = np.median(np.abs(omega), axis=0)
+    waves = omega / np.where(unit > 0, unit, 1.0)
+    squares = np.sum(waves**2, axis=1)
+    chance, undecided = inclusion.copy(), _between(inclusion)
+    while len(open_ := np.flatnonzero(undecided)) > 1:
+        a = open_[rng.integers(len(open_))]
+        # omega and -omega are the same wave: |w - v|^2 or |w + v|^2, whichever is less
+        distance = np.where(undecided, squares - 2 * np.abs(waves @ waves[a]), np.inf)
+        distance[a] = np.inf
+        pair = np.array([a, np.argmin(distance)])
+        chance[pair] = _duel(chance[pair[0]], chance[pair[1]], float(rng.random()))
+        undecided[pair] = _between(chance[pair])
+    return np.flatnonzero(chance > 0.5)  # the last one is left at 0 or 1, but for rounding
+
+
+def _between(chance: FloatArray) -> BoolArray:
+    return np.asarray((chance > 1e-9) & (chance < 1 - 1e-9))
+
+
+def _duel(first: float, second: float, u: float) -> tuple[float, float]:
+    """Probabilities of two after one of them got 0 or 1, their expectations as before."""
+    total = first + second
+    if total < 1:
+        return (0.0, total) if u * total < second else (total, 0.0)
+    return (1.0, total - 1) if u * (2 - total) < 1 - second else (total - 1, 1.0)
 
 
 def _of_pairs(score: FloatArray) -> FloatArray:

@@ -11,9 +11,9 @@ import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import BochnerWarning, InputError
-from bochner.geo.crs import as_crs, crs_text, is_geographic, transform
+from bochner.geo.crs import as_crs, crs_name, crs_text, is_geographic, transform
 from bochner.geo.earth import curvature_radii
-from bochner.geo.grids import RasterGrid, Resolution, Window, parse_resolution
+from bochner.geo.grids import RasterGrid, Resolution, Window, box_text, parse_resolution
 from bochner.geo.masks import shape_mask
 from bochner.geo.rasters import dataset_grid, opened_raster, raster_at, read_band
 from bochner.geo.vectors import checked_areas
@@ -125,6 +125,11 @@ def _weighted(areas: Any, cells: list[tuple[float, float]], raster: Any) -> Iter
             else:
                 empty.append(i + 1)
                 yield _regular(shape, cell, areas.crs)
+    if len(empty) == len(areas):
+        raise InputError(
+            f"none of the {len(areas):,} areas holds any weight in the raster, which covers {box_text(grid.bounds)} in "
+            f"{crs_name(grid.crs)}; check that the two overlap, and the CRS of both."
+        )
     if empty:
         told = ", ".join(map(str, empty[:5])) + (", ..." if len(empty) > 5 else "")
         warnings.warn(

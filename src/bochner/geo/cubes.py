@@ -31,7 +31,7 @@ def opened_cube(path: str | os.PathLike[str]) -> Iterator[Any]:
     try:
         cube = xarray.open_dataset(path, decode_coords="all", **options)
     except Exception as error:  # each engine has errors of its own
-        told = first_line(error)
+        told = first_line(error).partition(" in any of xarray")[0]
         raise InputError(f"{path} cannot be read as {path.suffix[1:]} ({told}); check the file.") from error
     with cube:
         yield cube

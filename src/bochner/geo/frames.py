@@ -72,8 +72,9 @@ def _geometry(frame: Any) -> Any:
 def _not_a_point(kind: str, row: int) -> str:
     if kind.endswith("Polygon"):
         return (
-            f"the geometry of row {row} is a {kind}, not a point; a polygon's mean is an areal observation: give it "
-            f"as one, predict areas with aggregate, or pass points (frame.representative_point()) if one will do."
+            f"the geometry of row {row} is a {kind}, not a point; means of polygons are fitted in Python, by "
+            f"SpatialRegressor().fit(frame, y), and predicted by aggregate; or pass points "
+            f"(frame.representative_point()) if one will do."
         )
     if kind == "MultiPoint":
         return f"the geometry of row {row} is a MultiPoint, not a point; split it with frame.explode()."

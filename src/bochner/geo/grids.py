@@ -202,6 +202,12 @@ def bounds_of(coords: ArrayLike, crs: Any = None, margin: float = 0.0) -> Bounds
     return (box[0], max(box[1], -90.0), box[2], min(box[3], 90.0)) if is_geographic(crs) else box
 
 
+def box_text(bounds: Sequence[float]) -> str:
+    """A box (left, bottom, right, top) in words."""
+    left, bottom, right, top = bounds
+    return f"{left:.6g} to {right:.6g} east and {bottom:.6g} to {top:.6g} north"
+
+
 def grid_like(template: Any) -> RasterGrid:
     """The grid of a raster file (GeoTIFF, NetCDF, Zarr), of an open rasterio dataset or of an xarray object."""
     if isinstance(template, RasterGrid):

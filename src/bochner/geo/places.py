@@ -74,9 +74,12 @@ class Places:
         bad = missing.any(axis=1)
         if not bad.any():
             return self
-        if bad.all():
-            raise InputError(f"every row of {self.source} has a missing value in {list(columns)}; nothing is left.")
         told = ", ".join(f"{int(k):,} in {name}" for name, k in zip(columns, missing.sum(axis=0), strict=True) if k)
+        if bad.all():
+            raise InputError(
+                f"every row of {self.source} ({len(bad):,}) has a missing value ({told}); fill them, or name "
+                f"other columns."
+            )
         note = f"{int(bad.sum()):,} of {len(bad):,} rows have missing values ({told}) and are left out."
         return dataclasses.replace(self.rows(~bad), notes=(*self.notes, note))
 

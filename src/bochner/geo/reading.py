@@ -53,6 +53,8 @@ def read_places(
         raise InputError(f"{path} ends in {suffix!r}; what can be read is {', '.join(READABLE)}.")
     if not path.exists():
         raise InputError(f"{path} does not exist; check the name of the file.")
+    if layer is not None and (suffix in (*FORMATS, *RASTERS) or is_geoparquet(path)):
+        raise InputError(f"layer {layer!r} was asked for, but {path.name} has no layers; leave it out.")
     if suffix in RASTERS:
         places = _from_raster(path, crs, columns)
     elif suffix in CUBES:

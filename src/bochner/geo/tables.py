@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,13 +85,23 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
         partial.unlink(missing_ok=True)
 
 
-def check_writable(path: str | os.PathLike[str], formats: Sequence[str] = ()) -> None:
-    """Refuse an output whose folder is missing or whose format is not known, before any work is done."""
+def check_writable(path: str | os.PathLike[str], formats: Sequence[str] = (), inputs: Iterable[Any] = ()) -> None:
+    """Refuse an output that cannot be written, or that would destroy an input, before any work is done.
+
+    `inputs` may hold anything; what is no existing file is passed over.
+    """
     path = Path(path)
     if not path.parent.is_dir():
         raise InputError(f"the folder {path.parent} of the output {path.name} does not exist; make it first.")
     if formats and path.suffix.lower() not in formats:
         raise InputError(f"{path} ends in {path.suffix!r}; needed is one of {tuple(formats)}.")
+    if path.is_dir() and path.suffix.lower() != ".zarr":
+        raise InputError(f"the output {path} is a folder; give the name of a file in it.")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"the folder {path.parent.resolve()} of the output may not be written to; give another.")
+    for given in inputs:
+        if isinstance(given, (str, os.PathLike)) and path.exists() and Path(given).exists() and path.samefile(given):
+            raise InputError(f"the output {path} is also an input, which would be lost; give another name.")
 
 
 def find_coords(names: Sequence[str], source: str) -> list[str]:

@@ -47,7 +47,7 @@ def read_vector(path: str | os.PathLike[str], layer: str | None = None, crs: Any
     except InputError:
         raise
     except Exception as error:  # GDAL, pyogrio and Arrow each have their own
-        raise InputError(f"{path} cannot be read ({first_line(error)}); check the file.") from error
+        raise InputError(f"{path} cannot be read ({first_line(error).partition(';')[0]}); check the file.") from error
     if not hasattr(frame, "geometry"):
         raise InputError(f"{path} holds no geometry; needed are points or polygons.")
     if not len(frame):
@@ -68,7 +68,7 @@ def checked_areas(frame: Any, source: str = "areas") -> Any:
     """The polygons of a GeoDataFrame, checked as by `read_areas`."""
     shapes = frame.geometry
     if frame.crs is None:
-        raise InputError(f"{source} has no CRS; give it, e.g. crs='EPSG:4326'.")
+        raise InputError(f"{source} has no CRS; add it to the file (ogr2ogr -a_srs EPSG:4326 NEW OLD) or call set_crs.")
     empty = np.asarray(shapes.isna() | shapes.is_empty)
     if empty.any():
         raise InputError(f"{source} has empty polygons: {_rows(frame, empty)}; drop or mend them.")

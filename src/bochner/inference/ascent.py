@@ -14,10 +14,11 @@ from bochner.exceptions import ConvergenceError, InputError
 from bochner.features import FeatureMap
 from bochner.inference.laplace import feature_point
 from bochner.inference.learnable import Learnable
-from bochner.inference.linear import LinearFit, feature_slopes, fit_linear
+from bochner.inference.linear import LinearFit, feature_slopes, fit_linear, fit_moments, row_precision
 from bochner.inference.newton import find_mode
 from bochner.inference.observations import Observations
 from bochner.inference.responses import Responses
+from bochner.moments import DenseMoments, moments_of
 from bochner.posterior import Moments
 from bochner.posterior.response import Response
 from bochner.random import generator
@@ -212,6 +213,34 @@ def noise_of_few_waves(
             return -np.inf
 
     return max((c for c in candidates if c >= noise_variance), key=value)
+
+
+def fit_few_waves(
+    features: FeatureMap, obs: Observations, noise_variance: float, variance: float, *, reml: bool
+) -> tuple[LinearFit, float]:
+    """Fit of waves that leave much out, with the noise variance, the given one or more, that all rows find most likely.
+
+    Without known errors of the rows their moments are summed once, and every noise variance only divides them.
+    """
+    precision = row_precision(features, obs, noise_variance)
+    moments = moments_of(features, obs.rows, obs.y, precision)
+
+    def fit(log_noise: float) -> LinearFit:
+        noise = float(np.exp(log_noise))
+        share = noise_variance / noise
+        scaled = DenseMoments(share * moments.gram, share * moments.projection, share * moments.energy, moments.weight)
+        reason = f"{features.n_columns} columns <= {len(obs)} rows: solved in the columns (primal)"
+        return fit_moments(features, obs, noise, share * precision, scaled, reason)
+
+    def negative(log_noise: float) -> float:
+        found = fit(log_noise)
+        return -(found.log_evidence if reml else found.log_likelihood)
+
+    low, high = np.log(noise_variance), np.log(max(variance, 2 * noise_variance))
+    best = float(optimize.minimize_scalar(negative, bounds=(low, high), method="bounded", options={"xatol": 0.05}).x)
+    if best < low + 0.1:  # the search never looks at its very ends
+        best = low
+    return fit(best), float(np.exp(best))
 
 
 def held_out_scores(features: FeatureMap, noise_variance: float, known: Data, unknown: Data) -> FloatArray:

@@ -69,7 +69,7 @@ def _free_part(search: Search, tuned: Tuned) -> tuple[FloatArray, FloatArray, Fl
     learned = search.noise_variance is None
     mode = np.r_[tuned.kernel.theta, np.log(tuned.noise_variance) if tuned.noise_variance > 0 else 0.0]
     free = np.r_[np.ones(len(mode) - 1, dtype=bool), learned]
-    return mode, np.array(bounds(tuned.kernel, search.scale)), free
+    return mode, np.array(bounds(tuned.kernel, search.scale, search.least_noise)), free
 
 
 def _unpack(search: Search, kernel: Kernel, point: FloatArray) -> tuple[Kernel, float]:

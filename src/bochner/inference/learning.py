@@ -15,6 +15,7 @@ from bochner.inference.averaging import Average, average
 from bochner.inference.features import ADAPTIVE
 from bochner.inference.held_out import fold_score
 from bochner.inference.laplace import ExactBound
+from bochner.inference.lattice_evidence import refine_on_lattice
 from bochner.inference.multiscale import select_multiscale
 from bochner.inference.objectives import EXACT_TUNING_ROWS, Problem, gaussian_objectives, laplace_objectives
 from bochner.inference.profile import LaplaceObjective
@@ -25,6 +26,7 @@ from bochner.inference.tuning import Objective, Search, Tuned, score_objective, 
 from bochner.kernels import Matern
 
 AVERAGING_ROWS = 500  # below, intervals average over hyperparameters
+TINY = 1e-12  # noise, of the variance, that neighbours can do with
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,10 @@ class _Learner:
 
     def learn(self) -> Learned:
         found, at_bounds = self._hyperparameters()
+        if "noise_variance" in at_bounds and self._without_own_effects(found):
+            # of counts that is an answer, not a failure to find one
+            at_bounds = tuple(name for name in at_bounds if name != "noise_variance")
+            self.choices["noise"] = f"none to speak of: the {self.settings.criterion} is largest without"
         trend, log_likelihood = self._likelihood(found)
         return Learned(found, self.family, at_bounds, trend, log_likelihood)
 
@@ -77,6 +83,10 @@ class _Learner:
             return found, tuned.at_bounds
         self.choices["intervals"] = "at the best hyperparameters"
         return Average((tuned.kernel,), np.array([tuned.noise_variance]), np.ones(1)), tuned.at_bounds
+
+    def _without_own_effects(self, found: Average) -> bool:
+        """Whether rows of counts were found to have no effect of their own."""
+        return not self.problem.responses.gaussian and found.noise_variances[0] < 1e-3 * self.scale.variance
 
     # ------------------------------------------------------------------ nothing to learn
 
@@ -139,15 +149,31 @@ class _Learner:
         objectives, self.choices["tuning"] = gaussian_objectives(self.problem)
         if len(objectives) > 1 and self.settings.kernel is None and self.problem.dim <= 3:
             return self._multiscale(objectives)
-        return self._climb(objectives)
+        search, tuned = self._climb(objectives)
+        return search, self._refined(tuned, search) if len(objectives) > 1 else tuned
 
     def _multiscale(self, objectives: Sequence[Objective]) -> tuple[Search, Tuned]:
-        coarse, fine = (Search(objective, self.scale, self.noise_variance) for objective in objectives)
+        # smooth fields without noise: each row is predicted from few others, whose systems can be solved
+        coarse, fine = (
+            Search(objective, self.scale, self.noise_variance, least_noise=TINY) for objective in objectives
+        )
         p = self.problem
         tuned, self.choices["kernel"] = select_multiscale(
-            coarse, fine, p.responses.observations(), p.predict_at, self.settings.spec.seed
+            coarse,
+            fine,
+            lambda found: self._refined(found, fine),
+            p.responses.observations(),
+            p.predict_at,
+            self.settings.spec.seed,
         )
         return fine, tuned
+
+    def _refined(self, found: Tuned, search: Search) -> Tuned:
+        """By the evidence of all rows, where few waves hold the field."""
+        better = refine_on_lattice(found, search, self.obs, reml=self.problem.reml)
+        if better is not found:
+            self.choices["tuning"] += "; then of all rows, on waves of a lattice"
+        return better
 
     def _climb(self, objectives: Sequence[Objective]) -> tuple[Search, Tuned]:
         """Tune by the first objective; the next, dearer ones start where it ended."""
@@ -196,7 +222,8 @@ class _Learner:
             self.laplace.settle(kernel, noise)
             self.family = self.laplace.family
             self.choices["dispersion"] = f"{self.family.dispersion:.3g}: learned by the evidence"
-        if len(data) > EXACT_TUNING_ROWS or self.problem.own_evidence or self.problem.kind in ADAPTIVE:
+        dear = self.problem.reml and len(data) > EXACT_TUNING_ROWS
+        if dear or len(self.laplace.parts) > 1 or self.problem.own_evidence or self.problem.kind in ADAPTIVE:
             return None, None
         held = self.laplace
         if self.problem.reml:

@@ -151,7 +151,7 @@ def feature_slopes(
         return
     features, coef = post.features, post.coef
     p = features.n_columns
-    covariance = _covariance(fit, obs, reml=reml)
+    covariance = coefficient_covariance(fit, obs, reml=reml)
     precision = row_precision(features, obs, noise_variance)
     b = np.zeros(len(obs)) if implicit is None else implicit
     b_coef = np.zeros(p) if implicit is None else _adjoint(features, obs, b)
@@ -202,7 +202,7 @@ def residual_product(
     return diagonal, product
 
 
-def _covariance(fit: LinearFit, obs: Observations, *, reml: bool) -> FloatArray:
+def coefficient_covariance(fit: LinearFit, obs: Observations, *, reml: bool) -> FloatArray:
     """Posterior covariance of all coefficients; with the trend held, unless `reml`."""
     p = fit.posterior.features.n_columns
     covariance = fit.posterior.factor.solve(np.eye(len(fit.posterior.coef)))

@@ -71,8 +71,8 @@ def nonstationary_features(
     found = [(candidate, *search.learn(candidate, noise_variance)) for candidate in kernels]
     chosen, _, best = max(found, key=lambda f: f[2].evidence)
     told = f"length scales {_range(best.features, obs)} times the kernel's, learned from {min(n, LEARNING_ROWS):,} rows"
-    # two dozen numbers with a prior hardly learn noise: a gain need not be certain
-    kept, noise, why, _ = judged(found[0][1], best, told, 0, "a stationary spectrum", sure=0.0, stacklevel=7)
+    # two dozen numbers with a prior hardly learn noise, and one part of the rows says little: only a clear loss counts
+    kept, noise, why, _ = judged(found[0][1], best, told, 0, "a stationary spectrum", sure=-1.0, stacklevel=7)
     if kept is not best.features:
         chosen = kernel
     elif len(obs) <= LEARNING_ROWS:

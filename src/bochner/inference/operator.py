@@ -27,7 +27,7 @@ logger = logging.getLogger("bochner")
 
 PRECONDITIONER_NEIGHBOURS = 20
 N_PROBES = 1_000
-LEAST_NOISE = 1e-9  # of the variance
+LEAST_NOISE = 1e-9  # of the variance, in the system of all rows; neighbours then put right what it smooths
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,9 @@ def fit_operator(
             tolerance=tolerance,
         )
     else:
-        solution, report = back @ (root @ columns), Report("nearest rows", n, {"converged": False})
+        report = Report("nearest rows", n, {"converged": False})
+    if not report.details["converged"]:
+        solution = back @ (root @ columns)
     weights, response = solution[:, :q], solution[:, q]
     schur = cholesky_factor(obs.rows.trend.T @ weights, q)
     beta = schur.solve(weights.T @ residual) if q else np.zeros(0)
@@ -82,7 +84,8 @@ def fit_operator(
     details = report.details
     logger.info("solved: %s", report)
     reason = _reason(operator, report)
-    if operator.faithful and not details["converged"] and not quiet:
+    nearly_singular = float(np.median(obs.copy_variance(noise_variance))) < floor  # neighbours interpolate as well
+    if operator.faithful and not details["converged"] and not quiet and not nearly_singular:
         warnings.warn(
             f"conjugate gradients stopped unsettled after {details['iterations']} iterations "
             f"(residual {details['residual']:.1e}); "
@@ -94,7 +97,8 @@ def fit_operator(
     posterior = OperatorPosterior(
         kernel=kernel,
         rows=obs.rows,
-        noise=noise,
+        noise=obs.copy_variance(noise_variance) / obs.weight,
+        lifted=noise,
         alpha=alpha,
         trend_coef=beta + start,
         trend_weights=weights,
@@ -119,6 +123,8 @@ def _reason(operator: CovarianceOperator, report: Report) -> str:
             f"kriging from the nearest of {report.size:,} rows: the kernel has a kink along a whole axis, which waves "
             f"and a local remainder cannot follow (error {operator.far_error:.0e} of the variance)"
         )
+    if not report.details["converged"]:
+        return f"kriging from the nearest of {report.size:,} rows: conjugate gradients on all of them do not settle"
     how = "the matrix itself" if operator.dense else "waves by NUFFT and a local remainder"
     return (
         f"conjugate gradients on {report.size:,} rows: {report.details['iterations']} iterations, residual "

@@ -41,18 +41,20 @@ def leave_out_operator(
     folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
     box = (obs.rows.coords.min(axis=0), obs.rows.coords.max(axis=0))
     held = held_out_locally(kernel, obs, noise_variance, folds, most=len(obs))
-    mean, variance = held.mean, held.variance
-    waves = companion(kernel, obs, noise_variance, box)
-    if waves is not None:
-        seen = leave_out_linear(waves, obs, noise_variance, folds)
-        mean, variance = np.where(seen.variance < variance, seen.mean, mean), np.minimum(variance, seen.variance)
+    mean, variance, solved = held.mean, held.variance, np.zeros(len(held.mean), dtype=bool)
     if len(folds) <= MOST_SOLVED:
         operator = CovarianceOperator(kernel, obs.rows.coords, box, n_jobs)
         if operator.faithful:
             size = max(1, COLUMNS // (obs.n_trend + 1))
-            solved = [_solve(operator, obs, noise_variance, folds[i : i + size]) for i in range(0, len(folds), size)]
-            means, drifts = (np.concatenate([part[j] for part in solved]) for j in range(2))
-            mean, variance = np.where(np.isfinite(means), means, mean), variance + drifts
+            parts = [_solve(operator, obs, noise_variance, folds[i : i + size]) for i in range(0, len(folds), size)]
+            means, drifts = (np.concatenate([part[j] for part in parts]) for j in range(2))
+            solved = np.isfinite(means)
+            mean, variance = np.where(solved, means, mean), variance + drifts
+    waves = companion(kernel, obs, noise_variance, box)
+    if waves is not None:
+        seen = leave_out_linear(waves, obs, noise_variance, folds)
+        mean = np.where(~solved & (seen.variance < variance), seen.mean, mean)
+        variance = np.minimum(variance, seen.variance)
     return HeldOut(held.index, held.fold, mean, variance)
 
 
@@ -63,7 +65,7 @@ def _leave_one_out(kernel: Kernel, obs: Observations, noise_variance: float, n_j
     variance = 1 / np.maximum(share, 1e-300)
     mean = obs.y - variance * fit.posterior.alpha
     index = np.arange(len(obs))
-    return HeldOut(index, index, mean, np.maximum(variance - fit.posterior.noise, 0.0))
+    return HeldOut(index, index, mean, np.maximum(variance - fit.posterior.lifted, 0.0))
 
 
 def _solve(

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy import optimize
+from scipy import linalg, optimize
 
 from bochner.arrays import FloatArray
+from bochner.exceptions import ConvergenceError
 from bochner.families import Family
 from bochner.inference.laplace import Bound, LaplacePoint
 from bochner.inference.responses import Responses
@@ -20,6 +21,8 @@ from bochner.kernels import Kernel
 from bochner.threads import threads_for
 
 DISPERSION = (1e-4, 1e3)  # range that is searched
+FAR = 1e25  # minus the evidence where there is none
+ASTRAY = 0.1  # slope of the evidence at which a search cannot have ended well
 
 Binder = Callable[[Kernel, float, Responses], Bound]
 
@@ -38,6 +41,7 @@ class LaplaceObjective:
         self.largest = max(len(part) for part in parts)
         self.starts: list[FloatArray | None] = [None] * len(parts)
         self.inverse_hessian: FloatArray | None = None
+        self.first = self._inside()
 
     def __call__(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
         """Value and gradient in [theta, log noise variance]."""
@@ -56,20 +60,39 @@ class LaplaceObjective:
         inside = self._inside()
         if not len(inside):
             return self._points(bounds, inside)
-        found: dict[bytes, list[LaplacePoint]] = {}
+        try:
+            points = self._settled(bounds, inside)
+            if np.max(np.abs(self._inner_slopes(points))) < ASTRAY:
+                return points
+        except ConvergenceError:
+            pass
+        # the last evaluation may have left far from here: from the beginning
+        self.starts, self.inverse_hessian = [None] * len(self.parts), None
+        return self._settled(bounds, self.first)
+
+    def _settled(self, bounds: Sequence[Bound], inside: FloatArray) -> list[LaplacePoint]:
+        """Points at the dispersion and trend that a search from `inside` ends at."""
+        at, points = inside, self._points(bounds, inside)  # the last ones only: each may hold a matrix
+        begun = self.starts[:]
 
         def negative(x: FloatArray) -> tuple[float, FloatArray]:
-            points = found[x.tobytes()] = self._points(bounds, x)
+            nonlocal at, points
+            if not np.array_equal(x, at):
+                try:
+                    at, points = x.copy(), self._points(bounds, x)
+                except ConvergenceError:  # a step too far; the search turns back
+                    at, self.starts = np.full_like(x, np.nan), begun[:]
+                    return FAR, np.zeros(len(x))
             return -sum(p.value for p in points), -self._inner_slopes(points)
 
         options: dict[str, object] = {"gtol": 1e-5, "maxiter": 100}
-        if self.inverse_hessian is not None:
-            options["hess_inv0"] = self.inverse_hessian
+        first = self._inverse_hessian(points)
+        if first is not None:
+            options["hess_inv0"] = first
         result = optimize.minimize(negative, inside, jac=True, method="BFGS", options=options)
         self.inverse_hessian = _usable(np.asarray(result.hess_inv))
-        self._set(np.asarray(result.x))
-        points = found.get(np.asarray(result.x).tobytes())
-        return self._points(bounds, np.asarray(result.x)) if points is None else points
+        reached = np.asarray(result.x)
+        return points if np.array_equal(reached, at) else self._points(bounds, reached)
 
     def _points(self, bounds: Sequence[Bound], x: FloatArray) -> list[LaplacePoint]:
         self._set(x)
@@ -81,13 +104,28 @@ class LaplaceObjective:
             points.append(point)
         return points
 
+    def _inverse_hessian(self, points: Sequence[LaplacePoint]) -> FloatArray | None:
+        """What the search over dispersion and trend begins with: X' Pi X for the trend, else what the last one left."""
+        if self.reml or not self.trend.size:
+            return self.inverse_hessian
+        precision = np.zeros((len(self.trend), len(self.trend)))
+        for point, part in zip(points, self.parts, strict=True):
+            if point.pi is None:
+                return self.inverse_hessian
+            precision += part.rows.trend.T @ point.pi @ part.rows.trend
+        inverse = np.asarray(np.linalg.pinv(precision, hermitian=True), dtype=np.float64)
+        if self.learns:
+            known = 1.0 if self.inverse_hessian is None else self.inverse_hessian[0, 0]
+            inverse = linalg.block_diag(known, inverse)
+        return _usable(inverse)
+
     def _inside(self) -> FloatArray:
         dispersion = [np.log(self.family.dispersion)] if self.learns else []  # type: ignore[arg-type]
         return np.r_[dispersion, self.trend]
 
     def _set(self, x: FloatArray) -> None:
         if self.learns:
-            self.family = self.family.replace(dispersion=float(np.clip(np.exp(x[0]), *DISPERSION)))
+            self.family = self.family.replace(dispersion=float(np.exp(np.clip(x[0], *np.log(DISPERSION)))))
         self.trend = x[int(self.learns) :].copy()
 
     def _inner_slopes(self, points: Sequence[LaplacePoint]) -> FloatArray:
@@ -97,7 +135,7 @@ class LaplaceObjective:
         return np.r_[by_dispersion, by_trend]
 
     def _dispersion_slope(self, points: Sequence[LaplacePoint]) -> float:
-        """Slope in the log dispersion; none out of the range that is searched."""
+        """Slope in the log dispersion; none where it would leave the range that is searched."""
         slope, (low, high) = sum(p.dispersion_slope() for p in points), DISPERSION
         now = self.family.dispersion
         assert now is not None
@@ -117,6 +155,8 @@ def _first_trend(parts: Sequence[Responses], family: Family) -> FloatArray:
 
 
 def _usable(inverse_hessian: FloatArray) -> FloatArray | None:
-    if not np.all(np.isfinite(inverse_hessian)) or np.min(np.linalg.eigvalsh(inverse_hessian)) < 1e-8:
+    """The same, where steps by it would be neither nothing nor out of all bounds."""
+    if not np.all(np.isfinite(inverse_hessian)):
         return None
-    return np.asarray((inverse_hessian + inverse_hessian.T) / 2)
+    least, most = np.linalg.eigvalsh(inverse_hessian)[[0, -1]]
+    return None if least < 1e-8 or most > 100 else np.asarray((inverse_hessian + inverse_hessian.T) / 2)

@@ -14,6 +14,7 @@ from bochner.inference.observations import Observations
 from bochner.kernels import Hyperparameter, Kernel, axis_groups
 
 STRETCH = 3.0  # largest log of a ratio of rotated length scales
+LEAST_NOISE = 1e-8  # of the variance
 MAX_PLACES = 100_000  # enough to know the spacing
 
 
@@ -24,6 +25,7 @@ class Scale:
     extent: FloatArray
     spacing: float  # median distance to the nearest other place, in units of the extent
     variance: float
+    error: float = 0.0  # known error variance of a typical row
 
     def along(self, h: Hyperparameter) -> FloatArray:
         """Extents of the axes that a hyperparameter belongs to."""
@@ -45,7 +47,7 @@ def scale_of(obs: Observations) -> Scale:
     # of every k-th row the nearest other is farther away, by the k-th part of the space
     thinned = every ** (-1 / len(extent))
     spacing = _spacing(np.unique(coords[::every], axis=0) / extent) * thinned
-    return Scale(extent, spacing, _variance_about_trend(obs))
+    return Scale(extent, spacing, _variance_about_trend(obs), float(np.median(obs.error)))
 
 
 def spacing_units(kernel: Kernel, coords: FloatArray) -> FloatArray | None:
@@ -65,8 +67,8 @@ def spacing_units(kernel: Kernel, coords: FloatArray) -> FloatArray | None:
     return unit
 
 
-def bounds(kernel: Kernel, scale: Scale) -> list[tuple[float, float]]:
-    """Bounds of each entry of [theta, log noise variance]."""
+def bounds(kernel: Kernel, scale: Scale, least_noise: float = LEAST_NOISE) -> list[tuple[float, float]]:
+    """Bounds of each entry of [theta, log noise variance]; `least_noise` is a share of the variance."""
     limits = []
     for h in kernel.hyperparameters:
         match h.role:
@@ -90,7 +92,7 @@ def bounds(kernel: Kernel, scale: Scale) -> list[tuple[float, float]]:
                 limits.append((np.exp(-5.0), np.exp(5.0)))
             case _:
                 limits.append((1e-4, 1e4))
-    limits.append((1e-8 * scale.variance, 10 * scale.variance))
+    limits.append((least_noise * scale.variance, 10 * scale.variance))
     return [(float(np.log(low)), float(np.log(high))) for low, high in limits]
 
 
@@ -101,10 +103,12 @@ def starts(kernel: Kernel, scale: Scale, noise_variance: float | None) -> Iterat
     # either end of a sum may be the one of long range, and so may space or time
     several = len(kernel.leaves()) > 1 and len(_ranges(kernel)) > 1
     orders = (1, -1) if several or len(axis_groups(kernel, len(scale.extent))) > 1 else (1,)
-    for reach, share, order in product(reaches, shares, orders):
+    # where known errors (of small counts, say) may explain most of the scatter, the field may be small
+    sizes = (1.0, 0.1) if scale.error > 0.2 * scale.variance else (1.0,)
+    for reach, share, order, size in product(reaches, shares, orders, sizes):
         noise = share * scale.variance if noise_variance is None else noise_variance
         field = max(scale.variance - noise, 0.1 * scale.variance)
-        yield _started(kernel, scale, reach, field, order), noise
+        yield _started(kernel, scale, reach, size * field, order), noise
 
 
 def log_prior(kernel: Kernel, scale: Scale) -> tuple[float, FloatArray]:

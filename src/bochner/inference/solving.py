@@ -12,6 +12,7 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import ApproximationWarning, CollinearityWarning
 from bochner.features import FeatureMap, covariance_between
 from bochner.inference.adaptive import Adapted, adapt
+from bochner.inference.ascent import fit_few_waves
 from bochner.inference.averaging import Average
 from bochner.inference.exact import fit_exact_of
 from bochner.inference.features import ADAPTIVE, EXACT_ROWS, build_features, number_of_waves
@@ -23,7 +24,7 @@ from bochner.inference.operator import fit_operator
 from bochner.inference.responses import Responses
 from bochner.inference.scale import Scale
 from bochner.inference.settings import Settings
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, total_variance
 from bochner.posterior import CoefficientPosterior
 from bochner.solvers import LeastSquares, least_squares
 
@@ -77,10 +78,16 @@ def solve(
             ApproximationWarning,
             stacklevel=4,
         )
-    modes = []
+    modes, found = [], []
     for k, s2 in pairs:
         features, choices["dtype"] = build_features(kind, settings.spec, k, m, obs, s2 + typical_error(obs))
-        modes.append(_solve_linear(settings, features, data, s2))
+        if error is not None and error > settings.spec.tolerance and _may_raise_noise(settings, features, data, s2):
+            mode, s2 = _solve_few_waves(settings, features, obs, s2, total_variance(k), choices)
+            modes.append(mode)
+        else:
+            modes.append(_solve_linear(settings, features, data, s2))
+        found.append(s2)
+    noises = np.array(found)
     choices["solver"] = modes[0].reason
     first = modes[0].posterior
     assert isinstance(first, CoefficientPosterior)
@@ -175,6 +182,30 @@ def _solve_linear(
     if isinstance(data, Observations) and _is_ordinary(settings, data):
         return Mode(_ordinary(features, data), data, None, np.zeros(0), noise_variance, 1)
     return find_mode(data, noise_variance, lambda obs: fit_linear(features, obs, noise_variance))
+
+
+def _may_raise_noise(
+    settings: Settings, features: FeatureMap, data: Responses | Observations, noise_variance: float
+) -> bool:
+    """Whether the noise is learned and can hold what the waves leave out; known errors of rows would need more sums."""
+    learned = settings.noise_variance is None and settings.tune is not None and noise_variance > 0
+    return learned and isinstance(data, Observations) and features.n_columns <= len(data) and not data.error.any()
+
+
+def _solve_few_waves(
+    settings: Settings,
+    features: FeatureMap,
+    obs: Observations,
+    noise_variance: float,
+    variance: float,
+    choices: dict[str, str],
+) -> tuple[Mode, float]:
+    """Mode of waves that leave much out, which is noise to them: else their intervals would be too narrow."""
+    reml = settings.criterion != "likelihood"
+    fit, noise = fit_few_waves(features, obs, noise_variance, variance, reml=reml)
+    if noise > noise_variance:
+        choices["noise"] = f"{noise:.3g} instead of {noise_variance:.3g}: with what the waves leave out"
+    return Mode(fit, obs, None, np.zeros(0), noise, 1), noise
 
 
 def _is_ordinary(settings: Settings, obs: Observations) -> bool:

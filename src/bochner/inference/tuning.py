@@ -12,7 +12,7 @@ from scipy import optimize
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError, TuningWarning
-from bochner.inference.scale import Scale, bounds, log_prior, starts
+from bochner.inference.scale import LEAST_NOISE, Scale, bounds, log_prior, starts
 from bochner.kernels import Kernel
 
 logger = logging.getLogger("bochner")
@@ -42,6 +42,7 @@ class Search:
     scale: Scale
     noise_variance: float | None  # None: learned
     prior: bool = False
+    least_noise: float = LEAST_NOISE  # of the variance
 
     def evaluate(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
         """Objective and gradient, the prior included; a failed factorisation counts as very bad."""
@@ -62,7 +63,7 @@ class Search:
         """L-BFGS from one start, until steps gain less than `tolerance` of the value."""
         n_theta = len(kernel.theta)
         free = np.r_[np.ones(n_theta, dtype=bool), self.noise_variance is None]
-        limits = bounds(kernel, self.scale)
+        limits = bounds(kernel, self.scale, self.least_noise)
         full = np.r_[kernel.theta, np.log(max(noise_variance, 1e-300))]
         if self.noise_variance is None:
             full[-1] = np.clip(full[-1], *limits[-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import special
@@ -13,7 +14,8 @@ from bochner.kernels.base import check_positive
 from bochner.kernels.bessel import log_bessel_k
 from bochner.kernels.stationary import IsotropicKernel
 
-TABLE_FROM = 20_000  # distances from which a table is cheaper
+TABLE_FROM = 2_000  # distances from which a table is cheaper
+SMALLEST = 1e-10  # distance; nearer ones are zero
 LARGEST = 700.0  # beyond it the correlation is zero in float64
 
 
@@ -84,7 +86,7 @@ class Matern(IsotropicKernel):
 def _bessel_form(s: FloatArray, nu: float, order: float, *, power: int = 0, at_zero: float) -> FloatArray:
     """2^(1-nu) / Gamma(nu) s^(nu+power) K_order(s), by logarithms so that nothing overflows."""
     out = np.full(np.shape(s), at_zero)
-    inside = s > 1e-10
+    inside = s > SMALLEST
     t = np.asarray(s)[inside]
     if t.size > TABLE_FROM:
         out[inside] = _tabulated(np.minimum(t, LARGEST), nu, order, power)
@@ -99,17 +101,21 @@ def _log_form(t: FloatArray, nu: float, order: float, power: int) -> FloatArray:
 
 
 def _tabulated(t: FloatArray, nu: float, order: float, power: int) -> FloatArray:
-    """The same by a cubic spline in log t: Bessel functions of millions of distances cost too much."""
-    low, high = np.log(t.min()) - 1e-9, np.log(t.max()) + 1e-9
-    # the logarithm plus t is smooth in log t; 60 knots per unit keep the error near 1e-10
-    knots = np.linspace(low, high, max(16, int(60 * (high - low)) + 2))
-    spline = CubicSpline(knots, _log_form(np.exp(knots), nu, order, power) + np.exp(knots))
-    return np.asarray(np.exp(_on_equal_knots(spline, np.log(t)) - t))
+    """The same by a cubic spline in log t: Bessel functions of many distances cost too much."""
+    return np.asarray(np.exp(_on_equal_knots(_table(nu, order, power), np.log(t)) - t))
+
+
+@lru_cache(maxsize=64)
+def _table(nu: float, order: float, power: int) -> CubicSpline:
+    """The logarithm plus t, which is smooth in log t; 240 knots per unit keep the error near 1e-13."""
+    low, high = np.log(SMALLEST) - 1e-9, np.log(LARGEST) + 1e-9
+    knots = np.linspace(low, high, int(240 * (high - low)) + 2)
+    return CubicSpline(knots, _log_form(np.exp(knots), nu, order, power) + np.exp(knots))
 
 
 def _on_equal_knots(spline: CubicSpline, x: FloatArray) -> FloatArray:
     """A spline with equidistant knots: five times as fast as its own call, which searches for the knot."""
-    step = spline.x[1] - spline.x[0]
+    step = (spline.x[-1] - spline.x[0]) / (len(spline.x) - 1)
     position = (x - spline.x[0]) / step
     piece = np.minimum(position.astype(np.int32), len(spline.x) - 2)
     u = (position - piece) * step

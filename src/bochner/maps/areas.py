@@ -222,7 +222,7 @@ def _tell(areas: Any, mean: FloatArray, coarse: NDArray[np.bool_], blank: NDArra
     if coarse.any():
         warnings.warn(
             f"the points of {int(coarse.sum())} of {len(areas)} areas are too few for what the surface does there "
-            f"(rows {_rows(coarse)}): mean or sd may be off by more than {COARSE:g} sd. Raise n_points.",
+            f"(rows {_rows(coarse)}): mean or sd may be off by more than {COARSE:g} sd. Raise n_points (--points).",
             ApproximationWarning,
             stacklevel=3,
         )

@@ -43,8 +43,8 @@ class MapEstimate:
 
     def __str__(self) -> str:
         return (
-            f"{self.n_pixels:,} pixels: about {_duration(self.seconds)}, {self.memory_bytes / 1e6:,.0f} MB of memory, "
-            f"a file of at most {self.file_bytes / 1e6:,.0f} MB"
+            f"{self.n_pixels:,} pixels: about {_duration(self.seconds)}, {_size(self.memory_bytes)} of memory, "
+            f"a file of at most {_size(self.file_bytes)}"
         )
 
 
@@ -86,6 +86,10 @@ def _trials(grid: RasterGrid, covered: NDArray[np.bool_]) -> list[Window]:
     tall, wide = min(TRIAL, grid.height), min(TRIAL, grid.width)
     corners = np.clip(np.round(centres - (tall / 2, wide / 2)), 0, (grid.height - tall, grid.width - wide)).astype(int)
     return [(int(r), int(r) + tall, int(c), int(c) + wide) for r, c in np.unique(corners, axis=0)]
+
+
+def _size(n_bytes: float) -> str:
+    return f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:,.1f} GB"
 
 
 def _duration(seconds: float) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
 from bochner.estimators.region import frame_of
@@ -22,6 +23,8 @@ from bochner.geo import (
     grid_over,
     read_areas,
 )
+from bochner.geo.crs import crs_name, is_geographic
+from bochner.geo.grids import box_text, unwrapped
 from bochner.geo.lonlat import lonlat_axes
 from bochner.maps.tables import mappable
 
@@ -56,7 +59,7 @@ def make_grid(
     if like is not None:
         if resolution is not None or bounds is not None:
             raise InputError("like was given together with resolution or bounds; a template has its own: give one.")
-        return grid_like(like)
+        return _template(model, like)
     model = mappable(model)
     crs = as_crs(getattr(model, "crs_", None))
     if bounds is None:
@@ -84,6 +87,33 @@ def data_bounds(model: Any) -> tuple[float, float, float, float]:
     return region.low[i], region.low[j], region.high[i], region.high[j]
 
 
+def why_far(model: Any, coords: FloatArray) -> str | None:
+    """What to say where none of some places (n, 2), in the model's CRS, lies anywhere near its data; else None."""
+    try:
+        box = data_bounds(model)
+    except InputError:  # the model does not know
+        return None
+    crs = as_crs(getattr(model, "crs_", None))
+    if not len(coords) or _near(coords, box, crs).any():
+        return None
+    swapped = _near(coords[:, ::-1], box, crs).mean() > 0.5
+    hint = "with the two coordinates swapped they would: check their order" if swapped else "check their CRS"
+    return (
+        f"no place lies near the data of the model ({box_text(box)}): only the trend and the prior are left there. "
+        f"{hint[0].upper()}{hint[1:]}."
+    )
+
+
+def _near(coords: FloatArray, box: Sequence[float], crs: Any) -> NDArray[np.bool_]:
+    """Whether places lie in a box that is three times as wide and as tall."""
+    left, bottom, right, top = box
+    x, y = coords.T
+    if is_geographic(crs):
+        x = unwrapped(x, (left + right) / 2 - 180)
+    wide, tall = right - left, top - bottom
+    return np.asarray((x > left - wide) & (x < right + wide) & (y > bottom - tall) & (y < top + tall))
+
+
 def training_coords(model: Any) -> FloatArray | None:
     """Easting and northing (n, 2) of the rows that a model was fitted to; None if it was loaded."""
     responses = getattr(model, "_responses", None)
@@ -91,6 +121,16 @@ def training_coords(model: Any) -> FloatArray | None:
         return None
     coords = frame_of(model).coords(responses.rows.coords[responses.weight > 0] + model._centre)
     return np.asarray(coords)[:, list(lonlat_axes(model._columns.coord_names))]
+
+
+def _template(model: Any, like: Any) -> RasterGrid:
+    grid, crs = grid_like(like), getattr(mappable(model), "crs_", None)
+    if grid.crs is None and crs is not None and isinstance(like, (str, os.PathLike)):
+        raise InputError(
+            f"{like} has no CRS, and the model was fitted in {crs_name(as_crs(crs))}; add it to the file, for example "
+            f"with: gdal_edit.py -a_srs EPSG:4326 FILE"
+        )
+    return grid
 
 
 def _read(areas: Any) -> Any:

@@ -16,9 +16,11 @@ from bochner.estimators.responses import checked_size
 from bochner.estimators.settings import memory_bytes
 from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError
 from bochner.families import Gaussian
-from bochner.geo import RasterGrid, Window, areas_in, mask_within, read_areas, sample_raster
+from bochner.geo import RasterGrid, Window, areas_bounds, areas_in, mask_within, read_areas, sample_raster
+from bochner.geo.grids import box_text
 from bochner.maps.band_surface import BandSurface, band_errors
 from bochner.maps.bands import Band, band_values, make_bands
+from bochner.maps.extent import why_far
 from bochner.maps.inputs import Input, Inputs, check_covariates
 from bochner.maps.latent_surface import LatentSurface, learn_surface
 from bochner.maps.law import law_at
@@ -105,8 +107,10 @@ class GridMap:
 
     def windows(self) -> Iterator[tuple[Window, FloatArray]]:
         """Windows with their bands, one after the other."""
+        self._warn_of_distance()
         for window in self.window_list:
             yield window, self.compute(window)
+        self._refuse_nothing()
         self._warn_of_error()
 
     @property
@@ -240,6 +244,28 @@ class GridMap:
         error = error[np.isfinite(error)]
         self.tally.n_verified += len(error)
         self.tally.worst_error = max(self.tally.worst_error, float(error.max(initial=0.0)))
+
+    def _warn_of_distance(self) -> None:
+        rows, cols = (axis.ravel() for axis in np.meshgrid(*(np.linspace(0, n - 1, 50) for n in self.grid.shape)))
+        coords = self.pixels.coords(rows, cols)
+        told = why_far(self.model, coords[np.isfinite(coords).all(axis=1)])
+        if told is not None:
+            warnings.warn(told, FallbackWarning, stacklevel=4)
+
+    def _refuse_nothing(self) -> None:
+        """Refuse a map on which there is nothing to see."""
+        if self.tally.n_predicted or self.tally.n_observed:
+            return
+        where = f"it covers {box_text(self.grid.bounds)}"
+        if self.tally.n_outside == self.grid.n_pixels:
+            raise InputError(
+                f"no pixel of the map lies within the polygons: {where}, they cover "
+                f"{box_text(areas_bounds(self.areas))}; check the CRS of both, or take smaller pixels."
+            )
+        layers = ", ".join(f"{name!r}" for name in self.inputs.layers)
+        raise InputError(
+            f"no pixel of the map has a value of {layers}: {where}; give rasters that cover it, and check their CRS."
+        )
 
     def _warn_of_error(self) -> None:
         if self.tolerance is not None and self.tally.worst_error > 3 * self.tolerance:

@@ -8,6 +8,7 @@ Vecchia likelihood (each point given its nearest predecessors) and kriging from 
     mean, variance = local_kriging(kernel, noise_variance, coords, residual, targets)
 """
 
+from bochner.neighbours.cells import CellKriging
 from bochner.neighbours.inverse_root import inverse_root
 from bochner.neighbours.kriging import Covariance, local_kriging, nearest_sd
 from bochner.neighbours.ordering import maximin_order, predecessors
@@ -15,6 +16,7 @@ from bochner.neighbours.simulation import conditional_draws
 from bochner.neighbours.vecchia import Vecchia
 
 __all__ = [
+    "CellKriging",
     "Covariance",
     "Vecchia",
     "conditional_draws",

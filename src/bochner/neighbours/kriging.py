@@ -13,7 +13,7 @@ from bochner.neighbours import batches
 from bochner.neighbours.ordering import maximin_order
 from bochner.neighbours.replicates import merge
 
-JITTER = 1e-10  # least noise, relative to the variance of the field
+JITTER = 1e-12  # least noise, relative to the variance of the field
 THINNED = (8, 64)  # one of so many observations is kept where farther ones are looked for
 
 
@@ -44,7 +44,7 @@ def local_kriging(
     kernel : Covariance
         A kernel, or any object with its `covariance`; it is asked for batches of pairs, x and z of (p, b, 1, dim).
     noise : float or array, shape (n,)
-        Noise variance of each row; lifted to 1e-10 of the field's variance.
+        Noise variance of each row; lifted to 1e-12 of the field's variance.
     coords, residual : array, shapes (n, dim) and (n,)
         Observations: where, and what is left of them without the trend.
     targets : array, shape (m, dim)
@@ -66,7 +66,7 @@ def local_kriging(
     places = merge(coords, residual, 1 / np.maximum(noise, JITTER * prior + 1e-300))
     known, values, variances = coords[places.rows], places.mean, 1 / places.weight
     unit = np.ones(coords.shape[1]) if scales is None else scales
-    sought = _Neighbours(known / unit, min(n_neighbours, len(known)), n_far)
+    sought = Neighbours(known / unit, min(n_neighbours, len(known)), n_far)
     k = sought.n
 
     def krige(batch: slice) -> FloatArray:
@@ -89,7 +89,7 @@ def local_kriging(
     return mean, variance
 
 
-class _Neighbours:
+class Neighbours:
     """Nearest observations, and farther ones among a few that are spread over all."""
 
     def __init__(self, places: FloatArray, n_near: int, n_far: int) -> None:

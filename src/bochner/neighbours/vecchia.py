@@ -17,6 +17,7 @@ from scipy import linalg
 from bochner.arrays import FloatArray, IntArray
 from bochner.kernels.base import Kernel
 from bochner.neighbours import batches
+from bochner.neighbours.kriging import JITTER
 from bochner.neighbours.ordering import maximin_order, predecessors
 from bochner.neighbours.replicates import merge
 from bochner.random import generator
@@ -213,9 +214,15 @@ class _Sums(NamedTuple):
 
 
 def _covariances(kernel: Kernel, places: FloatArray, present: NDArray[np.bool_]) -> tuple[FloatArray, list[FloatArray]]:
-    """Packed covariances among places (dim, k, b) and their derivatives; zero where a place is absent."""
+    """Packed covariances among places (dim, k, b) and their derivatives; zero where a place is absent.
+
+    The diagonal is lifted by 1e-12 of itself: without noise, systems of a smooth field could not be solved.
+    """
     covariance, gradients = kernel.covariance_and_gradient(*batches.pairs(places))
     matrices = [batches.packed(matrix) for matrix in (covariance, *gradients)]
+    diagonal = np.cumsum(np.arange(1, len(present) + 1)) - 1
+    for matrix in matrices:
+        matrix[diagonal] *= 1 + JITTER
     if not present.all():
         rows, columns = np.tril_indices(len(present))
         both = present[rows] & present[columns]

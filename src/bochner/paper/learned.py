@@ -152,6 +152,8 @@ def draw(found: FloatArray, waves: Frequencies, traces: FloatArray) -> Any:
     middle.plot([LEARNED], [found[:, -1].mean()], "D", color=style.BLUE, markersize=10, label=f"{LEARNED} learned")
     middle.set(xscale="log", yscale="log", xlabel="number of frequencies m", ylabel="RMSE of the field")
     style.ticks(middle, (LEARNED, *RANDOM))
+    low, high = middle.get_ylim()
+    style.ticks(middle, [v for v in (0.05, 0.1, 0.2, 0.5, 1.0, 2.0) if low < v < high], "y")
     middle.legend()
     style.title(middle, "error at new places")
     steps = np.arange(traces.shape[1])

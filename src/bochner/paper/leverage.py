@@ -140,8 +140,15 @@ def draw(found: dict[str, FloatArray], radius: FloatArray, score: FloatArray) ->
     for ax, (name, values) in zip(others, found.items(), strict=True):
         for i, scheme in enumerate(SCHEMES):
             style.band(ax, NUMBERS, values[:, i], color=style.COLOURS[i], marker=style.MARKERS[i], label=LABELS[scheme])
-        ax.set(xscale="log", yscale="log", xlabel="number of frequencies m", ylabel="RMS distance (field has sd 1)")
+        ax.set(
+            xscale="log",
+            yscale="log",
+            xlabel="number of frequencies m",
+            ylabel="RMS distance from exact",
+        )
         style.ticks(ax, NUMBERS)
-        style.title(ax, f"{name}: distance from the exact prediction")
+        low, high = ax.get_ylim()
+        style.ticks(ax, [v for v in (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5) if low < v < high], "y")
+        style.title(ax, f"{name}, sd 1")
     others[0].legend()
     return figure

@@ -23,6 +23,10 @@ class Posterior:
         """Posterior variance, (n,), never negative."""
         raise NotImplementedError
 
+    def mean_and_variance(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
+        """Both, (n,) each, for less than one after the other where they share work."""
+        return self.mean(rows), self.variance(rows)
+
     def covariance(self, rows: Rows) -> FloatArray:
         """Joint posterior covariance, (n, n)."""
         raise NotImplementedError

@@ -31,12 +31,13 @@ class Mixture:
         `noise` (n,) is added as further variance of a new observation, beside the components' own;
         None leaves the latent surface.
         """
-        means = np.stack([c.mean(rows) for c in self.components])
-        variances = np.zeros_like(means)
-        if variance:
-            variances = np.stack([c.variance(rows) for c in self.components])
-            if noise is not None:
-                variances += self.noise_variance[:, None] + noise
+        if not variance:
+            means = np.stack([c.mean(rows) for c in self.components])
+            return Moments(means, np.zeros_like(means), self.mass)
+        found = [c.mean_and_variance(rows) for c in self.components]
+        means, variances = (np.stack([both[i] for both in found]) for i in range(2))
+        if noise is not None:
+            variances += self.noise_variance[:, None] + noise
         return Moments(means, variances, self.mass)
 
     def covariance(self, rows: Rows) -> FloatArray:

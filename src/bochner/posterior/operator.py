@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from bochner.arrays import FloatArray, IntArray
 from bochner.features import CovarianceOperator, Rows
 from bochner.kernels import Kernel, axis_units
-from bochner.neighbours import conditional_draws, local_kriging
+from bochner.neighbours import CellKriging, conditional_draws
 from bochner.posterior.base import Posterior
 from bochner.posterior.coefficients import CoefficientPosterior
 from bochner.solvers import CholeskyFactor, Report
@@ -28,12 +29,14 @@ class OperatorPosterior(Posterior):
     The mean uses all rows. The variance of the field at a place is that of kriging from its nearest rows, which screen
     off the others, and from some farther ones all around; the trend's share is exact. Under noise, where far rows help
     by averaging it away, a companion of the heaviest waves sees them all. Both know less than the whole, so the
-    smaller variance is taken.
+    smaller variance is taken. Where the noise had to be lifted, the mean is that of a surface too smooth by
+    (lifted - noise) alpha at the rows; the nearest rows interpolate that, too.
     """
 
     kernel: Kernel
     rows: Rows
     noise: FloatArray  # error variance of each row
+    lifted: FloatArray  # the same, lifted so far that conjugate gradients could solve the system
     alpha: FloatArray
     trend_coef: FloatArray
     trend_weights: FloatArray  # Sigma^-1 X
@@ -42,7 +45,7 @@ class OperatorPosterior(Posterior):
     report: Report
     y: FloatArray
     companion: CoefficientPosterior | None = None
-    _cache: dict[str, CovarianceOperator] = field(default_factory=dict, compare=False, repr=False)
+    _cache: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def n_stored(self) -> int:  # type: ignore[override]
@@ -55,18 +58,22 @@ class OperatorPosterior(Posterior):
     def mean(self, rows: Rows) -> FloatArray:
         trend = rows.trend @ self.trend_coef
         if self.report.details["converged"]:
-            return self._spread(rows, self.alpha[:, None])[:, 0] + trend
-        residual = self.y - self.rows.trend @ self.trend_coef
-        return self._from_neighbours(rows, residual)[0] + trend
+            smooth = self._spread(rows, self.alpha[:, None])[:, 0] + trend
+            return smooth if self._smoothed is None else smooth + self._cells.at(rows.coords, self._smoothed)[0][:, 0]
+        return self._cells.at(rows.coords, self._residual[:, None])[0][:, 0] + trend
 
     def variance(self, rows: Rows) -> FloatArray:
-        _, field_variance = self._from_neighbours(rows, np.zeros(len(self.rows)))
-        variance = field_variance + np.sum(self._drift(rows) ** 2, axis=0)
-        if self.companion is None:
-            return variance
-        for i in self.companion.features.slices(len(rows)):
-            variance[i] = np.minimum(variance[i], self.companion.variance(rows[i]))
-        return variance
+        return self.mean_and_variance(rows)[1]
+
+    def mean_and_variance(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
+        if self.report.details["converged"]:
+            field = self._spread(rows, np.column_stack([self.alpha, self.trend_weights]))
+            more, variance = self._cells.at(rows.coords, self._smoothed)
+            field[:, :1] += more.sum(axis=1, keepdims=True)
+        else:  # means are those of neighbours, so the share of the trend is, too
+            field, variance = self._cells.at(rows.coords, np.column_stack([self._residual, self.rows.trend]))
+        variance += np.sum(self._unknown(rows, field[:, 1:]) ** 2, axis=0)
+        return field[:, 0] + rows.trend @ self.trend_coef, self._smaller(rows, variance)
 
     def covariance(self, rows: Rows) -> FloatArray:
         draws = self.draw(rows, 2_000, np.random.default_rng(0))
@@ -76,7 +83,12 @@ class OperatorPosterior(Posterior):
         errors = conditional_draws(
             self.kernel, self.noise, self.rows.coords, rows.coords, n_draws, rng, N_DRAWN, self._units
         )
-        drift = self._drift(rows)
+        spread = (
+            self._spread(rows, self.trend_weights)
+            if self.report.details["converged"]
+            else self._cells.at(rows.coords, self.rows.trend)[0]
+        )
+        drift = self._unknown(rows, spread)
         return self.mean(rows) + errors + rng.standard_normal((n_draws, len(drift))) @ drift
 
     @property
@@ -84,20 +96,35 @@ class OperatorPosterior(Posterior):
         """Unit of each axis in which rows are near, where the kernel measures axes apart."""
         return axis_units(self.kernel, np.ptp(self.rows.coords, axis=0))
 
-    def _drift(self, rows: Rows) -> FloatArray:
-        """S^-1/2 (t - X'Sigma^-1 k): what is unknown of the trend at each place, (q, n)."""
-        if not len(self.trend_coef):
-            return np.zeros((0, len(rows)))
-        if self.report.details["converged"]:
-            left = rows.trend - self._spread(rows, self.trend_weights)
-        else:  # means are those of neighbours, so the share of the trend is, too
-            left = rows.trend - np.column_stack([self._from_neighbours(rows, x)[0] for x in self.rows.trend.T])
-        return self.schur.half_solve(left.T)
+    def _unknown(self, rows: Rows, explained: FloatArray) -> FloatArray:
+        """S^-1/2 (t - X'Sigma^-1 k): what is unknown of the trend at each place, (q, n); the last is `explained`."""
+        return self.schur.half_solve((rows.trend - explained).T) if len(self.trend_coef) else explained.T
 
-    def _from_neighbours(self, rows: Rows, residual: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Kriging mean and variance from the nearest rows and some farther ones."""
-        known = self.rows.coords
-        return local_kriging(self.kernel, self.noise, known, residual, rows.coords, N_NEIGHBOURS, self._units, N_FAR)
+    def _smaller(self, rows: Rows, variance: FloatArray) -> FloatArray:
+        """The variance, or that of the companion where it is smaller."""
+        if self.companion is not None:
+            for i in self.companion.features.slices(len(rows)):
+                variance[i] = np.minimum(variance[i], self.companion.variance(rows[i]))
+        return variance
+
+    @property
+    def _smoothed(self) -> FloatArray | None:
+        """What lifting the noise took from the responses (n, 1); None, if it was not lifted."""
+        lift = self.lifted - self.noise
+        return (lift * self.alpha)[:, None] if np.any(lift > 1e-3 * self.noise) else None
+
+    @property
+    def _residual(self) -> FloatArray:
+        return self.y - self.rows.trend @ self.trend_coef
+
+    @property
+    def _cells(self) -> CellKriging:
+        """Kriging from the nearest rows and some farther ones; built once, when first wanted."""
+        if "cells" not in self._cache:
+            coords = self.rows.coords
+            self._cache["cells"] = CellKriging(self.kernel, self.noise, coords, N_NEIGHBOURS, N_FAR, self._units)
+        found: CellKriging = self._cache["cells"]
+        return found
 
     def _spread(self, rows: Rows, weights: FloatArray) -> FloatArray:
         """K(places, rows) weights; zero (the prior) for places far outside the box of the rows."""
@@ -126,4 +153,5 @@ class OperatorPosterior(Posterior):
             low, high = self.box
             centre, half = (low + high) / 2, (high - low) / 2 * GROWTH**level
             self._cache[name] = CovarianceOperator(self.kernel, self.rows.coords, (centre - half, centre + half))
-        return self._cache[name]
+        found: CovarianceOperator = self._cache[name]
+        return found

@@ -25,6 +25,8 @@ REACH = 9.0
 _NODES = 60
 _STEP = 0.36
 _PANEL_NODES = 240
+# Nodes beyond which the components of a mixture have too little in common to share them.
+_MOST_SHARED = 150
 # Widths of the Gaussian below which nodes at its own scale resolve a probability link.
 _NARROW = 1.5
 _LINK_STEP, _LINK_REACH = 0.6, 28.0
@@ -45,15 +47,25 @@ def log_evidence(family: Family, y: FloatArray, mean: FloatArray, variance: Floa
 
 def cdf(family: Family, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray) -> FloatArray:
     r"""Probability of an observation not above y, :math:`\int P(Y \le y \mid \eta)\, N(\eta; m, v)\, d\eta`."""
-    variance = _floored(family, variance, mean)
+    return mixture_cdf(family, y, mean[None], variance[None], np.ones(1), size)
+
+
+def mixture_cdf(
+    family: Family, y: FloatArray, means: FloatArray, variances: FloatArray, mass: FloatArray, size: FloatArray
+) -> FloatArray:
+    """The same for an eta that is a mixture: means and variances (components, n), masses (components,).
+
+    The components share their nodes, so that what the family costs is paid once.
+    """
+    variances = _floored(family, variances, means)
     if family.discrete:
         y = np.floor(y)
     inside = (y >= 0) & ((y < size) | (not counts_trials(family)))
     out = np.where(y < 0, 0.0, 1.0)
-    rows = [values[inside] for values in (y, mean, variance, size)]
+    rows = [values[..., inside] for values in (y, means, variances, size)]
     if len(rows[0]):
         rule, n_nodes = (_identity_cdf, _PANEL_NODES) if is_bounded(family) else (_cdf, _NODES)
-        out[inside] = _in_chunks(lambda *chunk: rule(family, *chunk), n_nodes, *rows)
+        out[inside] = _in_chunks(lambda *chunk: rule(family, mass, *chunk), n_nodes, *rows)
     return np.clip(out, 0.0, 1.0)
 
 
@@ -156,29 +168,59 @@ def _mode(
     return eta, 1 / np.sqrt(curvature)
 
 
-def _cdf(family: Family, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray) -> FloatArray:
-    """By parts, unless P(Y <= y | eta) hardly changes in eta where the Gaussian lies."""
+def _cdf(
+    family: Family, mass: FloatArray, y: FloatArray, means: FloatArray, variances: FloatArray, size: FloatArray
+) -> FloatArray:
+    """By parts, unless P(Y <= y | eta) hardly changes in eta where a Gaussian lies."""
     centre = family.start(y, size)
     width = 1 / np.sqrt(np.maximum(family.derivatives(y, centre, size).curvature, 1e-300))
-    sd = np.sqrt(variance)
-    out, steep = np.empty_like(mean), width < 2 * sd
-    if not steep.all():
-        out[~steep] = _mean_of_cdf(family, *(values[~steep] for values in (y, mean, sd, size)))
+    sds = np.sqrt(variances)
+    out, steep = np.empty_like(y), width < 2 * sds.min(axis=0)
+    alike = n_nodes_of(means, sds, 2 * _STEP * sds.min(axis=0)) <= _MOST_SHARED
+    flat, apart = ~steep & alike, ~steep & ~alike
+    if flat.any():
+        out[flat] = _mean_of_cdf(family, mass, *(values[..., flat] for values in (y, means, sds, size)))
+    if apart.any():
+        pairs = zip(means[:, None, apart], variances[:, None, apart], strict=True)
+        out[apart] = mass @ np.stack([_cdf(family, np.ones(1), y[apart], *pair, size[apart]) for pair in pairs])
     if steep.any():
-        out[steep] = _cdf_by_parts(family, *(values[steep] for values in (y, mean, sd, size, centre, width)))
+        rows = (values[..., steep] for values in (y, means, sds, size, centre, width))
+        out[steep] = _cdf_by_parts(family, mass, *rows)
     return out
 
 
-def _mean_of_cdf(family: Family, y: FloatArray, mean: FloatArray, sd: FloatArray, size: FloatArray) -> FloatArray:
-    z, weight = normal_nodes(2 * _STEP)
-    return np.asarray(weight @ family.cdf(y, mean + sd * z[:, None], size))
+def _mean_of_cdf(
+    family: Family, mass: FloatArray, y: FloatArray, means: FloatArray, sds: FloatArray, size: FloatArray
+) -> FloatArray:
+    eta, weight = mixture_nodes(means, sds, mass, 2 * _STEP * sds.min(axis=0))
+    return np.asarray((weight * family.cdf(y, eta, size)).sum(axis=0))
+
+
+def mixture_nodes(
+    means: FloatArray, sds: FloatArray, mass: FloatArray, step: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Trapezoidal nodes and weights (nodes, n) of a mixture of Gaussians, no farther apart than a step (n,)."""
+    low, high = np.min(means - REACH * sds, axis=0), np.max(means + REACH * sds, axis=0)
+    eta = low + (high - low) * np.linspace(0, 1, int(np.max(n_nodes_of(means, sds, step))))[:, None]
+    weight = np.zeros_like(eta)
+    for share, mean, sd in zip(mass, means, sds, strict=True):
+        weight += share / sd * np.exp(-0.5 * ((eta - mean) / sd) ** 2)
+    return eta, weight / weight.sum(axis=0)
+
+
+def n_nodes_of(means: FloatArray, sds: FloatArray, step: FloatArray) -> FloatArray:
+    """Nodes that each row's mixture needs, (n,)."""
+    return np.asarray(
+        np.ceil((np.max(means + REACH * sds, axis=0) - np.min(means - REACH * sds, axis=0)) / step - 1e-9) + 1
+    )
 
 
 def _cdf_by_parts(
     family: Family,
+    mass: FloatArray,
     y: FloatArray,
-    mean: FloatArray,
-    sd: FloatArray,
+    means: FloatArray,
+    sds: FloatArray,
     size: FloatArray,
     centre: FloatArray,
     width: FloatArray,
@@ -191,7 +233,10 @@ def _cdf_by_parts(
     t = np.linspace(-1, 1, _NODES)[:, None] * np.arcsinh(np.maximum(20 * width, tail) / width)
     eta = centre + width * np.sinh(t)
     weight = family.cdf_slope(y, eta, size) * np.cosh(t)
-    return np.asarray((weight * special.ndtr((eta - mean) / sd)).sum(axis=0) / weight.sum(axis=0))
+    below = np.zeros_like(eta)
+    for share, mean, sd in zip(mass, means, sds, strict=True):
+        below += share * special.ndtr((eta - mean) / sd)
+    return np.asarray((weight * below).sum(axis=0) / weight.sum(axis=0))
 
 
 def _link_moments(family: Family, mean: FloatArray, variance: FloatArray) -> FloatArray:
@@ -251,9 +296,14 @@ def _identity_log_evidence(
 
 
 def _identity_cdf(
-    family: Family, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray
+    family: Family, mass: FloatArray, y: FloatArray, means: FloatArray, variances: FloatArray, size: FloatArray
 ) -> FloatArray:
-    sd, centre, width = np.sqrt(variance), y / size, np.sqrt(y + 1) / size
+    each = [_identity_cdf_of(family, y, mean, sd, size) for mean, sd in zip(means, np.sqrt(variances), strict=True)]
+    return np.asarray(mass @ np.stack(each))
+
+
+def _identity_cdf_of(family: Family, y: FloatArray, mean: FloatArray, sd: FloatArray, size: FloatArray) -> FloatArray:
+    centre, width = y / size, np.sqrt(y + 1) / size
     breaks = [mean + k * sd for k in (-REACH, -3, 0, 3, REACH)]
     near = [np.clip(centre + k * width, breaks[0], breaks[-1]) for k in (-8, -2, 0, 2, 8, 40)]
     eta, weight = _panels(np.array(breaks + near), mean, sd)
@@ -286,5 +336,5 @@ def _floored(family: Family, variance: FloatArray, mean: FloatArray) -> FloatArr
 def _in_chunks(function: Callable[..., FloatArray], n_nodes: int, *rows: FloatArray) -> FloatArray:
     """Function of rows, some rows at a time."""
     step = max(1, _CHUNK // n_nodes)
-    parts = [function(*(values[i : i + step] for values in rows)) for i in range(0, len(rows[0]), step)]
+    parts = [function(*(values[..., i : i + step] for values in rows)) for i in range(0, len(rows[0]), step)]
     return np.concatenate(parts, axis=-1) if parts else np.empty(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +75,8 @@ class Response:
         value = np.broadcast_to(np.asarray(value, dtype=np.float64), (self.n_rows,))
         if not self.new or self._is_gaussian:
             return self._surface_cdf(value / self.sizes)
-        return self._mixed(lambda mean, variance: quadrature.cdf(self.family, value, mean, variance, self.sizes))
+        eta = self.eta
+        return quadrature.mixture_cdf(self.family, value, eta.means, eta.variances, eta.mass, self.sizes)
 
     def exceedance(self, threshold: FloatArray | float) -> FloatArray:
         """Probability of more than `threshold`, a number or one per row."""
@@ -147,13 +147,6 @@ class Response:
         pairs = zip(self.eta.means, self.eta.variances, strict=True)
         means, variances = zip(*(quadrature.surface_moments(self.family, *pair) for pair in pairs), strict=True)
         return np.stack(means), np.stack(variances)
-
-    def _mixed(self, function: Callable[[FloatArray, FloatArray], FloatArray]) -> FloatArray:
-        """Average of a function of (mean, variance) over the components."""
-        out = np.zeros(self.n_rows)
-        for mass, mean, variance in zip(self.eta.mass, self.eta.means, self.eta.variances, strict=True):
-            out += mass * function(mean, variance)
-        return out
 
     def _surface_cdf(self, value: FloatArray) -> FloatArray:
         low, high = quadrature.range_of_mean(self.family)

@@ -5,7 +5,7 @@ Both take what a model said of rows that it had not seen. Their text is a small 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,6 +60,13 @@ class Reliability:
     observed: FloatArray
     standard_error: FloatArray
     n_rows: IntArray
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reliability) and all(
+            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
         lines = [f"{'predicted':>10}{'observed':>10}{'(se)':>9}{'rows':>7}"]

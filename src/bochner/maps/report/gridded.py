@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,9 +10,9 @@ import numpy as np
 
 from bochner.estimators.diagnostics import Diagnostics
 from bochner.estimators.region import frame_of
-from bochner.exceptions import InputError
+from bochner.exceptions import FallbackWarning, InputError
 from bochner.geo import RasterGrid, crs_name, mask_within
-from bochner.maps.extent import make_grid
+from bochner.maps.extent import make_grid, why_far
 from bochner.maps.inputs import Input, Inputs
 from bochner.maps.report.layers import LONGEST_SIDE, MapLayers, affordable_pixels
 from bochner.maps.tables import TableMaker
@@ -49,6 +50,9 @@ def gridded_layers(
     wanted = _wanted(grid, layers, within, diagnostics)
     if not wanted.any():
         raise InputError("no pixel of the map has a value of every covariate; check that rasters and data overlap.")
+    told = why_far(model, grid.centres()[wanted.ravel()])
+    if told is not None:
+        warnings.warn(told, FallbackWarning, stacklevel=2)
     here = {name: layer[wanted] for name, layer in layers.read(grid.whole).items()}
     table = maker.table(grid.centres()[wanted.ravel()], {**layers.fixed, **here})
     values = np.full((2, *grid.shape), np.nan)

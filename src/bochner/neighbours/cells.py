@@ -1,0 +1,138 @@
+"""Kriging of very many places: all that lie in one small cell share their neighbours, and one factorisation.
+
+Cells are those of a tree over the observations, so what is said of a place does not depend on what else is asked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from scipy.linalg import lapack
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.neighbours.batches import MAX_THREADS
+from bochner.neighbours.kriging import JITTER, Covariance, Neighbours
+from bochner.neighbours.replicates import merge
+from bochner.threads import threads_for
+
+SHARE = 0.7  # half the diagonal of a cell, of the distance to the n-th neighbour of its centre: at most
+SHARED = 2.2  # neighbours of a cell, as a multiple of those wanted of a place: most of which it then has
+AT_ONCE = 16  # cells that a thread takes at a time
+DEEPEST = 30  # halvings of the box
+
+
+class CellKriging:
+    """Mean and variance of a zero-mean field, from the nearest observations and some farther ones.
+
+    Parameters
+    ----------
+    kernel : Covariance
+    noise : array, shape (n,)
+        Noise variance of each row; lifted to 1e-12 of the field's variance.
+    coords : array, shape (n, dim)
+        Observations.
+    n_neighbours, n_far, scales
+        As of `local_kriging`, of each place; a cell has nearly twice as many, and never tells less.
+    """
+
+    def __init__(
+        self,
+        kernel: Covariance,
+        noise: FloatArray,
+        coords: FloatArray,
+        n_neighbours: int,
+        n_far: int = 0,
+        scales: FloatArray | None = None,
+    ) -> None:
+        self.kernel, self.coords = kernel, coords
+        prior = kernel.covariance(coords[:, None, :], coords[:, None, :])[:, 0, 0]
+        self._precision = 1 / np.maximum(noise, JITTER * prior + 1e-300)
+        places = merge(coords, np.zeros(len(coords)), self._precision)
+        self.known, self.variances = coords[places.rows], 1 / places.weight
+        self.unit = np.ones(coords.shape[1]) if scales is None else scales
+        self.n_near = min(n_neighbours, len(self.known))
+        shared = min(int(SHARED * n_neighbours), len(self.known))
+        self.neighbours = Neighbours(self.known / self.unit, shared, n_far)
+        self.origin = (self.known / self.unit).min(axis=0)
+        self.side = float(np.ptp(self.known / self.unit, axis=0).max()) or 1.0
+
+    def at(self, targets: FloatArray, residual: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Means of fields with residuals (n, k), (m, k), and variance, (m,), at targets (m, dim).
+
+        Cost per target k^2, and k^3 per cell, of k about a hundred rows.
+        """
+        values = self._merged(np.empty((len(self.coords), 0)) if residual is None else residual)
+        mean, variance = np.empty((len(targets), values.shape[1])), np.empty(len(targets))
+
+        def krige(cells: list[tuple[IntArray, IntArray]]) -> None:
+            for rows, here in cells:
+                mean[here], variance[here] = self._krige(rows, values[rows], targets[here])
+
+        todo = list(self._shared(targets))
+        with threads_for(self.neighbours.n), ThreadPoolExecutor(min(os.cpu_count() or 1, MAX_THREADS)) as pool:
+            list(pool.map(krige, [todo[i : i + AT_ONCE] for i in range(0, len(todo), AT_ONCE)]))
+        return mean, variance
+
+    def _shared(self, targets: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
+        """Rows of every cell, and the targets that share them."""
+        for centre, members in self._cells(targets / self.unit):
+            rows, absent = self.neighbours.of(centre)
+            for j, here in enumerate(members):
+                yield rows[~absent[:, j], j], here
+
+    def _krige(self, rows: IntArray, values: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+        known = self.known[rows]
+        factor = _lower(self.kernel.covariance(known, known), self.variances[rows])
+        right = np.column_stack([self.kernel.covariance(known, targets), values])
+        whitened, _ = lapack.dtrtrs(factor, right, lower=1)
+        cross, white = whitened[:, : len(targets)], whitened[:, len(targets) :]
+        prior = self.kernel.covariance(targets[:, None, :], targets[:, None, :])[:, 0, 0]
+        return cross.T @ white, np.maximum(prior - np.einsum("kb,kb->b", cross, cross), 0.0)
+
+    def _merged(self, residual: FloatArray) -> FloatArray:
+        """Residuals (n, k) of the distinct places."""
+        columns = [merge(self.coords, column, self._precision).mean for column in residual.T]
+        return np.column_stack(columns) if columns else np.empty((len(self.known), 0))
+
+    def _cells(self, targets: FloatArray) -> Iterator[tuple[FloatArray, list[IntArray]]]:
+        """Centres (c, dim) of cells, and the targets of each: from coarse to fine, those of a size at a time."""
+        left = np.arange(len(targets))
+        for level in range(DEEPEST + 1):
+            if not len(left):
+                return
+            step = self.side / 2**level
+            index = np.floor((targets[left] - self.origin) / step)
+            cells, label = np.unique(index, axis=0, return_inverse=True)
+            label = label.ravel()
+            centre = self.origin + (cells + 0.5) * step
+            reach = self.neighbours.near.query(centre, k=[self.n_near])[0][:, 0]
+            small = step / 2 * np.sqrt(targets.shape[1]) <= SHARE * reach
+            small |= level == DEEPEST
+            yield from _groups(centre, small, label, left)
+            left = left[~small[label]]
+
+
+def _groups(
+    centre: FloatArray, chosen: np.ndarray, label: IntArray, left: IntArray
+) -> Iterator[tuple[FloatArray, list[IntArray]]]:
+    """Chosen cells with the targets in them."""
+    if chosen.any():
+        order = np.argsort(label, kind="stable")
+        parts = np.split(left[order], np.cumsum(np.bincount(label, minlength=len(centre)))[:-1])
+        yield centre[chosen], [part for part, kept in zip(parts, chosen, strict=True) if kept]
+
+
+def _lower(covariance: FloatArray, noise: FloatArray) -> FloatArray:
+    """Lower Cholesky factor of a covariance with noise; more noise where rounding would have it fail."""
+    diagonal = np.diag_indices(len(covariance))
+    covariance[diagonal] += noise
+    lifts = JITTER * covariance[0, 0] * 10.0 ** np.arange(11)
+    for lift in (0.0, *lifts):
+        covariance[diagonal] += lift
+        factor, failed = lapack.dpotrf(covariance, lower=1)
+        if not failed:
+            return np.asarray(factor)
+    raise np.linalg.LinAlgError(f"a covariance of {len(covariance)} rows is not positive definite.")
