@@ -54,6 +54,11 @@ def as_rows(values: ArrayLike | None, n: int, name: str, default: float | None =
     return array
 
 
+def box_of(coords: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Least and largest of each coordinate; column by column, as numpy is slow along the rows of a narrow table."""
+    return np.array([c.min() for c in coords.T]), np.array([c.max() for c in coords.T])
+
+
 def positive(value: Any, name: str, *, zero: bool = False) -> float:
     """A positive (or, if `zero`, non-negative) finite number."""
     try:

@@ -26,11 +26,11 @@ class Columns:
 
     def coords_of(self, table: FloatArray) -> FloatArray:
         """Coordinates, (n, dim)."""
-        return table[:, self.coords]
+        return _taken(table, self.coords)
 
     def covariates_of(self, table: FloatArray) -> FloatArray:
         """Covariates, (n, number of covariates)."""
-        return table[:, self.covariates]
+        return _taken(table, self.covariates)
 
     @property
     def covariate_names(self) -> tuple[str, ...]:
@@ -39,6 +39,13 @@ class Columns:
     @property
     def coord_names(self) -> tuple[str, ...]:
         return tuple(self.names[j] for j in self.coords)
+
+
+def _taken(table: FloatArray, columns: tuple[int, ...]) -> FloatArray:
+    """Columns of a table; a view where they lie side by side, as tables may be large."""
+    if columns and columns == tuple(range(columns[0], columns[0] + len(columns))):
+        return table[:, columns[0] : columns[-1] + 1]
+    return table[:, columns]
 
 
 def used_part(X: Any, coords: Selector, covariates: Selector) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from bochner.arrays import FloatArray, as_coords, as_rows
+from bochner.arrays import FloatArray, as_coords, as_rows, box_of
 from bochner.estimators import report
 from bochner.estimators.columns import Columns, refuse_text, resolve_columns, table_names, used_part
 from bochner.estimators.crossvalidation import make_folds
@@ -72,19 +72,26 @@ class Fitting:
         coords, covariates = self._columns.coords_of(table), self._columns.covariates_of(table)
         names = self._columns.coord_names
         self.crs_ = crs_of(X, names)
-        self._placement = choose_placement(coords[weight > 0], self.crs_, names)
+        counts = slice(None) if np.all(weight > 0) else weight > 0  # a slice makes no copy
+        self._placement = choose_placement(coords[counts], self.crs_, names)
         coords = self._placement.forward(coords)
-        kept = coords if np.all(weight > 0) else coords[weight > 0]
+        kept = coords[counts]
         if len(kept) == 1 and self.tune is not None:
             raise InputError(
                 "fit was given 1 sample (n_samples=1); learning a kernel needs at least 2. Give more rows, or a kernel "
                 "with tune=None."
             )
         stationary = settings.kernel is None or settings.kernel.stationary
-        self._centre = (kept.min(axis=0) + kept.max(axis=0)) / 2 if stationary else np.zeros(coords.shape[1])
+        low, high = box_of(kept)
+        self._centre = (low + high) / 2 if stationary else np.zeros(coords.shape[1])
         # the mean of a Gaussian response is taken off, so that no digits are lost on it
-        level_of = y - shift if isinstance(family, Gaussian) else np.broadcast_to(0.0, (n,))
-        self._trend = Trend.learn(covariates, level_of, weight, self._columns.covariate_names, bool(self.fit_intercept))
+        self._trend = Trend.learn(
+            covariates,
+            y - shift if isinstance(family, Gaussian) else np.broadcast_to(0.0, (n,)),
+            weight,
+            self._columns.covariate_names,
+            bool(self.fit_intercept),
+        )
         level = np.broadcast_to(self._trend.level, (n,))
         known = level if offset is None else shift + level
         rows = self._rows(coords, covariates, support_of(X, self.coords, self.crs_))

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
-from bochner.arrays import FloatArray, IntArray
+from bochner.arrays import FloatArray, IntArray, box_of
 
 
 @dataclass(frozen=True)
@@ -30,4 +28,5 @@ class Rows:
     @property
     def extent(self) -> FloatArray:
         """Side lengths of the bounding box, shape (dim,)."""
-        return np.asarray(np.ptp(self.coords, axis=0))
+        low, high = box_of(self.coords)
+        return high - low

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, box_of
 from bochner.exceptions import KernelError
 from bochner.features import FourierMap
 from bochner.frequencies import Frequencies, Lattice, lattice_frequencies, measure_error
@@ -22,7 +22,7 @@ ROOM = 0.15  # of the extent, kept free on every side for places outside the dat
 def covered_box(coords: FloatArray, predict_at: FloatArray | None) -> tuple[FloatArray, FloatArray]:
     """Box of the data and of the places to be predicted, with some room around."""
     places = coords if predict_at is None else np.concatenate([coords, predict_at])
-    low, high = places.min(axis=0), places.max(axis=0)
+    low, high = box_of(places)
     widest = float((high - low).max())
     side = np.where(high > low, high - low, widest if widest > 0 else 1.0)
     return low - ROOM * side, high + ROOM * side

@@ -63,7 +63,8 @@ def select_multiscale(
     name, tuned = candidates[best]
     factor = _calibration(*held_out[best])
     noise = tuned.noise_variance * (factor if fine.noise_variance is None else 1.0)
-    tuned = replace(tuned, kernel=tuned.kernel.scaled(factor), noise_variance=noise)
+    # chosen by what it predicts: a scale at its bound, or no noise, is then no fault to warn of
+    tuned = replace(tuned, kernel=tuned.kernel.scaled(factor), noise_variance=noise, at_bounds=())
     if several is None:
         why = f"a sum of three is hardly more likely; CRPS on rows held out as the places to be predicted lie ({told})"
     else:

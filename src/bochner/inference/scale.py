@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 from scipy.spatial import cKDTree
 
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, box_of
 from bochner.inference.observations import Observations
 from bochner.kernels import Hyperparameter, Kernel, axis_groups
 
@@ -40,7 +40,8 @@ class Scale:
 def scale_of(obs: Observations) -> Scale:
     """Sizes of the observed places and responses; copies and weights make no difference to the places."""
     coords = obs.rows.coords
-    extent = np.ptp(coords, axis=0)
+    low, high = box_of(coords)
+    extent = high - low
     fill = extent.max() if extent.max() > 0 else 1.0
     extent = np.where(extent > 0, extent, fill)
     every = max(1, len(coords) // MAX_PLACES)
