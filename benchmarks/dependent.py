@@ -166,7 +166,8 @@ def kin40k(path: Path, seeds: int) -> None:
     begin, m, n = time.perf_counter(), 3_000, int((~test).sum())
     known = coords[~test] - coords[~test].mean(axis=0)
     new = coords[test] - coords[~test].mean(axis=0)
-    features = FourierMap(MonteCarlo().draw(model.kernel_, m, 8, generator(0, "frequencies")), np.float32)
+    # in float64: with little noise the system is nearly singular
+    features = FourierMap(MonteCarlo().draw(model.kernel_, m, 8, generator(0, "frequencies")), np.float64)
     sums = moments_of(features, Rows(known, np.ones((n, 1))), y[~test], np.ones(n))
     for noise in (1e-7, 1e-6, 1e-5, 1e-4, 1e-3):
         system = sums.gram / noise

@@ -13,7 +13,7 @@ from bochner.kernels import Kernel, total_variance
 
 MOST_WAVES = 2_500  # 5,000 columns: a factor of 200 MB in some seconds
 MOST_ROWS = 300_000  # for conjugate gradients on the rows
-MANY_ROWS = 200_000
+MANY_ROWS, MANY_COUNTS = 200_000, 20_000  # of Gaussian rows, of others: there each Newton step is a fit
 UNSEEN = 1e-4  # of the noise: error of the mean about a hundredth of the sd
 FEW = 30  # waves: fewer (the lines of a periodic kernel) are judged as if they were this many
 ROOM = 0.15  # of the extent, kept free on every side for places outside the data
@@ -56,8 +56,11 @@ def lattice_features(
         return None, f"a torus of waves for the far field, neighbours for the near: {problem}", None
     left = np.maximum(1 - np.cumsum(frequencies.mass) / variance, 0.0)
     allowed = level * np.minimum(1.0, np.maximum(np.arange(1, frequencies.n + 1), FEW) / n_rows)
-    if n_rows > MANY_ROWS:  # the surface is known far better than any new observation: the noise is the measure
+    # the surface of many rows is known far better than any new observation: the noise is the measure
+    if n_rows > MANY_ROWS:
         allowed = np.maximum(allowed, min(0.05 * noise, 0.01))
+    elif n_rows > MANY_COUNTS and unseen > UNSEEN:
+        allowed = np.maximum(allowed, min(0.015 * noise, 0.01))
     enough = np.flatnonzero(left <= allowed)
     if len(enough):
         m = int(enough[0]) + 1
