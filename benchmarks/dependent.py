@@ -349,10 +349,13 @@ PARTS = {
 def main() -> None:
     """Run the parts asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("path", type=Path)
+    parser.add_argument("path", type=Path, nargs="?")
     parser.add_argument("--only", nargs="*", choices=PARTS, default=list(PARTS))
     parser.add_argument("--seeds", type=int, default=5)
     args = parser.parse_args()
+    if args.path is None:
+        print("no directory of data was given: nothing to compare")
+        return
     warnings.simplefilter("ignore")
     for name in args.only:
         print(f"\n{name}")
