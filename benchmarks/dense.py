@@ -27,7 +27,10 @@ from typing import Any
 NOISE = 0.1
 LENGTH_SCALE = 1.0
 FULL_ROWS = 200_000
-GOALS = {"seconds": 2, "megabytes": 5}  # so many times fewer than scikit-learn's
+GOALS = {  # so many times fewer than scikit-learn's
+    "estimator": {"seconds": 10, "megabytes": 5},
+    "blocks": {"seconds": 2, "megabytes": 5},
+}
 LABELS = {"estimator": "SpatialRegressor", "blocks": "dense blocks alone", "theirs": "RBFSampler + Ridge"}
 
 
@@ -59,7 +62,7 @@ def report(args: argparse.Namespace, runs: list[dict[str, dict[str, float]]]) ->
         print(f"{label:<24}{result['seconds']:>10.2f}{result['megabytes']:>20,.0f}{result['rmse']:>18.4f}")
     print()
     for name in ("estimator", "blocks"):
-        for unit, goal in GOALS.items():
+        for unit, goal in GOALS[name].items():
             ratio = best["theirs"][unit] / best[name][unit]
             verdict = ("met" if ratio >= goal else "MISSED") if args.rows >= FULL_ROWS else f"for {FULL_ROWS:,} rows"
             print(f"{LABELS[name]:<24}{ratio:>10.1f} times fewer {unit:<12}goal: at least {goal}, {verdict}")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from bochner.exceptions import ApproximationWarning
 from bochner.features import Rows
 from bochner.inference import Observations
 from bochner.inference.cross_validation import leave_out_exact
@@ -13,6 +17,21 @@ from bochner.inference.exact import fit_exact
 from bochner.inference.operator import fit_operator
 from bochner.inference.operator_folds import leave_out_operator
 from bochner.kernels import Matern, SquaredExponential
+from bochner.solvers import conjugate_gradient
+
+
+def test_warns_when_conjugate_gradients_do_not_settle(monkeypatch):
+    """And takes means from the nearest rows; without noise these interpolate as well, so nothing is said."""
+    few = partial(conjugate_gradient, max_iterations=2)
+    monkeypatch.setattr("bochner.inference.operator.conjugate_gradient", few)
+    kernel = Matern(0.2, nu=1.5)
+    obs = observed(kernel, 2)
+    with pytest.warns(ApproximationWarning, match="unsettled after 2 iterations"):
+        fit = fit_operator(kernel, obs, 0.01)
+    assert "nearest" in fit.reason
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "nearest" in fit_operator(kernel, obs, 0.0).reason
 
 
 def observed(kernel, dim, n=1200, noise=0.01, seed=0):
