@@ -39,7 +39,9 @@ def test_extent_of_whole_blocks_makes_no_sliver(side: float, n: int) -> None:
 
 @given(
     coords=arrays(
-        np.float64, st.tuples(st.integers(5, 60), st.integers(1, 3)), elements=st.floats(-1e3, 1e3, width=32)
+        np.float64,
+        st.tuples(st.integers(5, 60), st.integers(1, 3)),
+        elements=st.integers(-64_000, 64_000).map(lambda i: i / 64),
     ),
     n_splits=st.integers(2, 5),
     balance=st.booleans(),
@@ -58,6 +60,13 @@ def test_folds_partition_rows_and_keep_blocks_whole(
     assert_array_equal(np.sort(np.concatenate(tests)), np.arange(len(coords)))
     blocks = blocks_of(coords, splitter.describe(coords).block_size)
     assert sum(len(np.unique(blocks[test])) for test in tests) == blocks.max() + 1
+
+
+def test_places_that_no_block_can_part_count_as_one() -> None:
+    coords = np.array([-1.0, 2.0, 7e-29, 0.0, 1.0])[:, None]
+    with pytest.raises(InputError, match=r"4 place\(s\) that are more than 3e-12 apart"):
+        list(BlockKFold(5).split(coords))
+    assert len(list(BlockKFold(4).split(coords))) == 4
 
 
 @every_dimension

@@ -82,9 +82,10 @@ def judged(
         return first.features, first.noise_variance, kept, m
     learned = point.evidence - first.evidence
     if learned > 0.05 and gain < PARTED * learned:
+        advice = f"Use fewer frequencies (n_frequencies < {m})." if m else "Compare it with others by cross_validate()."
         warnings.warn(
             f"learning gained {learned:.3f} a row on the rows learned from, but only {gain:.3f} on held-out "
-            f"rows: part of it is noise that was learned. Use fewer frequencies (n_frequencies < {m}).",
+            f"rows: part of it is noise that was learned. {advice}",
             TuningWarning,
             stacklevel=stacklevel,
         )

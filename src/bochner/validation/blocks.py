@@ -19,6 +19,7 @@ from bochner.validation.places import coords_of, labels_of
 from bochner.validation.splitters import BoolArray, SpatialSplitter, SplitSummary, as_n_splits
 
 BLOCKS_PER_FOLD = 6
+CLOSEST = 1e-12  # of the extent: rows nearer than this are at one place
 """Blocks aimed at for every fold when the library chooses their size."""
 
 
@@ -226,8 +227,14 @@ def _automatic_side(coords: FloatArray, n_folds: int) -> float:
     wanted = min(BLOCKS_PER_FOLD * n_folds, max(n_folds, n_places // 2))
     side = _side_for(np.ptp(coords, axis=0), wanted)
     # Clustered rows leave most blocks empty: shrink until enough of them hold rows.
-    while blocks_of(coords, side).max() + 1 < wanted:
+    nearest = CLOSEST * np.ptp(coords, axis=0).max()
+    while (n_blocks := int(blocks_of(coords, side).max()) + 1) < wanted and side > nearest:
         side *= 0.8
+    if n_blocks < n_folds:
+        raise InputError(
+            f"The rows lie at {n_blocks} place(s) that are more than {nearest:.3g} apart; needed are at least as many "
+            f"as folds, {n_folds}."
+        )
     return side
 
 
