@@ -3,7 +3,7 @@
 K v = type-2 NUFFT of (series coefficients x type-1 NUFFT of v) + sparse remainder v. Both parts are linear in the
 number of rows. On a regular grid the series alone is exact, and plain FFTs do the work. A kernel with a kink along a
 whole plane (rough in time, at any distance in space) leaves a remainder that is not local: the split is measured, and
-where it fails the matrix itself is used, if there are few enough rows.
+where it fails, and beyond 3 dimensions, the matrix itself is used, if there are few enough rows.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ PAIRS_AT_ONCE = 4_000_000
 FEWEST_COEFFICIENTS, MOST_COEFFICIENTS = 2**18, 2**22
 COEFFICIENTS_PER_ROW = 6  # finer waves leave a shorter, sparser remainder
 LOCAL = 6e-5  # of the variance: RMS error of the series beyond the radius, up to which it stands for the kernel there
+MOST_DIMENSIONS = 3  # of transforms
 DENSE_ROWS = 8_000  # up to here the matrix itself fits into half a gigabyte
 
 
@@ -52,7 +53,7 @@ class CovarianceOperator:
         self.kernel, self.coords, self.n_jobs = kernel, coords, n_jobs
         self.box = box
         extent = box[1] - box[0]
-        self.grid = find_grid(coords)
+        self.grid = find_grid(coords) if coords.shape[1] <= MOST_DIMENSIONS else None
         self.far_error = 0.0  # of the split, relative to the variance
         self._series: TorusSeries | None = None
         self._matrix: FloatArray | None = None
@@ -86,7 +87,7 @@ class CovarianceOperator:
         where = None if self.grid is None else self._on_grid(targets)
         if where is not None:
             out = self._grid_product(columns, where)
-        elif self._split_series() is not None and self._matrix is not None:
+        elif self._uses_matrix():
             out = self._direct(targets, columns)
         else:
             out = self._far(targets, columns) + self._near(targets, columns)
@@ -131,11 +132,15 @@ class CovarianceOperator:
     # ------------------------------------------------------------- waves and remainder
 
     def _prepare_split(self) -> None:
-        self._series = torus_series(self.kernel, self._extent, self._steps(), taper=True)
-        if not all(isinstance(k, IsotropicKernel) for k in self.kernel.leaves()):  # those have a kink at zero alone
-            self.far_error = self._split_error()
+        if self.coords.shape[1] > MOST_DIMENSIONS:
+            self.far_error = np.inf
+        else:
+            self._series = torus_series(self.kernel, self._extent, self._steps(), taper=True)
+            if not all(isinstance(k, IsotropicKernel) for k in self.kernel.leaves()):  # those have a kink at zero alone
+                self.far_error = self._split_error()
         if self.far_error > LOCAL and len(self.coords) <= DENSE_ROWS:
             self._matrix = self.kernel.covariance(self.coords, self.coords)
+        if self._series is None or self._matrix is not None:
             return
         self._plan = nufft.Plan(
             self._series.angle(self.coords), self._series.coef.shape, eps=EPS, dtype=np.float64, n_jobs=self.n_jobs
@@ -153,9 +158,9 @@ class CovarianceOperator:
         return np.asarray(extent / (wanted ** (1 / dim) / 2 - FADING))
 
     def _split_product(self, columns: FloatArray) -> FloatArray:
-        assert self._series is not None
         if self._matrix is not None:
             return self._matrix @ columns
+        assert self._series is not None
         waves = self._plan.type1(columns.T) * self._series.coef
         return self._plan.type2(waves).real.T + self._remainder @ columns
 
@@ -188,9 +193,12 @@ class CovarianceOperator:
             out[start : start + size] = self._remainder_matrix(tree, part, symmetric=False) @ columns
         return out
 
-    def _split_series(self) -> TorusSeries:
-        if self._series is None:  # rows on a grid, targets off it
+    def _uses_matrix(self) -> bool:
+        if self._series is None and self._matrix is None:  # rows on a grid, targets off it
             self._prepare_split()
+        return self._matrix is not None
+
+    def _split_series(self) -> TorusSeries:
         assert self._series is not None
         return self._series
 

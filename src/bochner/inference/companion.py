@@ -14,7 +14,7 @@ from bochner.kernels import Kernel, axis_units, total_variance
 from bochner.neighbours import local_kriging
 from bochner.random import generator
 
-MOST_WAVES = 2_500
+MOST_WAVES, MOST_DIMENSIONS = 2_500, 3
 LEAST_SHARE = 1e-3  # of noise in the variance, below which neighbours tell all
 UNSEEN, TOLERATED = 0.01, 0.05  # of the variance of the surface: what the waves should, and may, leave out
 SHARED = 0.08  # of the noise: what they leave out, counted as often as rows of one wave length share it
@@ -27,7 +27,7 @@ def companion(
     """Model of the heaviest waves, where they hold all but a small part of what is unknown of the surface."""
     variance = total_variance(kernel)
     typical = noise_variance + float(np.median(obs.error))
-    if typical < LEAST_SHARE * variance:
+    if typical < LEAST_SHARE * variance or len(box[0]) > MOST_DIMENSIONS:
         return None
     surface = _surface_variance(kernel, obs, noise_variance)
     room = ROOM * (box[1] - box[0])

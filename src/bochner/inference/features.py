@@ -16,6 +16,7 @@ from bochner.kernels import Kernel, spectral_terms, total_variance
 from bochner.random import generator
 
 EXACT_ROWS = 3_000  # a dense factor of this size takes about a second
+EXACT_ROWS_BEYOND = 5_000  # the same beyond 3 dimensions, where no lattice is cheaper
 MAX_FREQUENCIES = 2_048  # 4,096 columns: a Gram of 134 MB, a factor in a few seconds
 ADAPTIVE = ("leverage", "learned", "nonstationary")  # that look at the data
 KINDS = ("exact", "nystroem", "lattice", *RULES, *ADAPTIVE)
@@ -50,8 +51,9 @@ def choose_kind(spec: Spec, kernel: Kernel, n_rows: int, dim: int) -> tuple[str,
         if spec.features == "lattice" or spec.features in ADAPTIVE:
             spectral_terms(kernel)
         return spec.features, f"{spec.features}: as asked"
-    if n_rows <= EXACT_ROWS and fits:
-        return "exact", f"exact: {n_rows:,} distinct rows, at most {EXACT_ROWS:,}, so nothing need be approximated"
+    most = EXACT_ROWS if dim <= 3 else EXACT_ROWS_BEYOND
+    if n_rows <= most and fits:
+        return "exact", f"exact: {n_rows:,} distinct rows, at most {most:,}, so nothing need be approximated"
     if not kernel.stationary:
         return "nystroem", "nystroem: the kernel is not shift-invariant, so it has no Fourier features"
     if dim <= 3:

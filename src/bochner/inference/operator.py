@@ -118,6 +118,10 @@ def fit_operator(
 
 
 def _reason(operator: CovarianceOperator, report: Report) -> str:
+    if not operator.faithful and operator.coords.shape[1] > 3:
+        return (
+            f"kriging from the nearest of {report.size:,} rows: beyond 3 dimensions no lattice of waves holds the field"
+        )
     if not operator.faithful:
         return (
             f"kriging from the nearest of {report.size:,} rows: the kernel has a kink along a whole axis, which waves "

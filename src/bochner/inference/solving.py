@@ -16,8 +16,9 @@ from bochner.inference.ascent import fit_few_waves
 from bochner.inference.averaging import Average
 from bochner.inference.exact import fit_exact_of
 from bochner.inference.features import ADAPTIVE, EXACT_ROWS, build_features, number_of_waves
-from bochner.inference.lattice import UNSEEN, covered_box, lattice_features
+from bochner.inference.lattice import MOST_ROWS, UNSEEN, covered_box, lattice_features
 from bochner.inference.linear import LinearFit, fit_linear
+from bochner.inference.nearest_rows import better_from_nearest
 from bochner.inference.newton import Mode, find_mode
 from bochner.inference.observations import Observations
 from bochner.inference.operator import fit_operator
@@ -70,23 +71,35 @@ def solve(
         return _solve_adaptive(kind, settings, data, obs, pairs, choices, predict_at)
     kernel = learned.kernels[0]
     m, why, error = number_of_waves(kind, settings.spec, kernel, len(obs), scale.extent)
+    before = dict(choices)
     choices["n_frequencies"] = why
-    if error is not None and error > settings.spec.tolerance:
+    coarse = error is not None and error > settings.spec.tolerance
+    modes, found = [], []
+    for k, s2 in pairs:
+        features, choices["dtype"] = build_features(kind, settings.spec, k, m, obs, s2 + typical_error(obs))
+        if coarse and _may_raise_noise(settings, features, data, s2):
+            mode, s2 = _solve_few_waves(settings, features, obs, s2, total_variance(k), choices)
+            modes.append(mode)
+        else:
+            modes.append(_solve_linear(settings, features, data, s2))
+        found.append(s2)
+    chosen = settings.spec.features == "auto" and settings.spec.n_frequencies == "auto"
+    if coarse and chosen and data is obs and len(pairs) == 1 and len(obs) <= MOST_ROWS:
+        waves = modes[0].fit
+        assert isinstance(waves, LinearFit)
+        better, told = better_from_nearest(*pairs[0], waves, found[0], obs, settings.spec.seed)
+        if better:
+            choices.clear()  # what was told of the waves
+            choices.update(before, features=f"nearest rows, instead of waves: {told}")
+            return _solve_nearest(settings, obs, pairs[0], choices)
+        choices["features"] += f"; {told}"
+    if coarse:
         warnings.warn(
             f"{m:,} {kind} frequencies approximate the kernel to {error:.1e} of its variance (RMS), coarser than "
             f"tolerance={settings.spec.tolerance:g}; raise n_frequencies or tolerance, or use features='exact'.",
             ApproximationWarning,
             stacklevel=4,
         )
-    modes, found = [], []
-    for k, s2 in pairs:
-        features, choices["dtype"] = build_features(kind, settings.spec, k, m, obs, s2 + typical_error(obs))
-        if error is not None and error > settings.spec.tolerance and _may_raise_noise(settings, features, data, s2):
-            mode, s2 = _solve_few_waves(settings, features, obs, s2, total_variance(k), choices)
-            modes.append(mode)
-        else:
-            modes.append(_solve_linear(settings, features, data, s2))
-        found.append(s2)
     noises = np.array(found)
     choices["solver"] = modes[0].reason
     first = modes[0].posterior
@@ -94,6 +107,15 @@ def solve(
     if isinstance(first.factor, LeastSquares):
         noises = np.array([first.factor.residual_variance])
     return Solved(modes, noises, first.features.n_columns if kind == "nystroem" else m, error)
+
+
+def _solve_nearest(
+    settings: Settings, obs: Observations, learned: tuple[Kernel, float], choices: dict[str, str]
+) -> Solved:
+    mode = solve_operator(*learned, obs, settings.n_jobs)
+    choices["n_frequencies"] = "none: the nearest rows say more"
+    choices["solver"] = mode.reason
+    return Solved([mode], np.array([learned[1]]))
 
 
 def solve_exact(kernel: Kernel, noise_variance: float, data: Responses | Observations) -> Mode:

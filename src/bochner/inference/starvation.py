@@ -29,15 +29,14 @@ EXACT_ROWS = 1_000  # kriged from all of them
 def starvation(model: Model, obs: Observations, seed: int) -> float | None:
     """Median ratio of the features' sd to kriging's, at places within the data's box.
 
-    About 1 when the features suffice; None for the exact kernel and the lattice, which need no
+    About 1 when the features suffice; None for the exact kernel, the lattice and the nearest rows, which need no
     check, for learned features, which are judged by held-out rows, and for least squares, which has no prior
     to fall short of.
     """
     posterior, noise_variance = model.posterior, model.noise_variance
     if model.kind in ("exact", "lattice", "learned", "nonstationary") or noise_variance <= 0:
         return None
-    assert isinstance(posterior, CoefficientPosterior)
-    if isinstance(posterior.factor, LeastSquares):
+    if not isinstance(posterior, CoefficientPosterior) or isinstance(posterior.factor, LeastSquares):
         return None
     obs = obs[np.flatnonzero(obs.weight > 0)]
     probes = _probes(model, obs, seed)

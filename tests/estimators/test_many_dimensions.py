@@ -1,0 +1,88 @@
+"""More than three coordinates: waves that are too few give way to the nearest rows, where held-out rows say so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.model_selection import KFold
+
+from bochner import SpatialRegressor, load
+from bochner.exceptions import ApproximationWarning
+from bochner.frequencies import MonteCarlo
+from bochner.kernels import Kernel, Matern, SquaredExponential
+from bochner.validation import rmse
+
+
+def places(n: int, dim: int) -> np.ndarray:
+    return np.random.default_rng(n).uniform(size=(n, dim))
+
+
+def field(coords: np.ndarray, kernel: Kernel, n_waves: int = 4_000) -> np.ndarray:
+    """A draw of the kernel, nearly: more waves than any model here has."""
+    rng = np.random.default_rng(0)
+    waves = MonteCarlo().draw(kernel, n_waves, coords.shape[1], rng)
+    angle, root = coords @ waves.omega.T, np.sqrt(waves.mass)
+    return np.cos(angle) @ (root * rng.normal(size=n_waves)) + np.sin(angle) @ (root * rng.normal(size=n_waves))
+
+
+def test_some_thousand_rows_need_no_approximation() -> None:
+    model = SpatialRegressor(Matern(0.5), noise_variance=0.01, tune=None).fit(places(3_200, 4), np.ones(3_200))
+    assert model.choices_["features"].startswith("exact: 3,200")
+
+
+def test_more_rows_are_kriged_from_all_of_them() -> None:
+    X, new = places(5_200, 4), places(100, 4)
+    y = field(X, Matern(0.5, nu=1.5)) + 0.1 * np.random.default_rng(1).normal(size=len(X))
+    model = SpatialRegressor(Matern(0.5, nu=1.5), noise_variance=0.01, tune=None).fit(X, y)
+    assert model.choices_["features"].startswith("nearest rows")
+    assert "the matrix itself" in model.choices_["solver"]
+    exact = SpatialRegressor(Matern(0.5, nu=1.5), noise_variance=0.01, tune=None, features="exact").fit(X, y)
+    (mean, sd), (true, true_sd) = (m.predict(new, return_std=True) for m in (model, exact))
+    assert np.max(np.abs(mean - true) / true_sd) < 1e-2
+    assert_allclose(sd, true_sd, rtol=0.1)
+
+
+@pytest.fixture(scope="module")
+def many() -> tuple[SpatialRegressor, np.ndarray, np.ndarray]:
+    """A model of more rows than the matrix is made of, and rows it was not given."""
+    X = places(9_500, 4)
+    y = field(X, Matern(0.5, nu=1.5)) + 0.1 * np.random.default_rng(1).normal(size=len(X))
+    model = SpatialRegressor(Matern(0.5, nu=1.5), noise_variance=0.01, tune=None).fit(X[:9_000], y[:9_000])
+    return model, X[9_000:], y[9_000:]
+
+
+def test_nearest_rows_beat_too_few_waves(many: tuple[SpatialRegressor, np.ndarray, np.ndarray]) -> None:
+    model, new, y = many
+    assert "nearest of 9,000 rows" in model.choices_["solver"]
+    mean, sd = model.predict(new, return_std=True, include_noise=True)
+    with pytest.warns(ApproximationWarning):
+        few = SpatialRegressor(Matern(0.5, nu=1.5), noise_variance=0.01, tune=None, features="orthogonal")
+        few.fit(places(9_500, 4)[:9_000], model._responses.y)
+    assert rmse(y, mean) < 0.9 * rmse(y, few.predict(new))
+    assert 0.92 <= np.mean(np.abs(y - mean) < 1.96 * sd) <= 0.98
+
+
+def test_all_else_works(many: tuple[SpatialRegressor, np.ndarray, np.ndarray], tmp_path: Path) -> None:
+    model, new, y = many
+    mean, sd = model.predict(new, return_std=True)
+    draws = model.sample_y(new[:20], 400, random_state=0)
+    assert draws.shape == (20, 400)
+    assert np.max(np.abs(draws.mean(axis=1) - mean[:20]) / sd[:20]) < 0.4
+    held = model.cross_validate(KFold(3, shuffle=True, random_state=0))
+    assert held["rmse"] < 2 * rmse(y, mean)
+    model.save(tmp_path / "model.bochner")
+    assert_allclose(load(tmp_path / "model.bochner").predict(new), mean)
+    assert "nearest" in str(model.summary())
+
+
+def test_waves_stay_where_noise_must_be_averaged_away() -> None:
+    X = places(5_500, 5)
+    y = field(X, SquaredExponential(2.0)) + np.random.default_rng(1).normal(size=len(X))
+    model = SpatialRegressor(SquaredExponential(2.0), noise_variance=1.0, tune=None, tolerance=1e-9)
+    with pytest.warns(ApproximationWarning):
+        model.fit(X, y)
+    assert model.choices_["features"].startswith("orthogonal")
+    assert "held-out rows" in model.choices_["features"]
