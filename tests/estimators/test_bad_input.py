@@ -113,6 +113,7 @@ REFUSED = {
     "tolerance": (lambda: fit(model={"tolerance": 0}), ValueError, "tolerance is 0; needed is a finite number > 0"),
     "dtype": (lambda: fit(model={"dtype": "float16"}), ValueError, "dtype='float16'; needed is one of"),
     "device": (lambda: fit(model={"device": "tpu"}), ValueError, "device='tpu'; needed is one of"),
+    "threads": (lambda: fit(model={"n_jobs": 0}), ValueError, "n_jobs=0; needed is a number of threads >= 1"),
     "memory": (lambda: fit(model={"memory_limit": "2 bananas"}), ValueError, "needed is a number of bytes, or text"),
     "memory-short": (
         lambda: fit(model={"features": "exact", "memory_limit": "1KB"}),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Annotated
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     A mistake is told in one line, without a traceback.
     """
     with warnings.catch_warnings():
-        warnings.showwarning = show_warning  # type: ignore[assignment]
+        warnings.showwarning = _teller()
         try:
             application()(None if arguments is None else list(arguments))
         except (BochnerError, OSError, MemoryError) as error:
@@ -47,9 +47,17 @@ def exit_code(error: Exception) -> int:
     return USERS_MISTAKE if isinstance(error, OSError) and error.errno in MISTAKES else FAILURE
 
 
-def show_warning(message: Warning | str, *_: object) -> None:
-    """A warning as one line, without the source line that raised it."""
-    typer.echo(f"bochner: warning: {' '.join(str(message).split())}", err=True)
+def _teller() -> Callable[..., None]:
+    """What shows a warning: as one line, without the source line that raised it, and no line twice."""
+    told: set[str] = set()
+
+    def tell(message: Warning | str, *_: object) -> None:
+        line = " ".join(str(message).split())
+        if line not in told:
+            typer.echo(f"bochner: warning: {line}", err=True)
+        told.add(line)
+
+    return tell
 
 
 def application() -> typer.Typer:

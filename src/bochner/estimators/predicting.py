@@ -86,7 +86,7 @@ class Predicting(Fitting):
         outside = int(covers.outside(rows.coords).sum()) if hasattr(covers, "outside") else 0
         if outside:
             far = isinstance(posterior, OperatorPosterior)  # many times the extent of the data: nothing reaches there
-            help_ = "" if far else " Pass them to fit as predict_at to cover them."
+            help_ = "" if far else " Give them to fit (predict_at, --predict-at) to cover them."
             warnings.warn(
                 f"{outside:,} of {len(rows):,} places lie outside the box that the waves cover (the data's, and some "
                 f"room around): they get the trend and the prior sd.{help_}",

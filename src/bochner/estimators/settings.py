@@ -40,7 +40,7 @@ def settings_of(estimator: Any) -> Settings:
         spec=spec,
         noise_variance=None if noise is None else positive(noise, "noise_variance", zero=True),
         tune=_tune(estimator.tune),
-        n_jobs=estimator.n_jobs,
+        n_jobs=_threads(estimator.n_jobs),
         criterion="likelihood" if estimator.tune == "likelihood" else "evidence",
     )
 
@@ -73,6 +73,14 @@ def one_of(value: Any, name: str, allowed: tuple[Any, ...], more: str = "") -> A
         tail = f", {more}" if more else ""
         raise InputError(f"{name}={value!r}; needed is one of {allowed}{tail}.")
     return value
+
+
+def _threads(n_jobs: Any) -> int | None:
+    if n_jobs is None or is_count(n_jobs):
+        return None if n_jobs is None else int(n_jobs)
+    if isinstance(n_jobs, numbers.Integral) and n_jobs == -1:
+        return None
+    raise InputError(f"n_jobs={n_jobs!r}; needed is a number of threads >= 1, or None (or -1) for all cores.")
 
 
 def _frequencies(number: Any) -> int | str:
