@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from bochner.exceptions import ApproximationWarning
 from bochner.features import Rows
-from bochner.inference import Observations
+from bochner.inference import Observations, operator_folds
 from bochner.inference.cross_validation import leave_out_exact
 from bochner.inference.exact import fit_exact
 from bochner.inference.operator import fit_operator
@@ -98,14 +98,15 @@ def test_leaving_out_agrees_with_the_dense_factor():
 
 
 @pytest.mark.parametrize("kernel", [Matern(0.2, nu=0.5), SquaredExponential(0.4)])
-def test_blocks_left_out_are_those_of_a_new_fit(kernel):
-    """Few folds are solved, many are kriged from neighbours; a buffer belongs to neither side."""
+def test_blocks_left_out_are_those_of_a_new_fit(kernel, monkeypatch):
+    """Few folds are solved, many come from a factor, or from neighbours; a buffer belongs to neither side."""
     obs = observed(kernel, 2, n=1200)
     cell = np.floor(obs.rows.coords * 5).astype(int) @ [5, 1]
     blocks = [np.flatnonzero(cell == c) for c in range(25) if np.any(cell == c)]
     few = [(np.setdiff1d(np.arange(1200), np.union1d(b, blocks[(i + 1) % 4])), b) for i, b in enumerate(blocks[:4])]
     many = [(np.setdiff1d(np.arange(1200), b), b) for b in blocks]
-    for folds, close in ((few, 0.01), (many, 0.3)):
+    for folds, close, factored in ((few, 0.01, 6_000), (many, 1e-6, 6_000), (many, 0.3, 1_000)):
+        monkeypatch.setattr(operator_folds, "FACTORED", factored)
         fast, dense = leave_out_operator(kernel, obs, 0.01, folds), leave_out_exact(kernel, obs, 0.01, folds)
         assert_allclose(fast.index, dense.index)
         assert_allclose(fast.fold, dense.fold)
