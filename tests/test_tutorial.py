@@ -14,7 +14,8 @@ import pytest
 from bochner.cli import main
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGES = sorted([*DOCS.glob("tutorial/*.md"), *DOCS.glob("howto/*.md"), DOCS / "kernels.md", DOCS / "families.md"])
+GUIDES = [DOCS / f"{name}.md" for name in ("families", "kernels", "lattice")]
+PAGES = sorted([*DOCS.glob("tutorial/*.md"), *DOCS.glob("howto/*.md"), *GUIDES])
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
 WITH_CODE = [page for page, text in TEXTS.items() if "```python" in text]
 
