@@ -26,7 +26,7 @@ def fitted() -> SpatialRegressor:
 # what is done -> what the message says; errors of ours are built-in ones too
 REFUSED = {
     # the table and the response
-    "nan-in-X": (lambda: fit(X * BAD[:, None]), ValueError, "contains NaN"),
+    "nan-in-X": (lambda: fit(X * BAD[:, None]), ValueError, "contains NaN: 1 in x0.*row 7, column x0.*drop"),
     "inf-in-X": (lambda: fit(np.where(X > 0.9, np.inf, X)), ValueError, "infinity"),
     "nan-in-y": (lambda: fit(y=Y * BAD), ValueError, "contains NaN"),
     "inf-in-y": (lambda: fit(y=np.where(np.arange(30) == 3, -np.inf, Y)), ValueError, "infinity"),

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from bochner.arrays import FloatArray
 from bochner.estimators import storage
-from bochner.estimators.columns import used_part
+from bochner.estimators.columns import refuse_gaps, used_part
 from bochner.estimators.crossvalidation import CrossValidation
 from bochner.estimators.geography import without_geometry
 from bochner.estimators.parameters import KernelParameters
@@ -116,7 +116,7 @@ memory_limit, n_jobs, random_state, verbose
         if family_named(self.family).name != "bernoulli":
             raise PartError(f"family={self.family!r}; a classifier needs 'bernoulli'. Counts go to SpatialRegressor.")
         part = used_part(without_geometry(X, self.coords, self.covariates, None), self.coords, self.covariates)
-        validate_data(self, part, dtype=np.float64)
+        refuse_gaps(validate_data(self, part, dtype=np.float64, ensure_all_finite=False), part)
         labels = column_or_1d(y, warn=True)
         if labels.dtype.kind == "f" and np.isnan(labels).any():
             row = int(np.argmax(np.isnan(labels)))

@@ -111,6 +111,21 @@ def _position(column: str | int, names: Sequence[str]) -> int:
     return int(column) % len(names)
 
 
+def refuse_gaps(table: FloatArray, X: Any) -> None:
+    """Refuse values that are missing or infinite, by column and first row."""
+    gaps = ~np.isfinite(table)
+    if not gaps.any():
+        return
+    names, n_gaps = table_names(X, table.shape[1]), gaps.sum(axis=0)
+    told = ", ".join(f"{n_gaps[j]:,} in {names[j]}" for j in np.flatnonzero(n_gaps))
+    row, column = np.argwhere(gaps)[0]
+    kinds = " or ".join(k for k, there in (("NaN", np.isnan(table)), ("infinity", np.isinf(table))) if there.any())
+    raise InputError(
+        f"Input X contains {kinds}: {told}; the first is in row {row}, column {names[column]}. Needed are "
+        f"finite numbers: drop those rows, or fill them in."
+    )
+
+
 def refuse_text(table: Any, source: str) -> None:
     """Refuse a pandas column (or Series) of text by its name and first row; anything else is passed over."""
     if not hasattr(table, "iloc"):

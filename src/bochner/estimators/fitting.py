@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from bochner.arrays import FloatArray, as_coords, as_rows, box_of
 from bochner.estimators import report
-from bochner.estimators.columns import Columns, refuse_text, resolve_columns, table_names, used_part
+from bochner.estimators.columns import Columns, refuse_gaps, refuse_text, resolve_columns, table_names, used_part
 from bochner.estimators.crossvalidation import make_folds
 from bochner.estimators.geography import Support, crs_of, support_of, without_geometry
 from bochner.estimators.progress import told
@@ -113,7 +113,10 @@ class Fitting:
         part = used_part(plain, self.coords, self.covariates)
         refuse_text(part, "X")
         refuse_text(y, "y")
-        table, y = validate_data(self, part, y, dtype=np.float64, y_numeric=True, ensure_min_samples=1)
+        table, y = validate_data(
+            self, part, y, dtype=np.float64, y_numeric=True, ensure_min_samples=1, ensure_all_finite=False
+        )
+        refuse_gaps(table, part)
         names = table_names(part, table.shape[1])
         self._columns: Columns = resolve_columns(names, self.coords, self.covariates)
         return table, np.asarray(y, dtype=np.float64)

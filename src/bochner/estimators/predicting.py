@@ -10,7 +10,7 @@ from numpy.random import Generator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bochner.arrays import FloatArray, as_rows
-from bochner.estimators.columns import used_part
+from bochner.estimators.columns import refuse_gaps, used_part
 from bochner.estimators.fitting import Fitting
 from bochner.estimators.geography import support_of, without_geometry
 from bochner.estimators.responses import checked_size
@@ -66,7 +66,8 @@ class Predicting(Fitting):
     ) -> tuple[Rows, FloatArray, FloatArray | None]:
         check_is_fitted(self)
         part = used_part(without_geometry(X, self.coords, self.covariates, self.crs_), self.coords, self.covariates)
-        table = validate_data(self, part, dtype=np.float64, reset=False)
+        table = validate_data(self, part, dtype=np.float64, reset=False, ensure_all_finite=False)
+        refuse_gaps(table, part)
         shift = as_rows(offset, len(table), "offset", 0.0)
         assert shift is not None
         coords = self._placement.forward(self._columns.coords_of(table))
