@@ -71,28 +71,21 @@ def solve(
         return _solve_adaptive(kind, settings, data, obs, pairs, choices, predict_at)
     kernel = learned.kernels[0]
     m, why, error = number_of_waves(kind, settings.spec, kernel, len(obs), scale.extent)
-    before = dict(choices)
-    choices["n_frequencies"] = why
     coarse = error is not None and error > settings.spec.tolerance
-    modes, found = [], []
-    for k, s2 in pairs:
-        features, choices["dtype"] = build_features(kind, settings.spec, k, m, obs, s2 + typical_error(obs))
-        if coarse and _may_raise_noise(settings, features, data, s2):
-            mode, s2 = _solve_few_waves(settings, features, obs, s2, total_variance(k), choices)
-            modes.append(mode)
-        else:
-            modes.append(_solve_linear(settings, features, data, s2))
-        found.append(s2)
-    chosen = settings.spec.features == "auto" and settings.spec.n_frequencies == "auto"
-    if coarse and chosen and data is obs and len(pairs) == 1 and len(obs) <= MOST_ROWS:
-        waves = modes[0].fit
-        assert isinstance(waves, LinearFit)
-        better, told = better_from_nearest(*pairs[0], waves, found[0], obs, settings.spec.seed)
+
+    def waves(k: Kernel, s2: float, rows: Responses | Observations, told: dict[str, str]) -> tuple[Mode, float]:
+        features, told["dtype"] = build_features(kind, settings.spec, k, m, obs, s2 + typical_error(obs))
+        if coarse and isinstance(rows, Observations) and _may_raise_noise(settings, features, rows, s2):
+            return _solve_few_waves(settings, features, rows, s2, total_variance(k), told)
+        return _solve_linear(settings, features, rows, s2), s2
+
+    if coarse and data is obs and len(pairs) == 1 and _may_be_nearest(settings, obs):
+        better, told = better_from_nearest(*pairs[0], lambda part: waves(*pairs[0], part, {}), obs, settings.spec.seed)
         if better:
-            choices.clear()  # what was told of the waves
-            choices.update(before, features=f"nearest rows, instead of waves: {told}")
+            choices["features"] = f"nearest rows, instead of {kind} waves: {told}"
             return _solve_nearest(settings, obs, pairs[0], choices)
         choices["features"] += f"; {told}"
+    choices["n_frequencies"] = why
     if coarse:
         warnings.warn(
             f"{m:,} {kind} frequencies approximate the kernel to {error:.1e} of its variance (RMS), coarser than "
@@ -100,13 +93,20 @@ def solve(
             ApproximationWarning,
             stacklevel=4,
         )
-    noises = np.array(found)
+    done = [waves(k, s2, data, choices) for k, s2 in pairs]
+    modes, noises = [mode for mode, _ in done], np.array([s2 for _, s2 in done])
     choices["solver"] = modes[0].reason
     first = modes[0].posterior
     assert isinstance(first, CoefficientPosterior)
     if isinstance(first.factor, LeastSquares):
         noises = np.array([first.factor.residual_variance])
     return Solved(modes, noises, first.features.n_columns if kind == "nystroem" else m, error)
+
+
+def _may_be_nearest(settings: Settings, obs: Observations) -> bool:
+    """Whether features are ours to choose, and rows are few enough to be kept."""
+    chosen = settings.spec.features == "auto" and settings.spec.n_frequencies == "auto"
+    return chosen and len(obs) <= MOST_ROWS and not _is_ordinary(settings, obs)
 
 
 def _solve_nearest(
@@ -206,12 +206,10 @@ def _solve_linear(
     return find_mode(data, noise_variance, lambda obs: fit_linear(features, obs, noise_variance))
 
 
-def _may_raise_noise(
-    settings: Settings, features: FeatureMap, data: Responses | Observations, noise_variance: float
-) -> bool:
+def _may_raise_noise(settings: Settings, features: FeatureMap, obs: Observations, noise_variance: float) -> bool:
     """Whether the noise is learned and can hold what the waves leave out; known errors of rows would need more sums."""
     learned = settings.noise_variance is None and settings.tune is not None and noise_variance > 0
-    return learned and isinstance(data, Observations) and features.n_columns <= len(data) and not data.error.any()
+    return learned and features.n_columns <= len(obs) and not obs.error.any()
 
 
 def _solve_few_waves(
