@@ -1,6 +1,6 @@
 """Default settings on Matern fields whose parameters are known, against kriging with the true parameters.
 
-    python benchmarks/fields.py [--rows 90000] [--only 0 1 ...]
+    python benchmarks/fields.py [--rows 90000] [--only 0 1 ...] [--field NU RANGE NUGGET ...] [--seed 0]
 
 Zero-mean fields of variance 1 at uniform places of the unit square, from rough and short to smooth and long, with and
 without nugget; 4,000 more places are predicted. The range is r in M(h / r), without sqrt(2 nu). Rough fields are drawn
@@ -43,12 +43,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=90_000)
     parser.add_argument("--only", type=int, nargs="*", default=range(len(CASES)))
+    parser.add_argument("--field", type=float, nargs=3, action="append", help="a field of your own, instead")
+    parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
+    cases = dict(enumerate(args.field)) if args.field else {i: CASES[i] for i in args.only}
     print(f"{'nu':>4} {'range':>7} {'nugget':>6} {'rmse':>9} {'true':>9} {'ratio':>6} {'cover':>6} {'s':>6}  kernel")
     n, n_test = args.rows, 4_000
-    for i in args.only:
-        nu, reach, nugget = CASES[i]
-        rng = np.random.default_rng(i)
+    for i, (nu, reach, nugget) in cases.items():
+        rng = np.random.default_rng(i + 1_000 * args.seed)
         kernel = Matern(reach * np.sqrt(2 * nu), nu=nu)
         places = rng.uniform(size=(n + n_test, 2))
         y = draw(kernel, places, rng) + np.sqrt(nugget) * rng.standard_normal(n + n_test)
