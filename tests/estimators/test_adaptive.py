@@ -12,7 +12,17 @@ from bochner import SpatialRegressor, load
 from bochner.exceptions import FallbackWarning, PartError
 from bochner.features import FourierMap, LocalSpectrumMap, PairedMap
 from bochner.frequencies import QuasiMonteCarlo
-from bochner.kernels import Matern, Polynomial
+from bochner.inference.nonstationary import stretched
+from bochner.kernels import (
+    Empirical,
+    Gneiting,
+    Matern,
+    OnAxes,
+    Periodic,
+    Polynomial,
+    SpectralMixture,
+    SquaredExponential,
+)
 from bochner.random import generator
 from bochner.validation import BlockKFold, crps, rmse
 
@@ -203,3 +213,44 @@ def test_kernels_without_waves_and_too_few_rows_are_refused(kind):
             fitted(kind, coords[:20], y[:20])
     else:
         assert np.isfinite(fitted(kind, coords[:20], y[:20], n_frequencies=5).predict(coords)).all()
+
+
+@pytest.mark.parametrize("dim", [2, 4])
+@pytest.mark.parametrize("tune", ["evidence", None])
+@every_kind
+def test_a_constant_response_gives_a_constant_map(kind, tune, dim):
+    coords, _ = survey(dim)
+    model = fitted(kind, coords, np.ones(90), kernel=None, noise_variance=None, tune=tune)
+    assert_allclose(model.predict(coords[:5] + 0.01), 1.0)
+
+
+def test_learning_without_noise_is_told():
+    coords, y = survey(2)
+    with pytest.warns(FallbackWarning, match="noise_variance=0"):
+        SpatialRegressor(KERNEL, features="learned", noise_variance=0.0).fit(coords, y)
+
+
+@pytest.mark.parametrize("kernel", [Periodic(), Empirical(np.ones((300, 2))), Gneiting(), OnAxes(Matern(), 0)])
+def test_varying_spectra_need_a_density_and_say_so_briefly(kernel):
+    coords, y = survey(2)
+    with pytest.raises(PartError, match="features='nonstationary' needs a kernel with a spectral density") as told:
+        SpatialRegressor(kernel, features="nonstationary", tune=None).fit(coords, y)
+    assert len(str(told.value)) < 400
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_intervals_of_the_surface_hold_what_few_learned_waves_leave_out(seed):
+    rng = np.random.default_rng(seed)
+    coords = rng.uniform(0, 10, size=(600, 2))
+    field = np.linalg.cholesky(Matern(1.5)(coords) + 1e-8 * np.eye(600)) @ rng.normal(size=600)
+    y = field + 0.3 * rng.normal(size=600)
+    model = fitted("learned", coords[:300], y[:300], noise_variance=None, tune="evidence", n_frequencies=10)
+    mean, sd = model.predict(coords[300:], return_std=True)
+    # errors are alike within a length scale: some 40 of them are independent, whose share has a sd of 0.035
+    assert np.mean(np.abs(field[300:] - mean) < 1.96 * sd) > 0.95 - 3 * 0.035
+
+
+def test_waves_of_a_varying_spectrum_follow_all_that_measures_lags():
+    for kernel in (SquaredExponential(3.0) * Periodic(period=3.0), SpectralMixture([1.0, 2.0], 0.3), Matern()):
+        lag = np.linspace(0, 9, 50)[:, None]
+        assert_allclose(stretched(kernel, 2.5).at(2.5 * lag)[::7], kernel.at(lag)[::7], atol=1e-12)

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 from bochner import SpatialRegressor, load
 from bochner.exceptions import FallbackWarning, PartError
+from bochner.frequencies import MonteCarlo
 from bochner.kernels import Matern, SquaredExponential
 from bochner.validation import BlockKFold
 
@@ -101,3 +102,16 @@ def test_one_row_and_one_place():
     with pytest.warns(FallbackWarning, match="one place"):
         flat = SpatialRegressor(Matern(), features="lattice").fit(np.ones((20, 2)), y)
     assert_allclose(flat.predict(np.ones((1, 2))), y.mean(), rtol=1e-3)
+
+
+def test_axes_in_unlike_units_have_length_scales_of_their_own():
+    """Kilometres and days, no kernel given: one length scale for both would know nothing."""
+    rng = np.random.default_rng(0)
+    coords = rng.uniform(size=(3_500, 3)) * [800.0, 600.0, 365.0]
+    waves = MonteCarlo().draw(Matern((150.0, 150.0, 3.0), nu=1.5), 3_000, 3, rng)
+    angle, root = coords @ waves.omega.T, np.sqrt(waves.mass)
+    field = np.cos(angle) @ (root * rng.normal(size=3_000)) + np.sin(angle) @ (root * rng.normal(size=3_000))
+    model = SpatialRegressor().fit(coords, field + 0.1 * rng.normal(size=3_500))
+    lengths = next(iter(model.kernel_.leaves())).length_scale
+    assert 20 < lengths[0] / lengths[2] < 120
+    assert 20 < lengths[1] / lengths[2] < 120

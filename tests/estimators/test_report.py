@@ -106,6 +106,7 @@ def test_variance_starvation_is_found(rough, features, n_frequencies):
     ).fit(X, y)
     with pytest.warns(CheckWarning, match="standard deviations are too small"):
         (finding,) = model.check()
+    assert "features='auto'" in finding
     said = float(re.search(r"typically (\S+) of those", finding)[1])
     truth = np.median(model.predict(new, return_std=True)[1] / exact_sd)
     assert truth < 0.5

@@ -17,6 +17,7 @@ from bochner.kernels import (
     RationalQuadratic,
     Separable,
     SquaredExponential,
+    axis_units,
     spectral_density,
 )
 
@@ -129,3 +130,12 @@ def test_separable_holds_the_variance_of_time():
     assert_allclose(kernel.with_theta(kernel.theta).time.variance, 3.0, rtol=1e-12)
     assert isinstance(kernel.product, Product)
     assert kernel.with_params(space__length_scale=4.0).space == Matern(4.0, 2.0)
+
+
+def test_units_of_axes_are_those_of_the_kernel_where_they_differ_much():
+    extent = np.array([800.0, 600.0, 365.0])
+    unit = axis_units(Matern((100.0, 100.0, 2.0)), extent)
+    assert unit is not None
+    assert_allclose(unit[:2] / unit[2], 50.0, rtol=0.1)
+    assert axis_units(Matern((100.0, 80.0, 60.0)), extent) is None
+    assert axis_units(Matern(100.0), extent) is None

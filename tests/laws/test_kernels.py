@@ -245,6 +245,8 @@ def test_bad_length_scales_and_variances_are_refused(kind, value):
         (lambda: Matern() * 0, "0"),
         (lambda: -1.0 * Matern(), "-1.0"),
         (lambda: Matern().replace(lenght_scale=2), "lenght_scale"),
+        (lambda: Matern((2.0, 1.0), rotation=np.nan), "rotation"),
+        (lambda: Matern((2.0, 1.0), rotation="north"), "rotation"),
         (lambda: Matern((1.0, 2.0))(np.zeros((3, 3))), "2 length scales for 3 coordinates"),
         (lambda: Linear().at(np.zeros((1, 2))), "Linear"),
         (lambda: spectral_density(Linear(), np.zeros((1, 2))), "Linear"),
@@ -253,3 +255,8 @@ def test_bad_length_scales_and_variances_are_refused(kind, value):
 def test_bad_parameters_are_refused_by_name(make, named):
     with pytest.raises(KernelError, match=named):
         make()
+
+
+def test_kernels_times_words_are_refused():
+    with pytest.raises(TypeError, match="multiply"):
+        Matern() * "ten"  # type: ignore[operator]

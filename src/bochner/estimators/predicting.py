@@ -86,11 +86,13 @@ class Predicting(Fitting):
         covers: Any = posterior if isinstance(posterior, OperatorPosterior) else getattr(posterior, "features", None)
         outside = int(covers.outside(rows.coords).sum()) if hasattr(covers, "outside") else 0
         if outside:
-            far = isinstance(posterior, OperatorPosterior)  # many times the extent of the data: nothing reaches there
-            help_ = "" if far else " Give them to fit (predict_at, --predict-at) to cover them."
+            where = "that the waves cover (the data's, and some room around)"
+            advice = " Give them to fit (predict_at, --predict-at) to cover them."
+            if isinstance(posterior, OperatorPosterior):
+                where, advice = "of the data, by several times its size", ""  # no row reaches there
             warnings.warn(
-                f"{outside:,} of {len(rows):,} places lie outside the box that the waves cover (the data's, and some "
-                f"room around): they get the trend and the prior sd.{help_}",
+                f"{outside:,} of {len(rows):,} places lie outside the box {where}: they get the trend and the prior "
+                f"sd.{advice}",
                 FallbackWarning,
                 stacklevel=4,
             )

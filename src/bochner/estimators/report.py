@@ -101,10 +101,11 @@ def findings(model: Model, spare_sd: float | None, tolerance: float, survey: str
             f"{tolerance:g}. Raise n_frequencies."
         )
     if spare_sd is not None and spare_sd < 0.9:
+        other = "auto" if "as asked" in model.choices.get("features", "") else "exact"
         found.append(
             f"the standard deviations are too small: typically {spare_sd:.2f} of those of kriging with the same "
             f"kernel. {model.n_frequencies:,} {model.kind} features cannot hold all that the field could do between "
-            f"the data; raise n_frequencies, or use features='auto'."
+            f"the data; raise n_frequencies, or use features='{other}'."
         )
     return found
 

@@ -12,18 +12,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from scipy import fft, sparse
+from scipy import fft, optimize, sparse
 from scipy.spatial import cKDTree
 
 from bochner import nufft
 from bochner.arrays import FloatArray, IntArray
 from bochner.frequencies.torus import EPS, FADING, TorusSeries, torus_series
-from bochner.kernels import IsotropicKernel, Kernel
+from bochner.kernels import IsotropicKernel, Kernel, reaches
 
 RADIUS = 5.0  # of the remainder, in steps of the series
 PAIRS_AT_ONCE = 4_000_000
 FEWEST_COEFFICIENTS, MOST_COEFFICIENTS = 2**18, 2**22
 COEFFICIENTS_PER_ROW = 6  # finer waves leave a shorter, sparser remainder
+UNLIKE = 3.0  # lengths of the kernel along the longest axis, of those along the shortest: beyond, steps differ too
 LOCAL = 6e-5  # of the variance: RMS error of the series beyond the radius, up to which it stands for the kernel there
 MOST_DIMENSIONS = 3  # of transforms
 DENSE_ROWS = 8_000  # up to here the matrix itself fits into half a gigabyte
@@ -134,9 +135,13 @@ class CovarianceOperator:
     def _prepare_split(self) -> None:
         if self.coords.shape[1] > MOST_DIMENSIONS:
             self.far_error = np.inf
+        elif self.coords.shape[1] == MOST_DIMENSIONS and len(self.coords) <= DENSE_ROWS:
+            self.far_error = np.inf  # not tried: the matrix is faster than transforms of a million waves
         else:
-            self._series = torus_series(self.kernel, self._extent, self._steps(), taper=True)
-            if not all(isinstance(k, IsotropicKernel) for k in self.kernel.leaves()):  # those have a kink at zero alone
+            shares = self._shares()
+            self._series = torus_series(self.kernel, self._extent, self._steps(shares), taper=True)
+            # isotropic kernels have a kink at zero alone
+            if np.ptp(shares) or not all(isinstance(k, IsotropicKernel) for k in self.kernel.leaves()):
                 self.far_error = self._split_error()
         if self.far_error > LOCAL and len(self.coords) <= DENSE_ROWS:
             self._matrix = self.kernel.covariance(self.coords, self.coords)
@@ -148,14 +153,20 @@ class CovarianceOperator:
         self._tree = cKDTree(self.coords / self._series.step)
         self._remainder = self._remainder_matrix(self._tree, self.coords, symmetric=True)
 
-    def _steps(self) -> FloatArray:
+    def _shares(self) -> FloatArray:
+        """Steps along each axis, of the mean number: as it has lengths of the kernel, where these differ much."""
+        lengths = self._extent / reaches(self.kernel, self._extent)
+        unlike = lengths.max() > UNLIKE * lengths.min() > 0
+        return np.asarray(lengths / np.exp(np.mean(np.log(lengths)))) if unlike else np.ones(len(lengths))
+
+    def _steps(self, shares: FloatArray) -> FloatArray:
         """Resolution of the series: somewhat finer than the rows lie apart, within bounds on their number."""
         extent = np.maximum(self._extent, 1e-3 * self._extent.max())
-        dim = len(extent)
-        fewest = FEWEST_COEFFICIENTS * (4 if dim == 3 else 1)
+        fewest = FEWEST_COEFFICIENTS * (4 if len(extent) == 3 else 1)
         wanted = np.clip(COEFFICIENTS_PER_ROW * len(self.coords), fewest, MOST_COEFFICIENTS)
-        # the same number of steps along every axis; the torus is twice as wide as the box and its fading
-        return np.asarray(extent / (wanted ** (1 / dim) / 2 - FADING))
+        # the torus is twice as wide as the box and its fading
+        n = optimize.brentq(lambda n: np.sum(np.log(2 * (n * shares + FADING))) - np.log(wanted), 0.0, float(wanted))
+        return np.asarray(extent / (n * shares))
 
     def _split_product(self, columns: FloatArray) -> FloatArray:
         if self._matrix is not None:

@@ -28,6 +28,8 @@ from bochner.validation import GapBlocks, crps
 N_FOLDS = 3
 MOST_PLACES = 30_000
 WORTH = 0.005  # of the CRPS: what a richer kernel must gain
+UNLIKE = 3.0  # longest extent of the shortest: beyond, axes are taken to have units of their own
+PARTS = (0.03, 0.3)  # of the extent: length scales to start from along axes of their own
 ITERATIONS = 40
 LAST_ITERATIONS = 15  # on the fine likelihood, from where the coarse one ended
 SETTLED = 1e-6  # of the log likelihood: gains that no prediction shows
@@ -108,23 +110,26 @@ def _single(coarse: Search, fine: Search) -> Tuned:
     drafts = [tune(coarse, Matern(nu=nu), n_climbs=1) for nu in (0.5, 1.5)]
     rough = max(drafts, key=lambda t: t.value)
     draft = coarse.maximise(rough.kernel.replace(learn_nu=True), rough.noise_variance, ITERATIONS, SETTLED)
-    turned = _turned(draft.kernel, len(coarse.scale.extent))
-    if turned is not None:
-        wider = coarse.maximise(turned, draft.noise_variance, ITERATIONS, SETTLED)
+    for start in _wider(draft.kernel, coarse.scale.extent):
+        wider = coarse.maximise(start, draft.noise_variance, ITERATIONS, SETTLED)
         n_more = len(wider.kernel.theta) - len(draft.kernel.theta)
         if wider.value > draft.value + 2 * n_more:
             draft = wider
     return fine.maximise(draft.kernel, draft.noise_variance, LAST_ITERATIONS, SETTLED)
 
 
-def _turned(kernel: Kernel, dim: int) -> Kernel | None:
-    """The kernel with length scales along rotated axes, slightly stretched so that there is a direction to follow."""
-    if dim == 1:
-        return None
-    scale = float(np.exp(np.mean(np.log(np.atleast_1d(kernel.length_scale)))))  # type: ignore[attr-defined]
-    stretch = np.exp(np.linspace(0.15, -0.15, dim))
-    rotation = 0.4 if dim == 2 else (0.2, 0.2, 0.2)
-    return kernel.replace(length_scale=tuple(float(scale * s) for s in stretch), rotation=rotation)
+def _wider(kernel: Kernel, extent: FloatArray) -> list[Kernel]:
+    """The kernel with a length scale for each axis: in its own unit, as time and depth have, or along rotated ones."""
+    dim, starts = len(extent), []
+    unlike = extent.max() > UNLIKE * extent.min()
+    if unlike or dim == 3:
+        starts = [kernel.replace(length_scale=tuple(float(part * side) for side in extent)) for part in PARTS]
+    if dim > 1 and not unlike:
+        scale = float(np.exp(np.mean(np.log(np.atleast_1d(kernel.length_scale)))))  # type: ignore[attr-defined]
+        stretch = np.exp(np.linspace(0.15, -0.15, dim))  # so that there is a direction to follow
+        rotation = 0.4 if dim == 2 else (0.2, 0.2, 0.2)
+        starts.append(kernel.replace(length_scale=tuple(float(scale * s) for s in stretch), rotation=rotation))
+    return starts
 
 
 def _calibration(y: FloatArray, mean: FloatArray, sd: FloatArray, weight: FloatArray) -> float:

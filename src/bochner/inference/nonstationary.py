@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import PartError
+from bochner.exceptions import KernelError, PartError
 from bochner.features import FeatureMap, LocalSpectrumMap, NystroemMap, PairedMap, choose_landmarks, local_spectrum
-from bochner.frequencies import PairedFrequencies, lattice_frequencies, rule_named, tied
+from bochner.frequencies import Frequencies, PairedFrequencies, lattice_frequencies, rule_named, tied
 from bochner.inference.ascent import (
     Data,
     Evidence,
@@ -25,8 +25,8 @@ from bochner.inference.features import Spec, checked_number
 from bochner.inference.lattice import covered_box
 from bochner.inference.learnable import LearnablePairs, LearnableSpectrum, density_of
 from bochner.inference.observations import Observations
-from bochner.inference.sparse_spectrum import FEWEST_ROWS, judged, number_of_learned
-from bochner.kernels import Kernel, Matern, SquaredExponential, total_variance
+from bochner.inference.sparse_spectrum import FEWEST_ROWS, follows_trend, judged, number_of_learned, with_remainder
+from bochner.kernels import Kernel, Matern, SquaredExponential, spectral_density, total_variance
 from bochner.random import generator
 
 LANDMARKS = {1: 8, 2: 16, 3: 27}  # of the surfaces of log length scale and log variance
@@ -37,7 +37,8 @@ ITERATIONS, LAST_ITERATIONS = 40, 25
 MOST_WAVES = 1_500
 MISSING = 2e-3  # of the variance, that the waves of the final fit may leave out
 SHORTEST = 0.4  # of the length scale, for which the waves are chosen before anything is learned
-SMOOTHNESS = (0.5, 1.5, 2.5)
+SMOOTHNESS = (1.5, 2.5)
+POWER_OF_LENGTH = {"length_scale": 1.0, "period": 1.0, "frequency": -1.0, "bandwidth": -1.0}  # by role
 
 Result = tuple[FeatureMap, float, str, int, Kernel]
 
@@ -61,13 +62,17 @@ def nonstationary_features(
             f"features='nonstationary' with {n} rows; it needs {FEWEST_ROWS} to learn what varies. Use "
             f"features='exact'."
         )
+    if follows_trend(obs):
+        return *_stationary(spec, kernel, noise_variance, obs, predict_at), kernel
     if dim > 3:
         return *_pairs(spec, kernel, noise_variance, data, obs, learn_noise=learn_noise, reml=reml), kernel
+    _check_density(kernel, dim)
     search = _Search(spec, data, obs, covered_box(obs.rows.coords, predict_at), learn_noise, reml)
     kernels = [kernel]
     if any_kernel and isinstance(kernel, Matern):
-        # only by being rough can a stationary field have short and long waves at once; one that varies need not be
-        kernels += [kernel.replace(nu=nu) for nu in SMOOTHNESS if nu != kernel.nu]
+        # only by being rough can a stationary field have short and long waves at once; one that varies need not be. A
+        # rougher one is not tried: what its few waves leave out would pass for the noise
+        kernels += [kernel.replace(nu=nu) for nu in SMOOTHNESS if nu > kernel.nu]
     found = [(candidate, *search.learn(candidate, noise_variance)) for candidate in kernels]
     chosen, _, best = max(found, key=lambda f: f[2].evidence)
     told = f"length scales {_range(best.features, obs)} times the kernel's, learned from {min(n, LEARNING_ROWS):,} rows"
@@ -138,19 +143,52 @@ def refined(
     mixed = stretched(kernel, float(np.exp(lengths[0])))
     for t in lengths[1:]:
         mixed = mixed + stretched(kernel, float(np.exp(t)))
-    extent = box[1] - box[0]
-    if spec.n_frequencies == "auto":
-        frequencies = lattice_frequencies(mixed, extent, missing=MISSING, maximum=MOST_WAVES)
-    else:
-        frequencies = lattice_frequencies(mixed, extent, n_frequencies=checked_number(spec.n_frequencies))
-    whole = local_spectrum(kernel, frequencies, learned.surface, box)
+    whole = local_spectrum(kernel, _waves(spec, mixed, box), learned.surface, box)
     return replace(whole, stretch=learned.stretch, swell=learned.swell)
 
 
 def stretched(kernel: Kernel, factor: float) -> Kernel:
-    """The kernel with all its length scales multiplied."""
-    shift = np.array([np.log(factor) if h.role == "length_scale" else 0.0 for h in kernel.hyperparameters])
-    return kernel.with_theta(kernel.theta + shift)
+    """The kernel with all that measures lags multiplied, k(lag / factor): its whole spectrum moves."""
+    along = np.array([POWER_OF_LENGTH.get(h.role, 0.0) for h in kernel.hyperparameters])
+    return kernel.with_theta(kernel.theta + np.log(factor) * along)
+
+
+def _waves(spec: Spec, kernel: Kernel, box: tuple[FloatArray, FloatArray]) -> Frequencies:
+    extent = box[1] - box[0]
+    if spec.n_frequencies == "auto":
+        return lattice_frequencies(kernel, extent, missing=MISSING, maximum=MOST_WAVES)
+    return lattice_frequencies(kernel, extent, n_frequencies=checked_number(spec.n_frequencies))
+
+
+def _check_density(kernel: Kernel, dim: int) -> None:
+    try:
+        spectral_density(kernel, np.ones((1, dim)))
+    except KernelError as error:
+        raise PartError(
+            f"features='nonstationary' needs a kernel with a spectral density along every coordinate, e.g. Matern(). "
+            f"{error}"
+        ) from error
+
+
+def _stationary(
+    spec: Spec, kernel: Kernel, noise_variance: float, obs: Observations, predict_at: FloatArray | None
+) -> tuple[FeatureMap, float, str, int]:
+    """Features of the kernel itself, where there is nothing to learn from."""
+    coords = obs.rows.coords
+    why = "a stationary spectrum, none learned: the response is constant, or follows the trend"
+    if coords.shape[1] > 3:
+        waves = _drawn(spec, kernel, coords)
+        return PairedMap(tied(waves)), noise_variance, f"{waves.n} equal pairs; {why}", waves.n
+    _check_density(kernel, coords.shape[1])
+    box = covered_box(coords, predict_at)
+    waves = _waves(spec, kernel, box)
+    features = local_spectrum(kernel, waves, surface_over(obs, spec.seed), box)
+    return features, noise_variance, f"{waves.n:,} waves of a lattice; {why}", waves.n
+
+
+def _drawn(spec: Spec, kernel: Kernel, coords: FloatArray) -> Frequencies:
+    m = number_of_learned(spec, len(coords), 2 * coords.shape[1])
+    return rule_named("orthogonal").draw(kernel, m, coords.shape[1], generator(spec.seed, "frequencies"))
 
 
 def _range(learned: FeatureMap, obs: Observations) -> str:
@@ -164,8 +202,8 @@ def _pairs(
 ) -> tuple[FeatureMap, float, str, int]:
     """Learned pairs of frequencies, started from nearly equal ones."""
     coords = obs.rows.coords
-    m = number_of_learned(spec, len(coords), 2 * coords.shape[1])
-    waves = rule_named("orthogonal").draw(kernel, m, coords.shape[1], generator(spec.seed, "frequencies"))
+    waves = _drawn(spec, kernel, coords)
+    m = waves.n
     unit = np.median(np.abs(waves.omega), axis=0)
     apart = 0.1 * unit * generator(spec.seed, "pairs").standard_normal(waves.omega.shape)
     origin = PairedFrequencies(waves.omega - apart, waves.omega + apart, waves.mass)
@@ -177,4 +215,6 @@ def _pairs(
     first = replace(done.start, features=equal, scores=held_out_scores(equal, noise_variance, known, unknown))
     point = with_missing(done.best, data, parts, total_variance(kernel))
     told = f"{m} pairs of frequencies, learned from {done.n_rows:,} rows in {done.n_iterations} iterations"
-    return judged(first, point, told, m, "equal pairs as the kernel draws them", stacklevel=8)
+    return with_remainder(
+        noise_variance, *judged(first, point, told, m, "equal pairs as the kernel draws them", stacklevel=8)
+    )

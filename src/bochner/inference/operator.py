@@ -124,8 +124,8 @@ def _reason(operator: CovarianceOperator, report: Report) -> str:
         )
     if not operator.faithful:
         return (
-            f"kriging from the nearest of {report.size:,} rows: the kernel has a kink along a whole axis, which waves "
-            f"and a local remainder cannot follow (error {operator.far_error:.0e} of the variance)"
+            f"kriging from the nearest of {report.size:,} rows: waves and a local remainder cannot follow the kernel "
+            f"along every axis (error {operator.far_error:.0e} of the variance)"
         )
     if not report.details["converged"]:
         return f"kriging from the nearest of {report.size:,} rows: conjugate gradients on all of them do not settle"

@@ -8,6 +8,7 @@ no better; and where it never helped, the waves that it started from are kept.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
@@ -46,8 +47,8 @@ def learned_features(
     n, dim = coords.shape
     m = number_of_learned(spec, n, dim)
     starts = starts_of(spec, kernel, m, obs)
-    if n < FEWEST_ROWS or noise_variance + float(np.min(obs.error)) <= 0:
-        why = f"only {n} rows" if n < FEWEST_ROWS else "no noise, so every set of waves fits"
+    why = _hindrance(obs, noise_variance)
+    if why is not None:
         features = LearnableWaves(starts[0][1], np.ones(dim), density_of(kernel, starts[0][1].omega, np.ones(dim)))
         return features.at(features.start), noise_variance, f"{m}: not learned ({why}); as the kernel draws them", m
     parts = parts_of(coords, 2 * m, spec.seed)
@@ -62,7 +63,26 @@ def learned_features(
     name, best = max(climbs, key=lambda c: c[1].best.score)
     point = with_missing(best.best, data, parts, total_variance(kernel))
     told = f"{m}: learned from {best.n_rows:,} rows in {best.n_iterations} iterations, from {name}"
-    return judged(first, point, told, m, "waves as the kernel draws them", stacklevel=7)
+    return with_remainder(
+        noise_variance, *judged(first, point, told, m, "waves as the kernel draws them", stacklevel=7)
+    )
+
+
+def _hindrance(obs: Observations, noise_variance: float) -> str | None:
+    """Why no waves can be learned, if so."""
+    if len(obs) < FEWEST_ROWS:
+        return f"only {len(obs)} rows"
+    if follows_trend(obs):
+        return "the response is constant, or follows the trend"
+    if noise_variance + float(np.min(obs.error)) > 0:
+        return None
+    warnings.warn(
+        "features='learned' with noise_variance=0: without noise every set of waves fits, so none can be learned. The "
+        "kernel's own are kept; leave noise_variance to be learned, or use features='exact'.",
+        FallbackWarning,
+        stacklevel=8,
+    )
+    return "no noise, so every set of waves fits"
 
 
 def judged(
@@ -84,8 +104,8 @@ def judged(
     if learned > 0.05 and gain < PARTED * learned:
         advice = f"Use fewer frequencies (n_frequencies < {m})." if m else "Compare it with others by cross_validate()."
         warnings.warn(
-            f"learning gained {learned:.3f} a row on the rows learned from, but only {gain:.3f} on held-out "
-            f"rows: part of it is noise that was learned. {advice}",
+            f"learning gained {learned:.3f} a row on the rows learned from, but {'only ' if gain > 0 else ''}"
+            f"{gain:.3f} on held-out rows: part of it is noise that was learned. {advice}",
             TuningWarning,
             stacklevel=stacklevel,
         )
@@ -94,6 +114,21 @@ def judged(
     return point.features, point.noise_variance, (
         f"{told}; log score of held-out rows {first.score:.4f} before, {point.score:.4f} after{carried}"
     ), m  # fmt: skip
+
+
+def with_remainder(
+    tuned: float, features: FeatureMap, noise_variance: float, told: str, m: int
+) -> tuple[FeatureMap, float, str, int]:
+    """The same with the noise of the tuned kernel: what few waves took for more is field, of which they know nothing.
+
+    Observations are predicted as before; but the surface is not known better than its waves know it.
+    """
+    more = noise_variance - tuned
+    if more <= 0:
+        return features, noise_variance, told, m
+    missing = float(getattr(features, "missing", 0.0)) + more
+    carried = replace(features, missing=missing)  # type: ignore[type-var]
+    return carried, tuned, f"{told}; {more:.3g} of variance, noise to the waves, is carried as field", m
 
 
 def number_of_learned(spec: Spec, n_rows: int, dim: int) -> int:
@@ -109,7 +144,7 @@ def starts_of(spec: Spec, kernel: Kernel, m: int, obs: Observations) -> list[tup
     rule = rule_named("quasi" if dim <= 3 else "orthogonal")
     drawn = rule.draw(kernel, m, dim, generator(spec.seed, "frequencies"))
     starts = [("the kernel's own draw", drawn)]
-    if dim <= 3 and m >= 2 and len(obs) >= FEWEST_ROWS:
+    if dim <= 3 and m >= 2 and len(obs) >= FEWEST_ROWS and not follows_trend(obs):
         n_peaks = min(MOST_PEAKS, max(1, m // 2))
         peaks = spectral_peaks(obs.rows.coords, without_trend(obs), n_peaks)
         variance = total_variance(kernel)
@@ -120,6 +155,11 @@ def starts_of(spec: Spec, kernel: Kernel, m: int, obs: Observations) -> list[tup
             waves = waves + Frequencies(rest.omega, (1 - PEAK_SHARE) * rest.mass)
         starts.append(("peaks of the data's spectrum", waves))
     return starts
+
+
+def follows_trend(obs: Observations) -> bool:
+    """Whether the trend leaves nothing of the responses."""
+    return bool(np.ptp(without_trend(obs)) <= 1e-10 * np.max(np.abs(obs.y)))
 
 
 def without_trend(obs: Observations) -> FloatArray:

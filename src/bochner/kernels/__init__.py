@@ -22,7 +22,7 @@ from bochner.kernels.gneiting import Gneiting
 from bochner.kernels.laplacian import Laplacian
 from bochner.kernels.matern import Matern
 from bochner.kernels.measure import Piece, pieces_of
-from bochner.kernels.metric import axis_groups, axis_units
+from bochner.kernels.metric import axis_groups, axis_units, reaches
 from bochner.kernels.on_axes import OnAxes
 from bochner.kernels.periodic import Periodic
 from bochner.kernels.periodogram import Peaks, spectral_lines, spectral_peaks
@@ -62,6 +62,7 @@ __all__ = [
     "axis_groups",
     "axis_units",
     "pieces_of",
+    "reaches",
     "spectral_density",
     "spectral_lines",
     "spectral_peaks",

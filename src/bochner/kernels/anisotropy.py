@@ -19,14 +19,15 @@ def axes(rotation: Rotation, dim: int) -> FloatArray:
     """Rotation matrix R: from an angle in radians in 2-D, from a rotation vector in 3-D."""
     from scipy.spatial.transform import Rotation as Spatial
 
-    if dim == 2 and np.ndim(rotation) == 0:
+    known = np.asarray(rotation).dtype.kind in "iuf" and bool(np.all(np.isfinite(rotation)))
+    if known and dim == 2 and np.ndim(rotation) == 0:
         c, s = np.cos(rotation), np.sin(rotation)
         return np.array([[c, -s], [s, c]])
-    if dim == 3 and np.shape(rotation) == (3,):
+    if known and dim == 3 and np.shape(rotation) == (3,):
         return np.asarray(Spatial.from_rotvec(np.asarray(rotation, dtype=float)).as_matrix())
     raise KernelError(
-        f"rotation={rotation!r} for {dim} coordinates; needed is an angle in radians in 2-D, or a rotation vector of "
-        f"three numbers in 3-D."
+        f"rotation={rotation!r} for {dim} coordinates; needed is a finite angle in radians in 2-D, or a rotation "
+        f"vector of three numbers in 3-D."
     )
 
 

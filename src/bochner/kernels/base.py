@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -141,9 +142,9 @@ class Kernel:
 
         if isinstance(other, Kernel):
             return Product(self, other)
-        if not np.isscalar(other):
+        if not isinstance(other, Real):
             return NotImplemented
-        factor = float(other)  # type: ignore[arg-type]
+        factor = float(other)
         if not (np.isfinite(factor) and factor > 0):
             raise KernelError(f"a kernel was multiplied by {other!r}; needed is a finite number > 0.")
         return self.scaled(factor)

@@ -8,6 +8,7 @@ from bochner.arrays import FloatArray
 from bochner.kernels.base import Kernel
 
 RANGES = ("length_scale", "period", "bandwidth")  # roles that measure lags
+UNLIKE = 3.0  # longest unit of the shortest, up to which axes of one measure are taken as they are
 FALLEN = 0.6  # of the variance: the lag at which the covariance has fallen to it is the unit
 
 
@@ -25,18 +26,26 @@ def axis_groups(kernel: Kernel, dim: int) -> list[tuple[int, ...]]:
 
 
 def axis_units(kernel: Kernel, extent: FloatArray) -> FloatArray | None:
-    """Unit of each axis, (dim,), in which lags mean the same to the kernel; None if all axes share one measure.
+    """Unit of each axis, (dim,), in which lags mean the same to the kernel; None if all axes share one, or nearly.
 
     Neighbours are sought in these units.
     """
     dim = len(extent)
     groups = axis_groups(kernel, dim)
-    if not kernel.stationary or groups in ([], [tuple(range(dim))]):
+    if not kernel.stationary or not groups:
         return None
+    if groups == [tuple(range(dim))]:
+        unit = reaches(kernel, extent)
+        return unit if unit.max() > UNLIKE * unit.min() else None
     unit = np.array(extent, dtype=float)  # an axis that the kernel does not see counts little
     for group in groups:
         unit[list(group)] = _reach(kernel, group[0], extent)
     return unit
+
+
+def reaches(kernel: Kernel, extent: FloatArray) -> FloatArray:
+    """How far along each axis, (dim,), a shift-invariant kernel has fallen by a good part."""
+    return np.array([_reach(kernel, axis, extent) for axis in range(len(extent))])
 
 
 def _reach(kernel: Kernel, axis: int, extent: FloatArray) -> float:
