@@ -57,7 +57,12 @@ Kernel = Annotated[
     ),
 ]
 Features = Annotated[
-    str | None, typer.Option(metavar="NAME", help="auto (default), exact, lattice, quasi, orthogonal, nystroem, ...")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="auto (default), exact, lattice, quasi, orthogonal, structured, monte-carlo, nystroem, leverage, learned "
+        "or nonstationary.",
+    ),
 ]
 Frequencies = Annotated[
     int | None, typer.Option("--n-frequencies", metavar="M", help="Number of waves or landmarks; default: as needed.")
