@@ -18,12 +18,13 @@ from bochner.inference.cross_validation import Fold, HeldOut, leave_out_exact, l
 from bochner.inference.local import held_out_locally
 from bochner.inference.observations import Observations
 from bochner.inference.operator import PRECONDITIONER_NEIGHBOURS, fit_operator, row_noise
-from bochner.kernels import Kernel, axis_units
+from bochner.kernels import Kernel, axis_units, total_variance
 from bochner.neighbours import inverse_root
 from bochner.solvers import cholesky_factor, conjugate_gradient
 
 MOST_SOLVED = 20  # folds by conjugate gradients; of more, means come from neighbours too
-FACTORED = 6_000  # rows up to which a dense factor answers for any number of folds
+FACTORED = 6_000  # rows up to which a dense factor answers for all folds
+WELL_POSED = 1e-6  # of the variance: noise with which it may
 COLUMNS = 24  # solved side by side
 N_PROBES = 2_000
 
@@ -33,15 +34,16 @@ def leave_out_operator(
 ) -> HeldOut:
     """Held-out predictions: one row at a time from the sparse inverse, blocks by solving without them.
 
-    Up to 20 folds, or 6,000 rows, have the means that a new fit without their test rows would give. Means of more
-    folds of more rows, and variances beyond those of a dense factor, are those of kriging from the nearest rows left
-    and some farther ones, or of the heaviest waves where these know more.
+    Up to 6,000 rows that have some noise a dense factor gives both, exactly. Of more rows, up to 20 folds have the
+    means that a new fit without their test rows would give. Means of more folds, and all variances, are those of kriging
+    from the nearest rows left and some farther ones, or of the heaviest waves where these know more.
     """
+    least = float(np.min(obs.copy_variance(noise_variance) / obs.weight))
+    if len(obs) <= FACTORED and least >= WELL_POSED * total_variance(kernel):
+        return leave_out_exact(kernel, obs, noise_variance, folds)
     if folds is None:
         return _leave_one_out(kernel, obs, noise_variance, n_jobs)
     folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
-    if len(folds) > MOST_SOLVED and len(obs) <= FACTORED:
-        return leave_out_exact(kernel, obs, noise_variance, folds)
     box = (obs.rows.coords.min(axis=0), obs.rows.coords.max(axis=0))
     held = held_out_locally(kernel, obs, noise_variance, folds, most=len(obs))
     mean, variance, solved = held.mean, held.variance, np.zeros(len(held.mean), dtype=bool)
