@@ -318,8 +318,8 @@ def temperature(path: Path, seeds: int) -> None:
 
     names = np.unique(station)
     test = np.isin(station, np.random.default_rng(0).choice(names, len(names) // 10, replace=False))
-    print(f"{n_rows:,} rows, {len(y):,} with all values; {test.sum():,} rows of {len(names) // 10:,} stations left out, "
-          f"standard deviation {np.std(y[test]):.2f}")  # fmt: skip
+    print(f"{n_rows:,} rows, {len(y):,} with all values; {test.sum():,} rows of {len(names) // 10:,} stations left "
+          f"out, standard deviation {np.std(y[test]):.2f}")  # fmt: skip
     for what, kernel in kernels.items():
         model, seconds = fit(kernel, np.ones(len(y), dtype=bool))
         print(f"{what}: fit of all rows with tuning in {seconds}\n  {model.kernel_}")

@@ -35,8 +35,8 @@ def leave_out_operator(
     """Held-out predictions: one row at a time from the sparse inverse, blocks by solving without them.
 
     Up to 6,000 rows that have some noise a dense factor gives both, exactly. Of more rows, up to 20 folds have the
-    means that a new fit without their test rows would give. Means of more folds, and all variances, are those of kriging
-    from the nearest rows left and some farther ones, or of the heaviest waves where these know more.
+    means that a new fit without their test rows would give. Means of more folds, and all variances, are those of
+    kriging from the nearest rows left and some farther ones, or of the heaviest waves where these know more.
     """
     least = float(np.min(obs.copy_variance(noise_variance) / obs.weight))
     if len(obs) <= FACTORED and least >= WELL_POSED * total_variance(kernel):
