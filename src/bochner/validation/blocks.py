@@ -19,8 +19,8 @@ from bochner.validation.places import coords_of, labels_of
 from bochner.validation.splitters import BoolArray, SpatialSplitter, SplitSummary, as_n_splits
 
 BLOCKS_PER_FOLD = 6
-CLOSEST = 1e-12  # of the extent: rows nearer than this are at one place
 """Blocks aimed at for every fold when the library chooses their size."""
+CLOSEST = 1e-12  # of the extent: rows nearer than this are at one place
 
 
 def gap_size(coords: ArrayLike, seed: int = 0) -> float:
