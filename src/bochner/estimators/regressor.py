@@ -36,8 +36,8 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
     ----------
     kernel : Kernel, default None
         None: smoothness and per-axis scales are chosen by the evidence; for many rows also rotated scales and a sum of
-        a short, a middle and a long field, by predictions of held-out rows. A kernel, e.g. ``Matern(nu=0.5)``: only its values
-        are learned; a scalar `length_scale` is isotropic, a tuple is one per axis.
+        a short, a middle and a long field, by predictions of held-out rows. A kernel, e.g. ``Matern(nu=0.5)``: only its
+        values are learned; a scalar `length_scale` is isotropic, a tuple is one per axis.
     family : str or Family, default "gaussian"
         Law of the response: ``"gaussian"``, ``"bernoulli"``, ``"binomial"`` (out of `trials`), ``"poisson"``,
         ``"negative-binomial"`` (by `exposure`), ``"gamma"``; or a family with its parameters, e.g.
