@@ -42,12 +42,12 @@ from bochner import SpatialRegressor
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import MonteCarlo
 from bochner.inference import Observations, Spec
-from bochner.inference.ascent import noise_of_few_waves
-from bochner.inference.exact import exact_objective
-from bochner.inference.leverage import leverage_features
-from bochner.inference.linear import fit_linear
-from bochner.inference.scale import scale_of
-from bochner.inference.tuning import Search
+from bochner.inference.adaptive.ascent import noise_of_few_waves
+from bochner.inference.fits.exact import exact_objective
+from bochner.inference.adaptive.pool import leverage_features
+from bochner.inference.fits.linear import fit_linear
+from bochner.inference.observed.scale import scale_of
+from bochner.inference.tuning.search import Search
 from bochner.kernels import Kernel, Matern, OnAxes, Separable, SquaredExponential, total_variance
 from bochner.moments import moments_of
 from bochner.random import generator

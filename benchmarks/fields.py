@@ -76,7 +76,7 @@ def draw(kernel, places, rng):  # type: ignore[no-untyped-def]
     """A field of the kernel at the places (n, 2) of the unit square."""
     from bochner import nufft
     from bochner.frequencies import Lattice, lattice_mass
-    from bochner.inference.prior import draw_field
+    from bochner.posterior.prior import draw_field
 
     if kernel.nu < 1:
         return draw_field(kernel, places, 1, rng)[0]

@@ -13,8 +13,8 @@ from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegr
 from bochner import SpatialClassifier, SpatialRegressor
 from bochner.estimators.report import fixed_effects
 from bochner.families import Bernoulli, Binomial, Gamma, NegativeBinomial, Poisson
-from bochner.inference.laplace import ExactBound
-from bochner.inference.profile import LaplaceObjective
+from bochner.inference.evidence.laplace import ExactBound
+from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.kernels import Matern, SquaredExponential
 
 NO_FIELD = Matern(0.5, 1e-9)  # what is left of the model is its trend

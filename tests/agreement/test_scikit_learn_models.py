@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 from bochner import FourierFeatures, SpatialRegressor
-from bochner.inference.scale import log_prior
+from bochner.inference.observed.scale import log_prior
 from bochner.kernels import Laplacian, Matern, RationalQuadratic, SquaredExponential
 
 NOISE = 0.1

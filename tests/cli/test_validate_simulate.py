@@ -10,7 +10,7 @@ import pytest
 import rasterio
 
 from bochner import SpatialRegressor, load
-from bochner.inference.prior import Prior, draw_field
+from bochner.posterior.prior import Prior, draw_field
 from bochner.kernels import Matern
 from bochner.validation import BlockKFold
 

@@ -12,8 +12,8 @@ from bochner import SpatialRegressor
 from bochner.exceptions import InputError
 from bochner.features import NystroemMap
 from bochner.inference import Observations, leave_out
-from bochner.inference.cross_validation import leave_out_linear
-from bochner.inference.linear import fit_linear
+from bochner.inference.fits.folds import leave_out_linear
+from bochner.inference.fits.linear import fit_linear
 from bochner.kernels import Matern, Polynomial
 from bochner.validation import BlockKFold, BufferedBlockKFold, BufferedLeaveOneOut, crps, rmse
 from tests.estimators.fields import KINDS, field

@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 
 from bochner import SpatialRegressor
 from bochner.exceptions import ApproximationWarning, FallbackWarning
-from bochner.inference.exact import exact_objective, fit_exact
+from bochner.inference.fits.exact import exact_objective, fit_exact
 from bochner.kernels import Laplacian, Matern, Polynomial, RationalQuadratic, SquaredExponential
 from bochner.validation import BlockKFold, gap_size
 from tests.estimators.fields import draw, field, new_places

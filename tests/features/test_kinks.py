@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 from bochner.features import CovarianceOperator
 from bochner.features.rows import Rows
 from bochner.inference import Observations
-from bochner.inference.exact import fit_exact
-from bochner.inference.operator import fit_operator
+from bochner.inference.fits.exact import fit_exact
+from bochner.inference.fits.iterative import fit_operator
 from bochner.kernels import Gneiting, Laplacian, Matern, OnAxes, Separable
 
 KINKED = {

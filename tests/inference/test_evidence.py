@@ -10,9 +10,9 @@ from scipy import stats
 from bochner.features import Rows
 from bochner.frequencies import MonteCarlo, Orthogonal, QuasiMonteCarlo, StructuredOrthogonal, shares_of
 from bochner.inference import Observations, merge_equal_rows
-from bochner.inference.exact import exact_objective, fit_exact
-from bochner.inference.linear import fit_linear, linear_objective
-from bochner.inference.scale import log_prior, scale_of
+from bochner.inference.fits.exact import exact_objective, fit_exact
+from bochner.inference.fits.linear import fit_linear, linear_objective
+from bochner.inference.observed.scale import log_prior, scale_of
 from bochner.kernels import Cauchy, Laplacian, Matern, Polynomial, RationalQuadratic, SquaredExponential
 from tests.laws.registry import DIMS
 from tests.laws.registry_models import OBSERVATIONS, observe, waves

@@ -13,12 +13,12 @@ from bochner.families import Bernoulli, Binomial, Family, Gamma, NegativeBinomia
 from bochner.features import Rows
 from bochner.frequencies import QuasiMonteCarlo
 from bochner.inference import Observations, Responses
-from bochner.inference.exact import fit_exact
-from bochner.inference.laplace import ExactBound, LinearBound
-from bochner.inference.newton import find_mode
-from bochner.inference.objectives import composite_parts
-from bochner.inference.profile import LaplaceObjective
-from bochner.inference.responses import merge_equal_responses
+from bochner.inference.fits.exact import fit_exact
+from bochner.inference.evidence.laplace import ExactBound, LinearBound
+from bochner.inference.fits.newton import find_mode
+from bochner.inference.evidence.objectives import composite_parts
+from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.observed.responses import merge_equal_responses
 from bochner.inference.solving import solve_exact
 from bochner.kernels import Kernel, Matern, SquaredExponential
 from tests.laws.registry import DIMS

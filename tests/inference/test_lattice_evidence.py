@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 from bochner import SpatialRegressor
 from bochner.features import Rows
 from bochner.frequencies import lattice_frequencies, lattice_mass
-from bochner.inference.exact import exact_objective
-from bochner.inference.lattice_evidence import lattice_objective
-from bochner.inference.observations import Observations
+from bochner.inference.fits.exact import exact_objective
+from bochner.inference.evidence.lattice_evidence import lattice_objective
+from bochner.inference.observed.observations import Observations
 from bochner.kernels import Matern, OnAxes, Periodic, SquaredExponential
 
 KERNELS = {

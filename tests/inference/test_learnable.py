@@ -12,9 +12,9 @@ from bochner.families import family_named
 from bochner.features import FourierMap, NystroemMap, Rows, local_spectrum
 from bochner.frequencies import QuasiMonteCarlo, draw_pairs, lattice_frequencies
 from bochner.inference import Observations, Responses
-from bochner.inference.ascent import Evidence, climb, fit_few_waves, held_out_scores, parts_of, with_missing
-from bochner.inference.learnable import Learnable, LearnablePairs, LearnableSpectrum, LearnableWaves, density_of
-from bochner.inference.linear import fit_linear
+from bochner.inference.adaptive.ascent import Evidence, climb, fit_few_waves, held_out_scores, parts_of, with_missing
+from bochner.inference.adaptive.learnable import Learnable, LearnablePairs, LearnableSpectrum, LearnableWaves, density_of
+from bochner.inference.fits.linear import fit_linear
 from bochner.kernels import Matern, Periodic, SquaredExponential
 from tests.laws.registry import DIMS
 from tests.laws.registry_models import observe

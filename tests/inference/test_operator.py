@@ -12,10 +12,10 @@ from numpy.testing import assert_allclose
 from bochner.exceptions import ApproximationWarning
 from bochner.features import Rows
 from bochner.inference import Observations, operator_folds
-from bochner.inference.cross_validation import leave_out_exact
-from bochner.inference.exact import fit_exact
-from bochner.inference.operator import fit_operator
-from bochner.inference.operator_folds import leave_out_operator
+from bochner.inference.fits.folds import leave_out_exact
+from bochner.inference.fits.exact import fit_exact
+from bochner.inference.fits.iterative import fit_operator
+from bochner.inference.fits.iterative_folds import leave_out_operator
 from bochner.kernels import Matern, SquaredExponential
 from bochner.solvers import conjugate_gradient
 
@@ -23,7 +23,7 @@ from bochner.solvers import conjugate_gradient
 def test_warns_when_conjugate_gradients_do_not_settle(monkeypatch):
     """And takes means from the nearest rows; without noise these interpolate as well, so nothing is said."""
     few = partial(conjugate_gradient, max_iterations=2)
-    monkeypatch.setattr("bochner.inference.operator.conjugate_gradient", few)
+    monkeypatch.setattr("bochner.inference.fits.iterative.conjugate_gradient", few)
     kernel = Matern(0.2, nu=1.5)
     obs = observed(kernel, 2)
     with pytest.warns(ApproximationWarning, match="unsettled after 2 iterations"):

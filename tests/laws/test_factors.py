@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 from bochner.exceptions import ConvergenceError
 from bochner.features import Rows
 from bochner.frequencies import MonteCarlo, QuasiMonteCarlo
-from bochner.inference.exact import fit_exact
-from bochner.inference.linear import fit_moments, fit_woodbury, row_precision
+from bochner.inference.fits.exact import fit_exact
+from bochner.inference.fits.linear import fit_moments, fit_woodbury, row_precision
 from bochner.kernels import Matern, SquaredExponential
 from bochner.moments import dense_moments
 from bochner.solvers import Factor, LeastSquares, cholesky_factor, least_squares

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from bochner.features import FourierMap, Rows, wave_dtype
 from bochner.frequencies import MonteCarlo
 from bochner.inference import Observations
-from bochner.inference.linear import fit_linear
+from bochner.inference.fits.linear import fit_linear
 from bochner.kernels import Matern
 from bochner.moments import DenseMoments, dense_moments
 from tests.laws.registry import DIMS

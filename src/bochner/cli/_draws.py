@@ -30,11 +30,11 @@ from bochner.geo import (
     read_places,
     write_places,
 )
-from bochner.inference.prior import Prior
 from bochner.maps.bands import Band
 from bochner.maps.extent import make_grid
 from bochner.maps.partial import completed
 from bochner.maps.writers import WRITERS, writer_for
+from bochner.posterior.prior import Prior
 from bochner.random import generator
 
 

@@ -14,10 +14,10 @@ from bochner.estimators.calibration import Calibration, calibration
 from bochner.estimators.crossvalidation import CrossValidation, summarise
 from bochner.exceptions import InputError
 from bochner.inference import Fold, HeldOut, Observations, Responses
-from bochner.inference.cross_validation import leave_out_linear
-from bochner.inference.linear import LinearFit
-from bochner.inference.local import held_out_locally
-from bochner.inference.responses import merge_equal_responses
+from bochner.inference.fits.folds import leave_out_linear
+from bochner.inference.fits.linear import LinearFit
+from bochner.inference.fits.local_folds import held_out_locally
+from bochner.inference.observed.responses import merge_equal_responses
 from bochner.posterior import CoefficientPosterior
 from bochner.posterior.response import Response
 from bochner.random import generator

@@ -1,13 +1,13 @@
 """Inference: hyperparameters, posteriors and held-out predictions from observations."""
 
-from bochner.inference.cross_validation import Fold, HeldOut
-from bochner.inference.features import Spec
+from bochner.inference.fits.folds import Fold, HeldOut
+from bochner.inference.fits.sampling import Chain, sample_posterior
 from bochner.inference.model import Model, fit_model, leave_out, sample
-from bochner.inference.observations import Observations, merge_equal_rows
-from bochner.inference.responses import Responses
-from bochner.inference.sampling import Chain, sample_posterior
-from bochner.inference.scale import Scale
-from bochner.inference.settings import Settings
+from bochner.inference.observed.observations import Observations, merge_equal_rows
+from bochner.inference.observed.responses import Responses
+from bochner.inference.observed.scale import Scale
+from bochner.inference.observed.settings import Settings
+from bochner.inference.schemes.choose import Spec
 from bochner.inference.starvation import starvation
 
 __all__ = [

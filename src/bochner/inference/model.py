@@ -14,19 +14,19 @@ from bochner.exceptions import InputError, PartError
 from bochner.families import Family, Gaussian
 from bochner.features import ArealRows, Rows
 from bochner.frequencies import rule_named
-from bochner.inference.cross_validation import Fold, HeldOut, leave_out_exact, leave_out_linear, with_weight
-from bochner.inference.features import choose_kind
-from bochner.inference.learning import learn
-from bochner.inference.linear import LinearFit, fit_linear
-from bochner.inference.newton import Mode, find_mode
-from bochner.inference.objectives import Problem
-from bochner.inference.observations import Observations, merge_equal_rows
-from bochner.inference.operator_folds import leave_out_operator
-from bochner.inference.responses import LINE, Responses, merge_equal_responses
-from bochner.inference.sampling import Chain, sample_posterior
-from bochner.inference.scale import Scale, scale_of
-from bochner.inference.settings import Settings
+from bochner.inference.evidence.objectives import Problem
+from bochner.inference.fits.folds import Fold, HeldOut, leave_out_exact, leave_out_linear, with_weight
+from bochner.inference.fits.iterative_folds import leave_out_operator
+from bochner.inference.fits.linear import LinearFit, fit_linear
+from bochner.inference.fits.newton import Mode, find_mode
+from bochner.inference.fits.sampling import Chain, sample_posterior
+from bochner.inference.observed.observations import Observations, merge_equal_rows
+from bochner.inference.observed.responses import LINE, Responses, merge_equal_responses
+from bochner.inference.observed.scale import Scale, scale_of
+from bochner.inference.observed.settings import Settings
+from bochner.inference.schemes.choose import choose_kind
 from bochner.inference.solving import solve, solve_exact, solve_operator
+from bochner.inference.tuning.learning import learn
 from bochner.kernels import Kernel, Matern
 from bochner.posterior import CoefficientPosterior, Mixture, OperatorPosterior, Posterior
 

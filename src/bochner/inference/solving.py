@@ -11,20 +11,20 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.exceptions import ApproximationWarning, CollinearityWarning
 from bochner.features import FeatureMap, covariance_between
-from bochner.inference.adaptive import Adapted, adapt
-from bochner.inference.ascent import fit_few_waves
-from bochner.inference.averaging import Average
-from bochner.inference.exact import fit_exact_of
-from bochner.inference.features import ADAPTIVE, EXACT_ROWS, build_features, number_of_waves
-from bochner.inference.lattice import MOST_ROWS, UNSEEN, covered_box, lattice_features
-from bochner.inference.linear import LinearFit, fit_linear
-from bochner.inference.nearest_rows import better_from_nearest
-from bochner.inference.newton import Mode, find_mode
-from bochner.inference.observations import Observations
-from bochner.inference.operator import fit_operator
-from bochner.inference.responses import Responses
-from bochner.inference.scale import Scale
-from bochner.inference.settings import Settings
+from bochner.inference.adaptive.adapt import Adapted, adapt
+from bochner.inference.adaptive.ascent import fit_few_waves
+from bochner.inference.fits.exact import fit_exact_of
+from bochner.inference.fits.iterative import fit_operator
+from bochner.inference.fits.linear import LinearFit, fit_linear
+from bochner.inference.fits.newton import Mode, find_mode
+from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.responses import Responses
+from bochner.inference.observed.scale import Scale
+from bochner.inference.observed.settings import Settings
+from bochner.inference.schemes.choose import ADAPTIVE, EXACT_ROWS, build_features, number_of_waves
+from bochner.inference.schemes.few_waves import MOST_ROWS, UNSEEN, covered_box, lattice_features
+from bochner.inference.schemes.nearest_rows import better_from_nearest
+from bochner.inference.tuning.averaging import Average
 from bochner.kernels import Kernel, total_variance
 from bochner.posterior import CoefficientPosterior
 from bochner.solvers import LeastSquares, least_squares

@@ -11,10 +11,10 @@ from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray
 from bochner.features import Rows
-from bochner.inference.exact import fit_exact
-from bochner.inference.linear import fit_linear
+from bochner.inference.fits.exact import fit_exact
+from bochner.inference.fits.linear import fit_linear
 from bochner.inference.model import Model
-from bochner.inference.observations import Observations
+from bochner.inference.observed.observations import Observations
 from bochner.kernels import axis_units
 from bochner.neighbours import local_kriging
 from bochner.posterior import CoefficientPosterior

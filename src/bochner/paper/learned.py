@@ -22,10 +22,10 @@ from bochner.arrays import FloatArray
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import Frequencies, MonteCarlo, QuasiMonteCarlo
 from bochner.inference import Observations, Spec
-from bochner.inference.ascent import Evidence, held_out_scores
-from bochner.inference.learnable import LearnableWaves
-from bochner.inference.linear import fit_linear
-from bochner.inference.sparse_spectrum import learned_features
+from bochner.inference.adaptive.ascent import Evidence, held_out_scores
+from bochner.inference.adaptive.learnable import LearnableWaves
+from bochner.inference.adaptive.sparse_spectrum import learned_features
+from bochner.inference.fits.linear import fit_linear
 from bochner.kernels import Matern
 from bochner.paper import style
 from bochner.paper.exhibit import Cell, Claim, Exhibit, Table

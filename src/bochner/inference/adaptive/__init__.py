@@ -1,0 +1,1 @@
+"""Adaptive features: waves that look at the data before they are chosen."""

@@ -1,0 +1,301 @@
+"""Ascent: features that move along the gradient of the log evidence, watched by rows that were held out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import optimize
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.exceptions import ConvergenceError, InputError
+from bochner.features import FeatureMap
+from bochner.inference.adaptive.learnable import Learnable
+from bochner.inference.evidence.laplace import feature_point
+from bochner.inference.fits.linear import LinearFit, feature_slopes, fit_linear, fit_moments, row_precision
+from bochner.inference.fits.newton import find_mode
+from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.responses import Responses
+from bochner.moments import DenseMoments, moments_of
+from bochner.posterior import Moments
+from bochner.posterior.response import Response
+from bochner.random import generator
+from bochner.validation import BlockKFold, gap_size
+
+logger = logging.getLogger("bochner")
+
+Data = Responses | Observations
+
+ROUND = 5  # iterations between two looks at the rows held out
+PATIENCE = 6  # looks without improvement after which an ascent ends
+ITERATIONS = 200
+MOST_HELD_OUT = 2_000
+LEARNING_WORK = 2e12  # multiplications that one ascent may take
+NOISE_WORK = 2e9  # multiplications that one look at a noise variance may take
+FAILED = 1e25
+
+
+@dataclass(frozen=True)
+class Point:
+    """Features and noise at one place of the ascent, and how well they do."""
+
+    features: FeatureMap
+    noise_variance: float
+    evidence: float  # of the rows learned from, per row
+    scores: FloatArray  # log density of each row held out, times its share of the weight
+
+    @property
+    def score(self) -> float:
+        """Mean log density of the rows held out."""
+        return float(self.scores.sum())
+
+    def gain_over(self, other: Point) -> tuple[float, float]:
+        """Gain in score over another point, and the standard error of that gain."""
+        gain = self.scores - other.scores
+        return float(gain.sum()), float(np.sqrt(len(gain)) * np.std(gain))
+
+
+@dataclass(frozen=True)
+class Climbed:
+    """Where an ascent began, the best of it by the rows held out, and how long it took."""
+
+    start: Point
+    best: Point
+    n_iterations: int
+    n_rows: int
+
+
+class Evidence:
+    """Log evidence and prior of learnable features, with gradient in [x, log noise variance]."""
+
+    def __init__(self, learnable: Learnable, data: Data, noise_variance: float, *, learn_noise: bool, reml: bool):
+        self.learnable, self.data, self.reml = learnable, data, reml
+        self.noise_variance, self.learn_noise = noise_variance, learn_noise and noise_variance > 0
+        self.eta: FloatArray | None = None
+
+    @property
+    def start(self) -> FloatArray:
+        return np.r_[self.learnable.start, [np.log(self.noise_variance)] if self.learn_noise else []]
+
+    def split(self, point: FloatArray) -> tuple[FloatArray, float]:
+        """Vector of the features and noise variance of a point."""
+        return (point[:-1], float(np.exp(point[-1]))) if self.learn_noise else (point, self.noise_variance)
+
+    def value(self, point: FloatArray) -> float:
+        """Log evidence alone, without the prior."""
+        x, noise_variance = self.split(point)
+        return self._fit(self.learnable.at(x), noise_variance)[0]
+
+    def __call__(self, point: FloatArray) -> tuple[float, FloatArray]:
+        x, noise_variance = self.split(point)
+        features = self.learnable.at(x)
+        value, fit, obs, implicit = self._fit(features, noise_variance)
+        gradient, by_noise = np.zeros(len(x)), obs.replicate_terms(noise_variance)[1] if self.learn_noise else 0.0
+        slopes = feature_slopes(fit, obs, noise_variance, reml=self.reml or implicit is not None, implicit=implicit)
+        for i, phi, g, by_variance in slopes:
+            gradient += self.learnable.pull(features, obs.rows.coords[i], phi, g, by_variance)
+            by_noise += noise_variance * float(np.sum(by_variance / obs.weight[i]))
+        more, slope = self.learnable.log_prior(x)
+        return value + more, np.r_[gradient + slope, [by_noise] if self.learn_noise else []]
+
+    def _fit(
+        self, features: FeatureMap, noise_variance: float
+    ) -> tuple[float, LinearFit, Observations, FloatArray | None]:
+        if isinstance(self.data, Observations):
+            fit = fit_linear(features, self.data, noise_variance)
+            return fit.log_evidence if self.reml else fit.log_likelihood, fit, self.data, None
+        point = feature_point(features, self.data, noise_variance, self.eta)
+        self.eta = point.mode.eta
+        assert isinstance(point.mode.fit, LinearFit)
+        return point.value, point.mode.fit, point.mode.obs, point.b
+
+
+def climb(
+    learnable: Learnable,
+    data: Data,
+    parts: tuple[IntArray, IntArray],
+    noise_variance: float,
+    variance: float,
+    *,
+    learn_noise: bool,
+    reml: bool,
+    iterations: int = ITERATIONS,
+) -> Climbed:
+    """L-BFGS on the rows of the first part; the best point is the one that predicts the second part best.
+
+    `variance` is the size of the field, beside which a noise to start from is sought.
+    """
+    known, unknown = (data[part] for part in parts)
+    if learn_noise and noise_variance > 0:
+        noise_variance = noise_of_few_waves(learnable.at(learnable.start), known, noise_variance, variance, reml=reml)
+    evidence = Evidence(learnable, known, noise_variance, learn_noise=learn_noise, reml=reml)
+    seen: list[tuple[float, FloatArray, int]] = []
+
+    def look(vector: FloatArray, count: int) -> None:
+        x, noise = evidence.split(vector)
+        scores = held_out_scores(learnable.at(x), noise, known, unknown)
+        seen.append((float(scores.sum()), vector.copy(), count))
+
+    def watch(vector: FloatArray, count: int) -> bool:
+        if count % ROUND == 0:
+            look(vector, count)
+        best = int(np.argmax([score for score, _, _ in seen]))
+        return len(seen) - 1 - best < PATIENCE
+
+    look(evidence.start, 0)
+    look(maximise(evidence, iterations, watch), iterations)
+    score, vector, count = max(seen, key=lambda s: s[0])
+    logger.info("features: held-out log score %.4f at the start, %.4f after %d iterations", seen[0][0], score, count)
+    return Climbed(
+        point_at(evidence, evidence.start, known, unknown),
+        point_at(evidence, vector, known, unknown),
+        count,
+        len(known),
+    )
+
+
+def maximise(evidence: Evidence, iterations: int, watch: Callable[[FloatArray, int], bool] | None = None) -> FloatArray:
+    """Vector of the largest evidence, by L-BFGS; `watch` sees every iterate and says whether to go on."""
+
+    def negative(vector: FloatArray) -> tuple[float, FloatArray]:
+        try:
+            value, gradient = evidence(vector)
+        except (ConvergenceError, np.linalg.LinAlgError, InputError):
+            return FAILED, np.zeros(len(vector))
+        if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
+            return FAILED, np.zeros(len(vector))
+        return -value, -gradient
+
+    count = 0
+
+    def callback(vector: FloatArray) -> None:
+        nonlocal count
+        count += 1
+        if watch is not None and not watch(vector, count):
+            raise StopIteration
+
+    options = {"maxiter": iterations, "maxcor": 20, "ftol": 1e-9, "gtol": 1e-5, "maxls": 30}
+    result = optimize.minimize(
+        negative, evidence.start, jac=True, method="L-BFGS-B", callback=callback, options=options
+    )
+    return np.asarray(result.x)
+
+
+def point_at(evidence: Evidence, vector: FloatArray, known: Data, unknown: Data) -> Point:
+    """Features of a vector, with their evidence (without the prior) and their scores."""
+    x, noise = evidence.split(vector)
+    features = evidence.learnable.at(x)
+    value = evidence.value(vector) / len(known)
+    return Point(features, noise, value, held_out_scores(features, noise, known, unknown))
+
+
+def noise_of_few_waves(
+    features: FeatureMap, data: Data, noise_variance: float, variance: float, *, reml: bool, seed: int = 0
+) -> float:
+    """Noise variance, the given one or more, that makes the data most likely with these features.
+
+    Few waves leave out what the kernel would explain, and that is noise to them.
+    """
+    candidates = [noise_variance, *(share * variance for share in (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0))]
+    most = int(NOISE_WORK / features.n_columns**2)
+    if len(data) > most:
+        data = data[_some(np.arange(len(data)), most, generator(seed, "rows to learn the noise from"))]
+
+    def value(noise: float) -> float:
+        try:
+            if isinstance(data, Observations):
+                fit = fit_linear(features, data, noise)
+                return fit.log_evidence if reml else fit.log_likelihood
+            return find_mode(data, noise, lambda obs: fit_linear(features, obs, noise)).log_evidence
+        except (ConvergenceError, np.linalg.LinAlgError, InputError):
+            return -np.inf
+
+    return max((c for c in candidates if c >= noise_variance), key=value)
+
+
+def fit_few_waves(
+    features: FeatureMap, obs: Observations, noise_variance: float, variance: float, *, reml: bool
+) -> tuple[LinearFit, float]:
+    """Fit of waves that leave much out, with the noise variance, the given one or more, that all rows find most likely.
+
+    Without known errors of the rows their moments are summed once, and every noise variance only divides them.
+    """
+    precision = row_precision(features, obs, noise_variance)
+    moments = moments_of(features, obs.rows, obs.y, precision)
+
+    def fit(log_noise: float) -> LinearFit:
+        noise = float(np.exp(log_noise))
+        share = noise_variance / noise
+        scaled = DenseMoments(share * moments.gram, share * moments.projection, share * moments.energy, moments.weight)
+        reason = f"{features.n_columns} columns <= {len(obs)} rows: solved in the columns (primal)"
+        return fit_moments(features, obs, noise, share * precision, scaled, reason)
+
+    def negative(log_noise: float) -> float:
+        found = fit(log_noise)
+        return -(found.log_evidence if reml else found.log_likelihood)
+
+    low, high = np.log(noise_variance), np.log(max(variance, 2 * noise_variance))
+    best = float(optimize.minimize_scalar(negative, bounds=(low, high), method="bounded", options={"xatol": 0.05}).x)
+    if best < low + 0.1:  # the search never looks at its very ends
+        best = low
+    return fit(best), float(np.exp(best))
+
+
+def held_out_scores(features: FeatureMap, noise_variance: float, known: Data, unknown: Data) -> FloatArray:
+    """Log density of observations that the features were not fitted to, times their share of the weight; they sum to
+    the mean log score. Minus infinity where there is no fit.
+    """
+    share = unknown.weight / unknown.weight.sum()
+    try:
+        posterior = find_mode(known, noise_variance, lambda o: fit_linear(features, o, noise_variance)).posterior
+    except (ConvergenceError, np.linalg.LinAlgError, InputError):
+        return np.full(len(unknown), -np.inf)
+    mean, variance = posterior.mean(unknown.rows), posterior.variance(unknown.rows)
+    if isinstance(unknown, Observations):
+        total = np.maximum(variance + unknown.copy_variance(noise_variance), 1e-300)
+        return np.asarray(-0.5 * share * (np.log(2 * np.pi * total) + (unknown.y - mean) ** 2 / total))
+    eta = Moments((mean + unknown.offset)[None], (variance + noise_variance + unknown.error)[None], np.ones(1))
+    law = Response(unknown.family, eta, unknown.size, new=True)
+    return np.asarray(share * law.log_density(unknown.y))
+
+
+def parts_of(coords: FloatArray, n_columns: int, seed: int, work: float = LEARNING_WORK) -> tuple[IntArray, IntArray]:
+    """Rows to learn from and rows to hold out, in blocks as wide as the gaps between them; random beyond 3 dimensions.
+
+    Of very many rows a part is learned from, as large as the work allows.
+    """
+    n, dim = coords.shape
+    rng = generator(seed, "rows to learn from")
+    if dim <= 3:
+        try:
+            splitter = BlockKFold(5, block_size=gap_size(coords, seed), random_state=seed)
+            known, unknown = (np.asarray(part) for part in next(iter(splitter.split(coords))))
+        except InputError:  # too few blocks
+            known, unknown = _random_parts(n, rng)
+    else:
+        known, unknown = _random_parts(n, rng)
+    most = int(np.clip(work / (4 * ITERATIONS * n_columns**2), 500, n))
+    return _some(known, most, rng), _some(unknown, MOST_HELD_OUT, rng)
+
+
+def with_missing(point: Point, data: Data, parts: tuple[IntArray, IntArray], variance: float) -> Point:
+    """The same features, carrying as much independent variance as predicts the held-out rows best."""
+    known, unknown = (data[part] for part in parts)
+    best = point
+    for share in (0.01, 0.03, 0.1, 0.3):
+        features = replace(point.features, missing=share * variance)  # type: ignore[type-var]
+        scores = held_out_scores(features, point.noise_variance, known, unknown)
+        if scores.sum() > best.score + 1e-3:
+            best = replace(point, features=features, scores=scores)
+    return best
+
+
+def _random_parts(n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    order = rng.permutation(n)
+    return np.sort(order[n // 5 :]), np.sort(order[: n // 5])
+
+
+def _some(rows: IntArray, most: int, rng: np.random.Generator) -> IntArray:
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))

@@ -1,0 +1,83 @@
+"""Leverage features: a pool of the kernel's waves, scored by the data, and the draw out of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.features import FourierMap, Rows
+from bochner.frequencies import Frequencies, leverage_scores, leverage_scores_of_rows, resample, rule_named
+from bochner.inference.fits.linear import row_precision
+from bochner.inference.observed.observations import Observations
+from bochner.inference.schemes.choose import Spec, checked_number, dtype_of
+from bochner.kernels import Kernel, spectral_terms
+from bochner.moments import moments_of, prefers_transform
+from bochner.random import generator
+
+SMALLEST_POOL, LARGEST_POOL = 256, 768
+POOL_PER_WAVE = 8
+SCORE_ROWS = 4_000  # enough to know the scores, where the Gram is taken by blocks
+FEWEST, MOST = 32, 1_024
+
+
+def leverage_features(
+    spec: Spec, kernel: Kernel, noise_variance: float, obs: Observations
+) -> tuple[FourierMap, str, str, int]:
+    """Waves drawn by their leverage, how they were drawn, the reason for their precision, and their number."""
+    m, told = number_of_leverage(spec, kernel, noise_variance, obs)
+    pool = pool_of(kernel, pool_size(m), obs.rows.coords.shape[1], spec.seed)
+    score, n_rows = pool_scores(pool, obs, noise_variance, m / 2, spec.seed)
+    drawn = resample(pool, score, m, generator(spec.seed, "frequencies"))
+    rows = f"{n_rows:,} rows" if n_rows == len(obs) else f"{n_rows:,} of {len(obs):,} rows"
+    why = (
+        f"{m:,}: {told}; drawn out of {pool.n:,} by leverage scores from {rows}; they carry {drawn.total:.3f} of the "
+        f"kernel's variance (sd over independent draws {drawn.spread:.2f})"
+    )
+    dtype, precision = dtype_of(spec, kernel, obs.total, noise_variance)
+    return FourierMap(drawn.frequencies, dtype), why, precision, m
+
+
+def number_of_leverage(spec: Spec, kernel: Kernel, noise_variance: float, obs: Observations) -> tuple[int, str]:
+    """Number of waves: as asked, or twice the degrees of freedom that the kernel spends on the data."""
+    if spec.n_frequencies != "auto":
+        return checked_number(spec.n_frequencies), "as asked"
+    pool = pool_of(kernel, LARGEST_POOL, obs.rows.coords.shape[1], spec.seed)
+    freedom = float(pool_scores(pool, obs, noise_variance, None, spec.seed)[0].sum())
+    m = int(np.clip(np.ceil(2 * freedom), FEWEST, MOST))
+    return m, f"twice the {freedom:.0f} degrees of freedom that the kernel spends on the data"
+
+
+def pool_size(n_frequencies: int) -> int:
+    """Frequencies to choose from."""
+    return max(int(np.clip(POOL_PER_WAVE * n_frequencies, SMALLEST_POOL, LARGEST_POOL)), 2 * n_frequencies)
+
+
+def pool_of(kernel: Kernel, size: int, dim: int, seed: int) -> Frequencies:
+    """Frequencies of the kernel, as many of each term of a sum: the scores, not the variances, are to choose."""
+    n_terms = len(spectral_terms(kernel))
+    shares = [size // n_terms + (j < size % n_terms) for j in range(n_terms)]
+    rule = rule_named("quasi" if dim <= 8 else "orthogonal")
+    return rule.draw(kernel, size, dim, generator(seed, "pool"), shares=shares)
+
+
+def pool_scores(
+    pool: Frequencies, obs: Observations, noise_variance: float, freedom: float | None = None, seed: int = 0
+) -> tuple[FloatArray, int]:
+    """Ridge leverage of every frequency of a pool, and the number of rows that it was found from.
+
+    The Gram is taken over all rows where a non-uniform FFT gives it, else over a random part of
+    them that stands for all: O(n s^2) for s frequencies.
+    """
+    features = FourierMap(pool)
+    part, stands_for = obs, 1.0
+    if len(obs) > SCORE_ROWS and not prefers_transform(features, obs.rows.coords):
+        part = obs[np.sort(generator(seed, "rows to score by").choice(len(obs), SCORE_ROWS, replace=False))]
+        stands_for = len(obs) / SCORE_ROWS
+    precision = row_precision(features, part, noise_variance) * stands_for
+    n = len(part)
+    if n < features.n_columns:
+        columns = features.block(part.rows.coords) * np.sqrt(precision)[:, None]
+        return leverage_scores_of_rows(columns, freedom), n
+    rows = Rows(part.rows.coords, np.zeros((n, 0)))
+    gram = moments_of(features, rows, np.zeros(n), precision).gram
+    return leverage_scores(gram, freedom), n

@@ -1,0 +1,1 @@
+"""Evidence: how likely the data are, as a function of the hyperparameters."""

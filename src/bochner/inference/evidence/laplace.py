@@ -1,0 +1,153 @@
+"""Laplace evidence of any family and its gradient, in closed form.
+
+At the mode the evidence is that of the Gaussian stand-in plus a correction. Its gradient has an
+explicit part, the Gaussian one, and an implicit part: hyperparameters move the mode, and the curvature with it
+(Rasmussen & Williams 2006, 5.5.1). With s = dL / d eta = -var(eta) W' / 2 and b = Pi (s / W), both are
+1/2 tr[(alpha alpha' - Pi + b alpha' + alpha b') dK].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.exceptions import ConvergenceError
+from bochner.features import FeatureMap, FourierMap, covariance_and_gradient_of
+from bochner.frequencies import Frequencies
+from bochner.inference.fits.exact import fit_exact_of, inverse_of
+from bochner.inference.fits.linear import LinearFit, chain_to_theta, fit_linear, frequency_gradient, residual_product
+from bochner.inference.fits.newton import Engine, Mode, find_mode
+from bochner.inference.observed.responses import Responses
+from bochner.kernels import Kernel
+from bochner.posterior import KrigingPosterior
+
+SETTLED = 1e-11  # a gradient needs the mode to more digits than a prediction
+
+
+@dataclass(frozen=True)
+class LaplacePoint:
+    """Mode at one set of hyperparameters, with what the slopes of its evidence need."""
+
+    mode: Mode
+    spread: FloatArray  # posterior variance of each latent value
+    pull: FloatArray  # s / W: how far the evidence would like each latent value to move
+    b: FloatArray  # Pi (s / W)
+    pi: FloatArray | None = None  # in full, where that is affordable
+
+    @property
+    def value(self) -> float:
+        return self.mode.log_evidence
+
+    def trend_slope(self, trend: FloatArray) -> FloatArray:
+        """Slope in the coefficients of a trend that is held."""
+        return np.asarray(trend.T @ (self.mode.alpha + self.b))
+
+    def dispersion_slope(self) -> float:
+        """Slope in the log dispersion of the family."""
+        seen = self.mode.linearised
+        assert seen is not None
+        r = seen.responses
+        density, score, curvature = r.family.dispersion_slopes(r.y, seen.eta, r.size)
+        explicit = np.sum(r.weight * (density - 0.5 * self.spread * curvature))
+        implicit = np.sum(r.weight * self.pull * score) - self.b @ (score / seen.curvature)
+        return float(explicit + implicit)
+
+
+class Bound(Protocol):
+    """A kind of features with its hyperparameters: evidence of any responses, and slopes at a point."""
+
+    def point(self, responses: Responses, start: FloatArray | None) -> LaplacePoint:
+        """Mode of the responses."""
+
+    def slopes(self, point: LaplacePoint) -> FloatArray:
+        """Gradient of the evidence in [theta, log noise variance]."""
+
+
+class ExactBound:
+    """The exact kernel on the rows of `responses`; O(n^3) a Newton step."""
+
+    def __init__(self, kernel: Kernel, noise_variance: float, responses: Responses) -> None:
+        self.kernel, self.noise_variance = kernel, noise_variance
+        self.k, self.gradients = covariance_and_gradient_of(kernel, responses.rows)
+
+    def point(self, responses: Responses, start: FloatArray | None) -> LaplacePoint:
+        mode = _mode(
+            responses, self.noise_variance, lambda o: fit_exact_of(self.kernel, o, self.noise_variance, self.k), start
+        )
+        pi = _pi(mode)
+        return replace(laplace_point(mode, np.diag(pi), lambda v: np.asarray(pi @ v)), pi=pi)
+
+    def slopes(self, point: LaplacePoint) -> FloatArray:
+        assert point.pi is not None
+        alpha, both = point.mode.alpha, np.outer(point.b, point.mode.alpha)
+        g = np.outer(alpha, alpha) - point.pi + both + both.T
+        by_theta = [0.5 * float(np.vdot(g, dk)) for dk in self.gradients]
+        by_noise = 0.0
+        if self.noise_variance > 0:
+            obs = point.mode.obs
+            by_noise = 0.5 * self.noise_variance * float(np.sum(np.diag(g) / obs.weight))
+            by_noise += obs.replicate_terms(self.noise_variance)[1]
+        return np.array([*by_theta, by_noise])
+
+
+class LinearBound:
+    """Fourier features that `draw(theta)` gives, smoothly in theta."""
+
+    def __init__(self, draw: Callable[[FloatArray], Frequencies], theta: FloatArray, noise_variance: float) -> None:
+        self.draw, self.theta, self.noise_variance = draw, theta, noise_variance
+        self.features = FourierMap(draw(theta))
+
+    def point(self, responses: Responses, start: FloatArray | None) -> LaplacePoint:
+        return feature_point(self.features, responses, self.noise_variance, start)
+
+    def slopes(self, point: LaplacePoint) -> FloatArray:
+        fit = point.mode.fit
+        assert isinstance(fit, LinearFit)
+        parts = frequency_gradient(fit, point.mode.obs, self.noise_variance, reml=True, implicit=point.b)
+        return chain_to_theta(self.draw, self.theta, *parts)
+
+
+def feature_point(
+    features: FeatureMap, responses: Responses, noise_variance: float, start: FloatArray | None
+) -> LaplacePoint:
+    """Mode of the responses with any features, and what the slopes of its evidence need."""
+    mode = _mode(responses, noise_variance, lambda o: fit_linear(features, o, noise_variance), start)
+    assert isinstance(mode.fit, LinearFit)
+    diagonal, product = residual_product(mode.fit, mode.obs, noise_variance)
+    return laplace_point(mode, diagonal, product)
+
+
+def laplace_point(mode: Mode, diagonal: FloatArray, product: Callable[[FloatArray], FloatArray]) -> LaplacePoint:
+    """Slopes' ingredients from the diagonal of Pi and products with it."""
+    seen = mode.linearised
+    assert seen is not None
+    r, w = seen.responses, mode.obs.weight
+    if np.any(w != 1):  # Pi of one of w copies, out of that of their mean
+        diagonal = (1 - 1 / w) / mode.obs.copy_variance(mode.noise_variance) + diagonal / w**2
+    spread = 1 / seen.curvature - diagonal / seen.curvature**2
+    pull = -0.5 * spread * r.family.derivatives(r.y, seen.eta, r.size).slope / seen.curvature
+    return LaplacePoint(mode, spread, pull, product(pull))
+
+
+def _mode(responses: Responses, noise_variance: float, engine: Engine, start: FloatArray | None) -> Mode:
+    try:
+        return find_mode(responses, noise_variance, engine, start=start, settled=SETTLED)
+    except ConvergenceError:
+        if start is None:
+            raise
+        return find_mode(responses, noise_variance, engine, settled=SETTLED)
+
+
+def _pi(mode: Mode) -> FloatArray:
+    """Sigma^-1 without what the trend explains."""
+    posterior = mode.fit.posterior
+    assert isinstance(posterior, KrigingPosterior)
+    pi = inverse_of(posterior.sigma)
+    if mode.obs.n_trend:
+        explained = pi @ mode.obs.rows.trend
+        pi -= explained @ posterior.schur.solve(explained.T)
+    return pi

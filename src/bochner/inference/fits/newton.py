@@ -1,0 +1,224 @@
+"""Newton's method: the mode of the latent values under any family, as a few Gaussian fits.
+
+Seen from a linear predictor eta, a response looks like a Gaussian observation z with variance 1 / W. A Gaussian fit of
+those is one Newton step, for every kind of features; what it needs to know of the fit are the weights
+alpha of the rows and the trend. A Gaussian response looks the same from everywhere: one step.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from bochner.arrays import FloatArray
+from bochner.exceptions import ConvergenceError
+from bochner.inference.fits.exact import ExactFit
+from bochner.inference.fits.iterative import OperatorFit
+from bochner.inference.fits.linear import LinearFit, row_precision
+from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.responses import Linearised, Responses
+from bochner.posterior import CoefficientPosterior, Posterior
+
+logger = logging.getLogger("bochner")
+
+GaussianFit = ExactFit | LinearFit | OperatorFit
+Engine = Callable[[Observations], GaussianFit]
+
+MOST_STEPS = 60
+SMALLEST_STEP = 2.0**-20
+SETTLED = 1e-9  # change of the objective, beside its size
+LEAST_INFORMATION = 1e-6  # about a coefficient, beside that of rows taken one by one
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Gaussian approximation at the mode, and how it was reached."""
+
+    fit: GaussianFit
+    obs: Observations  # working observations that the fit is of
+    linearised: Linearised | None  # None: the responses are Gaussian themselves
+    alpha: FloatArray
+    noise_variance: float
+    n_steps: int
+
+    @property
+    def log_evidence(self) -> float:
+        """Laplace's approximation with the trend integrated out."""
+        return self.fit.log_evidence + self._correction
+
+    @property
+    def log_likelihood(self) -> float:
+        """Laplace's approximation with the trend held at the joint mode."""
+        return self.fit.log_likelihood + self._correction
+
+    @property
+    def posterior(self) -> Posterior:
+        return self.fit.posterior
+
+    @property
+    def reason(self) -> str:
+        """How it was solved."""
+        own = getattr(self.fit, "reason", f"dual: Cholesky of the {len(self.obs):,} rows")
+        return own if self.linearised is None else f"{self.n_steps} Newton steps; {own}"
+
+    @property
+    def eta(self) -> FloatArray:
+        """Linear predictor of each row at the mode."""
+        assert self.linearised is not None
+        return self.linearised.eta
+
+    @property
+    def _correction(self) -> float:
+        return 0.0 if self.linearised is None else self.linearised.correction()
+
+
+def find_mode(
+    responses: Responses | Observations,
+    noise_variance: float,
+    engine: Engine,
+    *,
+    start: FloatArray | None = None,
+    settled: float = SETTLED,
+    last: Engine | None = None,
+) -> Mode:
+    """Newton's method with line search; Gaussian observations need one step.
+
+    `start` is a linear predictor to begin from, `last` the engine of the final fit, if it is to know more.
+    """
+    if isinstance(responses, Observations):
+        fit = (last or engine)(responses)
+        return Mode(fit, responses, None, np.zeros(0), noise_variance, 1)
+    state = _State.at(responses, responses.start() if start is None else start, engine, noise_variance)
+    value = state.objective(responses)
+    if not np.isfinite(value):
+        state = _State.flat(responses)
+        value = state.objective(responses)
+    if not np.isfinite(value):
+        raise ConvergenceError(_diverged(responses, "the first step left the domain of the link"))
+    for step in range(1, MOST_STEPS + 1):
+        new = _State.at(responses, state.eta, engine, noise_variance)
+        reached, new_value = _search(responses, state, new, value)
+        change = new_value - value
+        logger.debug("Newton step %d: penalised log likelihood %.6f", step, new_value)
+        state, value = reached, new_value
+        if change <= settled * (1 + abs(value)):
+            break
+    else:
+        raise ConvergenceError(_diverged(responses, f"Newton's method did not settle in {MOST_STEPS} steps"))
+    _refuse_separation(responses, state.eta)
+    linearised = responses.linearised(state.eta)
+    obs = linearised.observations()
+    fit = (last or engine)(obs)
+    logger.debug("mode of %d responses after %d steps: penalised log likelihood %.4f", len(obs), step + 1, value)
+    alpha = _row_weights(fit, obs, noise_variance)
+    return Mode(fit, obs, linearised, alpha, noise_variance, step + 1)
+
+
+@dataclass(frozen=True)
+class _State:
+    """Latent values, what of them the field explains, and its weights: a point on the way to the mode."""
+
+    eta: FloatArray
+    field: FloatArray  # K alpha
+    alpha: FloatArray
+
+    @classmethod
+    def at(cls, responses: Responses, eta: FloatArray, engine: Engine, noise_variance: float) -> _State:
+        """Where a full Newton step from `eta` leads."""
+        linearised = responses.linearised(eta)
+        obs = linearised.observations()
+        fit = engine(obs)
+        alpha = _row_weights(fit, obs, noise_variance)
+        # (K + 1/W) alpha = z - X beta, hence K alpha = z - X beta - alpha / W; copies share alpha
+        to = linearised.z - alpha / (obs.weight * linearised.curvature)
+        trend = obs.rows.trend @ fit.posterior.trend_coef
+        return cls(to, to - responses.offset - trend, alpha)
+
+    @classmethod
+    def flat(cls, responses: Responses) -> _State:
+        """No field, and the trend nearest to the common mean: inside the domain of the link."""
+        r = responses
+        common = np.atleast_1d(np.sum(r.weight * r.y) / np.sum(r.weight * r.size))
+        level = r.family.link_of(common)
+        trend = r.rows.trend @ np.linalg.lstsq(r.rows.trend, level - r.offset, rcond=None)[0]
+        return cls(r.offset + trend, np.zeros(len(r)), np.zeros(len(r)))
+
+    def objective(self, responses: Responses) -> float:
+        """Penalised log likelihood."""
+        return responses.log_likelihood(self.eta) - 0.5 * float(self.alpha @ self.field)
+
+    def towards(self, other: _State, share: float) -> _State:
+        return _State(
+            self.eta + share * (other.eta - self.eta),
+            self.field + share * (other.field - self.field),
+            self.alpha + share * (other.alpha - self.alpha),
+        )
+
+
+def _search(responses: Responses, old: _State, new: _State, value: float) -> tuple[_State, float]:
+    """Largest step, by halving, that does not lower the objective; the old point if there is none."""
+    share = 1.0
+    while share > SMALLEST_STEP:
+        point = old.towards(new, share)
+        there = point.objective(responses)
+        if np.isfinite(there) and there >= value - 1e-12 * abs(value):
+            return point, there
+        share /= 2
+    return old, value
+
+
+def _row_weights(fit: GaussianFit, obs: Observations, noise_variance: float) -> FloatArray:
+    """alpha = (K + noise)^-1 (y - X beta), by whichever view the posterior has."""
+    posterior = fit.posterior
+    if not isinstance(posterior, CoefficientPosterior):
+        return posterior.alpha
+    return row_precision(posterior.features, obs, noise_variance) * (obs.y - posterior.mean(obs.rows))
+
+
+def _refuse_separation(responses: Responses, eta: FloatArray) -> None:
+    reach = float(np.max(np.abs(eta - responses.offset)))
+    if reach > 30 and responses.family.link in ("logit", "probit"):
+        raise ConvergenceError(_diverged(responses, f"the linear predictor has run to {reach:.0f}"))
+    if responses.family.link == "identity":
+        _refuse_zero(responses, eta)
+    if _least_known(responses, eta) < LEAST_INFORMATION:
+        raise ConvergenceError(_diverged(responses, "a coefficient of the trend runs away without end"))
+
+
+def _refuse_zero(responses: Responses, eta: FloatArray) -> None:
+    """Laplace's approximation needs a mode inside the domain; the one of rates near zero lies on its edge."""
+    typical = float(np.sum(responses.weight * responses.y) / np.sum(responses.weight * responses.size))
+    if np.min(eta) < 1e-3 * typical:
+        raise ConvergenceError(
+            f"the {responses.family.name} model has no fit inside the domain of its identity link: the surface comes "
+            f"down to zero. Identity links are for counts well above zero everywhere; take the log link."
+        )
+
+
+def _least_known(responses: Responses, eta: FloatArray) -> float:
+    """Least information about a direction of the trend, beside that at each row's own best linear predictor.
+
+    As a coefficient runs away, what the rows tell about it goes to zero; Newton's method stops on the way, when
+    nothing more is to be gained.
+    """
+    r = responses
+    if not r.rows.trend.shape[1]:
+        return 1.0
+    curvatures = (r.family.derivatives(r.y, at, r.size).curvature for at in (eta, r.start()))
+    information = [r.rows.trend.T @ (r.rows.trend * (r.weight * curvature)[:, None]) for curvature in curvatures]
+    try:
+        return float(linalg.eigh(*information, eigvals_only=True)[0])
+    except linalg.LinAlgError:
+        return 0.0
+
+
+def _diverged(responses: Responses, what: str) -> str:
+    return (
+        f"the {responses.family.name} model has no finite fit: {what}. Either the covariates separate the responses "
+        f"completely (drop one, or give it fewer levels), or the kernel's variance is far too large; a fixed kernel "
+        f"with a smaller variance, or more data, makes it determinate."
+    )

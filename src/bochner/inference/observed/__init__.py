@@ -1,0 +1,1 @@
+"""What was observed: rows, responses, their sizes and what was asked of the fit."""

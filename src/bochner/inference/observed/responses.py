@@ -1,0 +1,135 @@
+"""Responses: what was observed, under any family, and its Gaussian stand-in at a linear predictor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.families import Family, Gaussian
+from bochner.features import Rows
+from bochner.inference.observed.observations import Observations
+
+# curvature given to a row that has none: the log density of no counts is a line under the identity link
+FLATTEST = 1e-10  # curvature given to a row that says next to nothing
+LINE = 1e-7  # and to one whose log density is a line: no counts under the identity link
+FIRST_DISPERSION = 0.5
+
+
+@dataclass(frozen=True)
+class Responses:
+    """Rows, responses and what is known of them.
+
+    Attributes
+    ----------
+    family : Family
+        Law of a response given its linear predictor.
+    rows : Rows
+        Where each was made.
+    y : (n,)
+        Response; a count for families of counts.
+    size : (n,)
+        Trials or exposure; ones where the family has none.
+    offset : (n,)
+        Known part of the linear predictor.
+    weight : (n,)
+        Copies that each row stands for.
+    error : (n,)
+        Known variance of each copy's linear predictor, beside the learned one.
+    """
+
+    family: Family
+    rows: Rows
+    y: FloatArray
+    size: FloatArray
+    offset: FloatArray
+    weight: FloatArray
+    error: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __getitem__(self, index: slice | IntArray) -> Responses:
+        return Responses(
+            self.family,
+            self.rows[index],
+            self.y[index],
+            self.size[index],
+            self.offset[index],
+            self.weight[index],
+            self.error[index],
+        )
+
+    @property
+    def gaussian(self) -> bool:
+        return isinstance(self.family, Gaussian)
+
+    def with_weight(self) -> Responses:
+        """Rows that count; no copy is made if all do."""
+        return self if np.all(self.weight > 0) else self[np.flatnonzero(self.weight > 0)]
+
+    def observations(self) -> Observations:
+        """Gaussian responses as they are, without the known part of the linear predictor."""
+        zero = np.broadcast_to(0.0, (len(self),))
+        return Observations(self.rows, self.y - self.offset, self.weight, self.error, zero)
+
+    def with_dispersion(self) -> Responses:
+        """The responses with a first guess of the dispersion, where that is to be learned."""
+        if not self.family.has_dispersion or self.family.dispersion is not None or self.gaussian:
+            return self
+        return replace(self, family=self.family.replace(dispersion=FIRST_DISPERSION))
+
+    def start(self) -> FloatArray:
+        """Linear predictor near the maximum of each row's own likelihood."""
+        return self.family.start(self.y, self.size)
+
+    def log_likelihood(self, eta: FloatArray) -> float:
+        """Log density of the responses, normalising constants included."""
+        return float(np.sum(self.weight * self.family.log_density(self.y, eta, self.size)))
+
+    def linearised(self, eta: FloatArray) -> Linearised:
+        """Gaussian stand-in: z with variance 1 / W has the score and curvature of the responses at `eta`."""
+        d = self.family.derivatives(self.y, eta, self.size)
+        curvature = np.where(d.curvature > 0, np.maximum(d.curvature, FLATTEST), LINE)
+        z = eta + d.score / curvature
+        return Linearised(self, eta, z, curvature)
+
+    def held_trend(self, coef: FloatArray) -> Responses:
+        """The trend as a known part of the linear predictor."""
+        nothing = np.zeros((len(self), 0))
+        return replace(self, rows=replace(self.rows, trend=nothing), offset=self.offset + self.rows.trend @ coef)
+
+
+@dataclass(frozen=True)
+class Linearised:
+    """Responses seen from a linear predictor: working response z and curvature W."""
+
+    responses: Responses
+    eta: FloatArray
+    z: FloatArray
+    curvature: FloatArray
+
+    def observations(self) -> Observations:
+        """The working responses as Gaussian observations with known error variances."""
+        r = self.responses
+        zero = np.broadcast_to(0.0, (len(r),))
+        return Observations(r.rows, self.z - r.offset, r.weight, r.error + 1 / self.curvature, zero)
+
+    def correction(self) -> float:
+        """Log density of the responses less that of the stand-in: what Laplace adds to the Gaussian evidence."""
+        r, misfit = self.responses, self.z - self.eta
+        stand_in = 0.5 * (np.log(self.curvature / (2 * np.pi)) - self.curvature * misfit**2)
+        return r.log_likelihood(self.eta) - float(np.sum(r.weight * stand_in))
+
+
+def merge_equal_responses(responses: Responses) -> Responses:
+    """Rows that agree in everything become one; rows without weight go.
+
+    The order of the result depends on the values alone, so that copies and weights are the same thing.
+    """
+    r = responses[np.flatnonzero(responses.weight > 0)]
+    keys = np.column_stack([r.rows.coords, r.rows.trend, r.y, r.size, r.offset, r.error])
+    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    weight = np.bincount(group.ravel(), r.weight)
+    return replace(r[first], weight=np.asarray(weight, dtype=np.float64))

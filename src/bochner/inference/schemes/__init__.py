@@ -1,0 +1,1 @@
+"""Schemes: how a model is represented and solved, one file each, and the choice between them."""

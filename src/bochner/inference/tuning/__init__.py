@@ -1,0 +1,1 @@
+"""Tuning: hyperparameters, and kernels, from an objective."""

@@ -1,0 +1,77 @@
+"""Averaging over hyperparameters, for data too few to pin them down.
+
+A plug-in interval pretends that the range and the variance are known. Below a few hundred rows
+that makes it too narrow, so predictions are averaged over a few points around the best ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.inference.observed.scale import bounds
+from bochner.inference.tuning.search import Search, Tuned
+from bochner.kernels import Kernel
+
+WIDEST = 1.5  # largest sd, on the log scale, given to a direction that the data leave flat
+REACH = 1.1  # distance of the points, in units of sd sqrt(k), as in Rue, Martino & Chopin (2009)
+
+
+@dataclass(frozen=True)
+class Average:
+    """Hyperparameters with masses that sum to 1; the best ones come first."""
+
+    kernels: tuple[Kernel, ...]
+    noise_variances: FloatArray
+    mass: FloatArray
+
+
+def average(search: Search, tuned: Tuned) -> Average:
+    """Points along the axes of the Gaussian approximation at the mode, weighted by the true objective."""
+    mode, limits, free = _free_part(search, tuned)
+    k = int(free.sum())
+    if not k:
+        return Average((tuned.kernel,), np.array([tuned.noise_variance]), np.ones(1))
+    values, vectors = np.linalg.eigh(_curvature(search, tuned, mode, free))
+    widths = 1 / np.sqrt(np.maximum(values, 1 / WIDEST**2))
+    radius = REACH * np.sqrt(k)
+    points, log_mass = [mode], [np.log(1 - 1 / REACH**2)]
+    for width, direction in zip(widths, vectors.T, strict=True):
+        for sign in (-1, 1):
+            point = mode.copy()
+            point[free] += sign * radius * width * direction
+            point = np.clip(point, *limits.T)
+            # mass of the design point under the Gaussian, corrected by how wrong the Gaussian is there
+            fall = search.evaluate(*_unpack(search, tuned.kernel, point))[0] - tuned.value
+            correction = np.clip(fall + radius**2 / 2, -3.0, 3.0)
+            points.append(point)
+            log_mass.append(-np.log(2 * k * REACH**2) + correction)
+    mass = np.exp(np.array(log_mass) - np.max(log_mass))
+    kernels, noises = zip(*(_unpack(search, tuned.kernel, p) for p in points), strict=True)
+    return Average(tuple(kernels), np.array(noises), mass / mass.sum())
+
+
+def _curvature(search: Search, tuned: Tuned, mode: FloatArray, free: FloatArray) -> FloatArray:
+    step, columns = 1e-3, []
+    for j in np.flatnonzero(free):
+        up, down = mode.copy(), mode.copy()
+        up[j] += step
+        down[j] -= step
+        slopes = [search.evaluate(*_unpack(search, tuned.kernel, p))[1] for p in (up, down)]
+        columns.append(-(slopes[0] - slopes[1])[free] / (2 * step))
+    hessian = np.array(columns)
+    return (hessian + hessian.T) / 2
+
+
+def _free_part(search: Search, tuned: Tuned) -> tuple[FloatArray, FloatArray, FloatArray]:
+    learned = search.noise_variance is None
+    mode = np.r_[tuned.kernel.theta, np.log(tuned.noise_variance) if tuned.noise_variance > 0 else 0.0]
+    free = np.r_[np.ones(len(mode) - 1, dtype=bool), learned]
+    return mode, np.array(bounds(tuned.kernel, search.scale, search.least_noise)), free
+
+
+def _unpack(search: Search, kernel: Kernel, point: FloatArray) -> tuple[Kernel, float]:
+    noise = float(np.exp(point[-1])) if search.noise_variance is None else search.noise_variance
+    return kernel.with_theta(point[:-1]), noise

@@ -1,0 +1,150 @@
+"""Selection of a kernel for many rows: smoothness, direction and sums of scales, judged in gaps.
+
+The likelihood listens to neighbouring rows; a map is judged between them. So sums of scales are fitted to rows whose
+predecessors lie as far off as data lie from the places to be predicted, and kernels are chosen by how well they
+predict held-out rows that lie as those places do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy import special
+
+from bochner.arrays import FloatArray
+from bochner.exceptions import InputError
+from bochner.features import find_grid
+from bochner.inference.fits.folds import Fold
+from bochner.inference.fits.local_folds import held_out_locally
+from bochner.inference.observed.observations import Observations
+from bochner.inference.tuning.search import Search, Tuned, tune
+from bochner.inference.tuning.sums import fit_sum
+from bochner.kernels import Kernel, Matern
+from bochner.random import generator
+from bochner.validation import GapBlocks, crps
+
+N_FOLDS = 3
+MOST_PLACES = 30_000
+WORTH = 0.005  # of the CRPS: what a richer kernel must gain
+UNLIKE = 3.0  # longest extent of the shortest: beyond, axes are taken to have units of their own
+PARTS = (0.03, 0.3)  # of the extent: length scales to start from along axes of their own
+ITERATIONS = 40
+LAST_ITERATIONS = 15  # on the fine likelihood, from where the coarse one ended
+SETTLED = 1e-6  # of the log likelihood: gains that no prediction shows
+CHANCE = 0.1  # of the variances: the calibration that a kernel without fault would need, on held-out blocks as few
+
+
+def select_multiscale(
+    coarse: Search,
+    fine: Search,
+    refine: Callable[[Tuned], Tuned],
+    obs: Observations,
+    predict_at: FloatArray | None,
+    seed: int,
+) -> tuple[Tuned, str]:
+    """Best of a single Matern field and a sum of a short, a middle and a long one.
+
+    `coarse` and `fine` hold the same likelihood on few and on many points; the first finds the
+    neighbourhood, the second the values, and `refine` improves on them by all rows where it can.
+    """
+    folds = task_folds(obs, predict_at, seed)
+    single = refine(_single(coarse, fine))
+    candidates = [("one Matern field", single)]
+    several = fit_sum(single, fine.noise_variance, obs, folds, seed)
+    if several is not None:
+        candidates.append(("a sum of short, middle and long Matern fields", several))
+    held_out = [_held_out(t, obs, folds) for _, t in candidates]
+    scores = [crps(y, mean, sd, sample_weight=weight) for y, mean, sd, weight in held_out]
+    best = 0
+    for i in range(1, len(candidates)):
+        if scores[i] < scores[best] * (1 - WORTH):
+            best = i
+    told = "; ".join(f"{name} {score:.4g}" for (name, _), score in zip(candidates, scores, strict=True))
+    name, tuned = candidates[best]
+    factor = _calibration(*held_out[best])
+    noise = tuned.noise_variance * (factor if fine.noise_variance is None else 1.0)
+    # chosen by what it predicts: a scale at its bound, or no noise, is then no fault to warn of
+    tuned = replace(tuned, kernel=tuned.kernel.scaled(factor), noise_variance=noise, at_bounds=())
+    if several is None:
+        why = f"a sum of three is hardly more likely; CRPS on rows held out as the places to be predicted lie ({told})"
+    else:
+        why = f"chosen by CRPS on rows held out as the places to be predicted lie ({told})"
+    if factor != 1.0:
+        why += f"; variances times {factor:.2f}, so that 95 % intervals hold 95 % of them"
+    return tuned, f"{name}: {why}"
+
+
+def task_folds(obs: Observations, predict_at: FloatArray | None, seed: int) -> list[Fold]:
+    """Folds whose test rows lie as the wanted places lie; as a map of the whole box would, if none are given."""
+    coords = obs.rows.coords
+    rng = generator(seed, "wanted places")
+    if predict_at is None:
+        predict_at = _everywhere(coords, rng)
+    if len(predict_at) > MOST_PLACES:
+        predict_at = predict_at[rng.choice(len(predict_at), MOST_PLACES, replace=False)]
+    try:
+        return list(GapBlocks(predict_at, N_FOLDS, random_state=seed).split(coords))
+    except InputError:  # no shape to move: hold out single rows
+        rows = rng.permutation(len(coords))
+        return [(np.setdiff1d(rows, part), part) for part in np.array_split(rows, 10)[:N_FOLDS]]
+
+
+def _everywhere(coords: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Places over the whole box: the empty nodes of a grid, or uniform ones."""
+    grid = find_grid(coords)
+    if grid is None:
+        return rng.uniform(coords.min(axis=0), coords.max(axis=0), size=(MOST_PLACES // 2, coords.shape[1]))
+    taken = np.zeros(grid.shape, dtype=bool)
+    at = grid.positions(coords)
+    assert at is not None
+    taken[tuple(at.T)] = True
+    empty = np.argwhere(~taken)
+    if len(empty) < 0.01 * taken.size:
+        empty = np.argwhere(np.ones(grid.shape, dtype=bool))
+    return grid.origin + grid.step * empty
+
+
+def _single(coarse: Search, fine: Search) -> Tuned:
+    drafts = [tune(coarse, Matern(nu=nu), n_climbs=1) for nu in (0.5, 1.5)]
+    rough = max(drafts, key=lambda t: t.value)
+    draft = coarse.maximise(rough.kernel.replace(learn_nu=True), rough.noise_variance, ITERATIONS, SETTLED)
+    for start in _wider(draft.kernel, coarse.scale.extent):
+        wider = coarse.maximise(start, draft.noise_variance, ITERATIONS, SETTLED)
+        n_more = len(wider.kernel.theta) - len(draft.kernel.theta)
+        if wider.value > draft.value + 2 * n_more:
+            draft = wider
+    return fine.maximise(draft.kernel, draft.noise_variance, LAST_ITERATIONS, SETTLED)
+
+
+def _wider(kernel: Kernel, extent: FloatArray) -> list[Kernel]:
+    """The kernel with a length scale for each axis: in its own unit, as time and depth have, or along rotated ones."""
+    dim, starts = len(extent), []
+    unlike = extent.max() > UNLIKE * extent.min()
+    if unlike or dim == 3:
+        starts = [kernel.replace(length_scale=tuple(float(part * side) for side in extent)) for part in PARTS]
+    if dim > 1 and not unlike:
+        scale = float(np.exp(np.mean(np.log(np.atleast_1d(kernel.length_scale)))))  # type: ignore[attr-defined]
+        stretch = np.exp(np.linspace(0.15, -0.15, dim))  # so that there is a direction to follow
+        rotation = 0.4 if dim == 2 else (0.2, 0.2, 0.2)
+        starts.append(kernel.replace(length_scale=tuple(float(scale * s) for s in stretch), rotation=rotation))
+    return starts
+
+
+def _calibration(y: FloatArray, mean: FloatArray, sd: FloatArray, weight: FloatArray) -> float:
+    """Factor on all variances that makes 95 % intervals hold 95 % of the held-out rows; 1, if it is nearly."""
+    off = np.abs(y - mean) / sd
+    order = np.argsort(off)
+    share = np.cumsum(weight[order]) / weight.sum()
+    at = float(off[order][np.searchsorted(share, 0.95)])
+    factor = float(np.clip((at / special.ndtri(0.975)) ** 2, 0.5, 2.0))
+    return factor if abs(factor - 1) > CHANCE else 1.0
+
+
+def _held_out(
+    tuned: Tuned, obs: Observations, folds: list[Fold]
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    held = held_out_locally(tuned.kernel, obs, tuned.noise_variance, folds)
+    sd = np.sqrt(held.variance + obs.copy_variance(tuned.noise_variance)[held.index])
+    return obs.y[held.index], held.mean, sd, obs.weight[held.index]

@@ -1,0 +1,143 @@
+"""Tuning: hyperparameters that make the data most likely, or predict held-out rows best."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize
+
+from bochner.arrays import FloatArray
+from bochner.exceptions import ConvergenceError, TuningWarning
+from bochner.inference.observed.scale import LEAST_NOISE, Scale, bounds, log_prior, starts
+from bochner.kernels import Kernel
+
+logger = logging.getLogger("bochner")
+
+# (kernel, noise variance) -> value to be maximised, gradient in [theta, log noise variance]
+Objective = Callable[[Kernel, float], tuple[float, FloatArray]]
+
+FAILED = -1e25
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """Best hyperparameters found, how good they are, and which of them stopped at a bound."""
+
+    kernel: Kernel
+    noise_variance: float
+    value: float
+    n_evaluations: int
+    at_bounds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is optimised: an objective in [theta, log noise variance], within bounds, with or without a prior."""
+
+    objective: Objective
+    scale: Scale
+    noise_variance: float | None  # None: learned
+    prior: bool = False
+    least_noise: float = LEAST_NOISE  # of the variance
+
+    def evaluate(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
+        """Objective and gradient, the prior included; a failed factorisation counts as very bad."""
+        try:
+            value, gradient = self.objective(kernel, noise_variance)
+        except (ConvergenceError, np.linalg.LinAlgError):
+            return FAILED, np.zeros(len(kernel.theta) + 1)
+        if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
+            return FAILED, np.zeros(len(kernel.theta) + 1)
+        if self.prior:
+            more, slope = log_prior(kernel, self.scale)
+            value, gradient = value + more, gradient + np.r_[slope, 0.0]
+        return value, gradient
+
+    def maximise(
+        self, kernel: Kernel, noise_variance: float, max_iterations: int = 200, tolerance: float = 1e-13
+    ) -> Tuned:
+        """L-BFGS from one start, until steps gain less than `tolerance` of the value."""
+        n_theta = len(kernel.theta)
+        free = np.r_[np.ones(n_theta, dtype=bool), self.noise_variance is None]
+        limits = bounds(kernel, self.scale, self.least_noise)
+        full = np.r_[kernel.theta, np.log(max(noise_variance, 1e-300))]
+        if self.noise_variance is None:
+            full[-1] = np.clip(full[-1], *limits[-1])
+        count = 0
+
+        def unpack(x: FloatArray) -> tuple[Kernel, float]:
+            point = full.copy()
+            point[free] = x
+            noise = float(np.exp(point[-1])) if self.noise_variance is None else self.noise_variance
+            return kernel.with_theta(point[:-1]), noise
+
+        def negative(x: FloatArray) -> tuple[float, FloatArray]:
+            nonlocal count
+            count += 1
+            value, gradient = self.evaluate(*unpack(x))
+            return -value, -gradient[free]
+
+        x0 = np.clip(full[free], *np.array(limits)[free].T)
+        box = [limit for limit, is_free in zip(limits, free, strict=True) if is_free]
+        if not len(x0):
+            return Tuned(kernel, noise_variance, self.evaluate(kernel, noise_variance)[0], 1, ())
+        options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6, "maxls": 30}
+        result = optimize.minimize(negative, x0, jac=True, method="L-BFGS-B", bounds=box, options=options)
+        logger.info("tuning: %d evaluations, objective %.4f, %s", count, -result.fun, unpack(result.x)[0])
+        names = np.array([*(h.name for h in kernel.hyperparameters), "noise_variance"])[free]
+        stuck = [
+            str(name)
+            for name, x, (low, high) in zip(names, result.x, box, strict=True)
+            if min(x - low, high - x) < 1e-3
+        ]
+        return Tuned(*unpack(result.x), -float(result.fun), count, tuple(stuck))
+
+
+def tune(search: Search, kernel: Kernel, extra_starts: Sequence[tuple[Kernel, float]] = (), n_climbs: int = 2) -> Tuned:
+    """Best of several climbs: a coarse grid of starts is ranked, the best distinct ones are climbed."""
+    candidates = [*extra_starts, *starts(kernel, search.scale, search.noise_variance)]
+    values = [search.evaluate(k, noise)[0] for k, noise in candidates]
+    chosen: list[int] = []
+    for i in np.argsort(values)[::-1]:
+        near = any(_close(candidates[i][0], candidates[j][0]) for j in chosen)
+        if not near and len(chosen) < n_climbs and values[i] > FAILED:
+            chosen.append(int(i))
+    climbs = [search.maximise(*candidates[i]) for i in chosen] or [search.maximise(*candidates[0])]
+    best = max(climbs, key=lambda t: t.value)
+    if best.value <= FAILED:
+        warnings.warn(
+            "tuning found no hyperparameters for which the model can be factored; the start values are kept. "
+            "Give noise_variance, or a kernel of lower smoothness.",
+            TuningWarning,
+            stacklevel=2,
+        )
+    total = len(candidates) + sum(t.n_evaluations for t in climbs)
+    return Tuned(best.kernel, best.noise_variance, best.value, total, best.at_bounds)
+
+
+def score_objective(score: Callable[[Kernel, float], float]) -> Objective:
+    """Objective from a score without gradient (block cross-validation): central differences."""
+
+    def objective(kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
+        theta = np.r_[kernel.theta, np.log(max(noise_variance, 1e-300))]
+
+        def at(x: FloatArray) -> float:
+            return score(kernel.with_theta(x[:-1]), float(np.exp(x[-1])) if noise_variance else 0.0)
+
+        steps = 1e-3 * np.eye(len(theta))
+        slopes = [(at(theta + e) - at(theta - e)) / 2e-3 for e in steps]
+        return at(theta), np.array(slopes)
+
+    return objective
+
+
+def _close(a: Kernel, b: Kernel) -> bool:
+    near = {"length_scale": 0.5, "period": 0.1, "frequency": 0.1}
+    limits = [(i, near[h.role]) for i, h in enumerate(a.hyperparameters) if h.role in near]
+    if not limits or a.hyperparameters != b.hyperparameters:
+        return a == b
+    return all(abs(a.theta[i] - b.theta[i]) < limit for i, limit in limits)

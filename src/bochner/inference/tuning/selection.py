@@ -1,0 +1,66 @@
+"""Selection of a kernel when the user names none: smoothness first, then one length scale per axis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from bochner.inference.tuning.search import Search, Tuned, tune
+from bochner.kernels import Kernel, Matern
+
+SMOOTHNESS = (1.5, 0.5, 2.5)
+
+
+def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0) -> tuple[Tuned, str]:
+    """Matern kernel of the best smoothness; per-axis length scales if the evidence pays for them.
+
+    An added length scale must raise the objective by log(n) / 2 (Schwarz's criterion). A kernel smoother than the
+    roughest must raise it by `toll`: of counts the evidence hardly sees smoothness, and a field taken to be too
+    smooth has intervals too narrow, while the mean is the same either way.
+    """
+    best: Tuned | None = None
+    values, count = {}, 0
+    for nu in SMOOTHNESS:
+        if best is None:
+            tuned = tune(search, Matern(nu=nu))
+        else:
+            start = best.kernel.replace(nu=nu)
+            tuned = search.maximise(start, best.noise_variance)
+        values[nu], count = tuned.value, count + tuned.n_evaluations
+        if best is None or tuned.value - _due(tuned, toll) > best.value - _due(best, toll):
+            best = tuned
+    assert best is not None
+    smoothness = best.kernel.nu  # type: ignore[attr-defined]
+    reason = f"Matern with nu = {smoothness:g}: best of " + ", ".join(
+        f"{nu:g} ({value:.1f})" for nu, value in sorted(values.items())
+    )
+    if toll:
+        reason += f"; a smoother one than {min(SMOOTHNESS):g} must gain {toll:.1f}"
+    if dim > 1:
+        split = _per_axis(search, best, dim)
+        count += split.n_evaluations
+        price = 0.5 * (dim - 1) * np.log(n_rows)
+        if split.value > best.value + price:
+            gain = split.value - best.value
+            return replace(
+                split, n_evaluations=count
+            ), f"{reason}; one length scale per axis gains {gain:.1f} > {price:.1f}"
+        reason += f"; one length scale per axis gains {max(split.value - best.value, 0):.1f}, less than {price:.1f}"
+    return replace(best, n_evaluations=count), reason
+
+
+def _due(tuned: Tuned, toll: float) -> float:
+    return toll if tuned.kernel.nu > min(SMOOTHNESS) else 0.0  # type: ignore[attr-defined]
+
+
+def _per_axis(search: Search, best: Tuned, dim: int) -> Tuned:
+    kernel: Kernel = best.kernel
+    scale = float(kernel.length_scale)  # type: ignore[attr-defined]
+    starts = [kernel.replace(length_scale=(scale,) * dim)]
+    extent = search.scale.extent
+    if extent.max() > 3 * extent.min():  # axes in different units
+        starts.append(kernel.replace(length_scale=tuple(scale * extent / extent.max())))
+    climbs = [search.maximise(start, best.noise_variance) for start in starts]
+    found = max(climbs, key=lambda t: t.value)
+    return replace(found, n_evaluations=sum(t.n_evaluations for t in climbs))

@@ -1,0 +1,104 @@
+"""Sums of scales: a short, a middle and a long field with one anisotropy, fitted where a map is judged.
+
+The likelihood of every row given its neighbours is decided by the shortest scale. So it is taken of rows whose
+predecessors lie about as far off as data lie from the places to be predicted. The coordinates are whitened by the
+anisotropy of a single field first: what is left to learn are three lengths and three variances.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from bochner.arrays import FloatArray
+from bochner.features import Rows
+from bochner.inference.fits.folds import Fold
+from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.scale import scale_of
+from bochner.inference.tuning.search import Objective, Search, Tuned
+from bochner.kernels import Kernel, Matern, Sum
+from bochner.kernels.anisotropy import whitening
+from bochner.neighbours import Vecchia
+
+SMOOTHNESS = (1.5, 0.5, 1.5)
+# lengths of short and middle in those of the single field; long, in the extent of the data
+STARTS = ((0.15, 1.0, 2.0), (0.5, 2.0, 0.5))
+SHARES = (0.15, 0.2, 4.0)  # of the single field's variance
+N_COARSE, N_MATCHED = 2_000, 8_000
+FEWEST = 3_000
+ITERATIONS = 40
+SETTLED = 1e-6  # of the log likelihood: gains that no prediction shows
+WORTH = 4.0  # log likelihood of the coarse points: one for each further parameter
+
+
+def fit_sum(
+    single: Tuned, noise_variance: float | None, obs: Observations, folds: list[Fold], seed: int
+) -> Tuned | None:
+    """Sum of Matern fields of smoothness 3/2, 1/2 and 3/2, with the directions of a single one.
+
+    None, if already a coarse sample of the rows finds it hardly more likely than the single field.
+    `noise_variance` is None if it is to be learned; `folds` show how far the wanted places lie from data.
+    """
+    white = _whitened(obs, single.kernel)
+    scale = scale_of(white)
+    coarse = Search(_likelihood(white, N_COARSE, 12, None, seed), scale, noise_variance)
+    starts = [_start(single, float(scale.extent.max()), *lengths) for lengths in STARTS]
+    drafts = [coarse.maximise(k, single.noise_variance, ITERATIONS, SETTLED) for k in starts]
+    draft = max(drafts, key=lambda t: t.value)
+    plain = single.kernel.replace(length_scale=1.0, rotation=None)
+    if draft.value < coarse.maximise(plain, single.noise_variance, ITERATIONS, SETTLED).value + WORTH:
+        return None
+    n_first = max(FEWEST, int(_share_of_order(white.rows.coords, folds) * len(obs)))
+    matched = Search(_likelihood(white, N_MATCHED, 20, n_first, seed), scale, noise_variance)
+    best = matched.maximise(draft.kernel, draft.noise_variance, ITERATIONS, SETTLED)
+    return replace(best, kernel=_coloured(best.kernel, single.kernel))
+
+
+def _likelihood(obs: Observations, n_points: int, n_neighbours: int, n_first: int | None, seed: int) -> Objective:
+    return Vecchia.plan(
+        obs.rows.coords,
+        obs.y,
+        obs.rows.trend,
+        obs.weight,
+        obs.error,
+        n_neighbours=n_neighbours,
+        n_points=n_points,
+        n_first=n_first,
+        coarse_share=0.25 if n_first is None else 0.5,
+        seed=seed,
+    ).evaluate
+
+
+def _share_of_order(coords: FloatArray, folds: list[Fold]) -> float:
+    """First share of a coarse-to-fine order: its points lie half as far apart as wanted places from data, or more."""
+    away = np.median(np.concatenate([cKDTree(coords[train]).query(coords[test])[0] for train, test in folds]))
+    apart = np.median(cKDTree(coords).query(coords, k=2)[0][:, 1])
+    return float(min(1.0, (2 * apart / max(away, 1e-300)) ** coords.shape[1]))
+
+
+def _start(single: Tuned, extent: float, short: float, middle: float, long: float) -> Kernel:
+    lengths = (short, middle, long * extent)
+    variance = single.kernel.variance  # type: ignore[attr-defined]
+    fields = [Matern(l, s * variance, nu=nu) for l, s, nu in zip(lengths, SHARES, SMOOTHNESS, strict=True)]
+    return Sum(Sum(fields[0], fields[1]), fields[2])
+
+
+def _whitened(obs: Observations, kernel: Kernel) -> Observations:
+    """The same rows in coordinates in which the kernel is isotropic, of length scale 1."""
+    scale, rotation = kernel.length_scale, kernel.rotation  # type: ignore[attr-defined]
+    coords = obs.rows.coords
+    coords = coords / np.asarray(scale) if rotation is None else coords @ whitening(scale, rotation).T
+    return replace(obs, rows=Rows(coords, obs.rows.trend))
+
+
+def _coloured(white: Kernel, kernel: Kernel) -> Kernel:
+    """A sum of isotropic fields in whitened coordinates, as fields in the coordinates themselves."""
+    scale, rotation = kernel.length_scale, kernel.rotation  # type: ignore[attr-defined]
+    fields = []
+    for field in sorted(white.leaves(), key=lambda leaf: leaf.length_scale):  # type: ignore[attr-defined]
+        size = field.length_scale  # type: ignore[attr-defined]
+        sizes = tuple(float(size * v) for v in scale) if isinstance(scale, tuple) else float(size * scale)
+        fields.append(field.replace(length_scale=sizes, rotation=rotation))
+    return Sum(Sum(fields[0], fields[1]), fields[2])
