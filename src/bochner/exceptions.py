@@ -4,6 +4,12 @@ An error says what was given, what is needed and what to change. Each one is als
 built-in exception, so that callers need not import this module to catch it.
 """
 
+from __future__ import annotations
+
+import sys
+import warnings
+
+
 
 class BochnerError(Exception):
     """Base of every error raised on purpose."""
@@ -66,3 +72,15 @@ class FallbackWarning(BochnerWarning):
 
 class CheckWarning(BochnerWarning):
     """A fitted model that looks wrong."""
+
+
+class OutsideWarning(FallbackWarning):
+    """Places at which a model has nothing left but its trend and its prior."""
+
+
+def warn(text: str, category: type[BochnerWarning]) -> None:
+    """Raise a warning that points at the line of the user's that led to it, however deep it arose."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] == "bochner":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level - 1)

@@ -1,6 +1,6 @@
 """Features: places in, columns of the linear model out."""
 
-from bochner.features.base import BLOCK_BYTES, FeatureMap
+from bochner.features.base import FeatureMap
 from bochner.features.covariance import CovarianceOperator, Grid, find_grid
 from bochner.features.fourier import FourierMap, wave_dtype
 from bochner.features.local_spectrum import LocalSpectrumMap, local_spectrum
@@ -10,7 +10,6 @@ from bochner.features.rows import Rows
 from bochner.features.support import ArealRows, covariance_and_gradient_of, covariance_between, joined, variance_of
 
 __all__ = [
-    "BLOCK_BYTES",
     "ArealRows",
     "CovarianceOperator",
     "FeatureMap",

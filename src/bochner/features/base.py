@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
+from bochner.resources import block_bytes
 
 BoolArray = NDArray[np.bool_]
-
-BLOCK_BYTES = 64 * 2**20
 
 
 class FeatureMap:
@@ -37,6 +36,10 @@ class FeatureMap:
         """Variance of the field before any data, (n,)."""
         raise NotImplementedError
 
+    def outside(self, coords: FloatArray) -> BoolArray:
+        """Places where the columns do not stand for the field, and the prior holds, (n,)."""
+        return np.zeros(len(coords), dtype=bool)
+
     def forward(self, coords: FloatArray, coef: FloatArray) -> FloatArray:
         """Phi coef, in blocks: (n,) or (n, k)."""
         out = np.empty((len(coords), *coef.shape[1:]))
@@ -51,7 +54,7 @@ class FeatureMap:
             out += self.block(coords[i]).T @ values[i]
         return out
 
-    def slices(self, n_rows: int, budget: int = BLOCK_BYTES) -> list[slice]:
-        """Slices of rows small enough that a block and its temporaries stay within the budget."""
-        size = max(16, budget // (32 * max(self.n_columns, 1)))
+    def slices(self, n_rows: int, budget: int | None = None) -> list[slice]:
+        """Slices of rows small enough that a block and its temporaries stay within a budget of bytes."""
+        size = max(16, (block_bytes() if budget is None else budget) // (32 * max(self.n_columns, 1)))
         return [slice(i, min(i + size, n_rows)) for i in range(0, n_rows, size)]

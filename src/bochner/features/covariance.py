@@ -19,6 +19,7 @@ from bochner import nufft
 from bochner.arrays import FloatArray, IntArray
 from bochner.frequencies.torus import EPS, FADING, TorusSeries, torus_series
 from bochner.kernels import IsotropicKernel, Kernel, reaches
+from bochner.resources import n_threads
 
 RADIUS = 5.0  # of the remainder, in steps of the series
 PAIRS_AT_ONCE = 4_000_000
@@ -49,9 +50,9 @@ class CovarianceOperator:
     """Covariance matrix of a kernel between given rows, as an operator; also towards other places."""
 
     def __init__(
-        self, kernel: Kernel, coords: FloatArray, box: tuple[FloatArray, FloatArray], n_jobs: int | None = None
+        self, kernel: Kernel, coords: FloatArray, box: tuple[FloatArray, FloatArray]
     ) -> None:
-        self.kernel, self.coords, self.n_jobs = kernel, coords, n_jobs
+        self.kernel, self.coords = kernel, coords
         self.box = box
         extent = box[1] - box[0]
         self.grid = find_grid(coords) if coords.shape[1] <= MOST_DIMENSIONS else None
@@ -108,7 +109,7 @@ class CovarianceOperator:
         self._counts = [fft.next_fast_len(int(2 * r), real=True) for r in reach]
         lags = [np.where(np.arange(n) <= n // 2, np.arange(n), np.arange(n) - n) for n in self._counts]
         mesh = np.stack(np.meshgrid(*lags, indexing="ij"), axis=-1).reshape(-1, len(lags)) * self.grid.step
-        self._spectrum = fft.rfftn(self.kernel.at(mesh).reshape(self._counts), workers=self._workers)
+        self._spectrum = fft.rfftn(self.kernel.at(mesh).reshape(self._counts), workers=n_threads())
         at = self.grid.positions(self.coords)
         assert at is not None
         self._at = at
@@ -119,8 +120,8 @@ class CovarianceOperator:
         for j in range(columns.shape[1]):
             field = np.zeros(self._counts)
             np.add.at(field, tuple(self._at.T), columns[:, j])
-            waves = fft.rfftn(field, axes=axes, workers=self._workers) * self._spectrum
-            out[:, j] = fft.irfftn(waves, s=self._counts, axes=axes, workers=self._workers)[tuple(where.T)]
+            waves = fft.rfftn(field, axes=axes, workers=n_threads()) * self._spectrum
+            out[:, j] = fft.irfftn(waves, s=self._counts, axes=axes, workers=n_threads())[tuple(where.T)]
         return out
 
     def _on_grid(self, targets: FloatArray) -> IntArray | None:
@@ -148,7 +149,7 @@ class CovarianceOperator:
         if self._series is None or self._matrix is not None:
             return
         self._plan = nufft.Plan(
-            self._series.angle(self.coords), self._series.coef.shape, eps=EPS, dtype=np.float64, n_jobs=self.n_jobs
+            self._series.angle(self.coords), self._series.coef.shape, eps=EPS, dtype=np.float64
         )
         self._tree = cKDTree(self.coords / self._series.step)
         self._remainder = self._remainder_matrix(self._tree, self.coords, symmetric=True)
@@ -192,7 +193,7 @@ class CovarianceOperator:
     def _far(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
         series = self._split_series()
         waves = self._plan.type1(columns.T) * series.coef
-        return nufft.type2(series.angle(targets), waves, eps=EPS, n_jobs=self.n_jobs).real.T
+        return nufft.type2(series.angle(targets), waves, eps=EPS).real.T
 
     def _near(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
         out = np.empty((len(targets), columns.shape[1]))
@@ -236,12 +237,8 @@ class CovarianceOperator:
         out = np.empty(len(lag))
         for start in range(0, len(lag), PAIRS_AT_ONCE):
             part = lag[start : start + PAIRS_AT_ONCE]
-            out[start : start + PAIRS_AT_ONCE] = self.kernel.at(part) - self._series.at(part, self.n_jobs)
+            out[start : start + PAIRS_AT_ONCE] = self.kernel.at(part) - self._series.at(part)
         return out
-
-    @property
-    def _workers(self) -> int:
-        return -1 if self.n_jobs is None else self.n_jobs
 
 
 def find_grid(coords: FloatArray) -> Grid | None:

@@ -66,7 +66,7 @@ class FourierMap(FeatureMap):
     def outside(self, coords: FloatArray) -> BoolArray:
         """Places beyond the box, where periodic waves would show ghosts of the data: the prior holds there."""
         if self.box is None:
-            return np.zeros(len(coords), dtype=bool)
+            return super().outside(coords)
         return np.asarray(np.any((coords < self.box[0]) | (coords > self.box[1]), axis=1))
 
     def missing_variance(self, coords: FloatArray) -> FloatArray:

@@ -15,6 +15,7 @@ from scipy import fft
 from bochner import nufft
 from bochner.arrays import FloatArray
 from bochner.kernels import Kernel
+from bochner.resources import n_threads
 
 FADING = 24  # grid steps beyond the largest lag, in which the kernel fades out
 SPARED = 8  # of them, before it begins to: the taper mixes neighbouring steps
@@ -38,9 +39,9 @@ class TorusSeries:
         """Coordinates in radians of the torus."""
         return 2 * np.pi * coords / self.period
 
-    def at(self, lag: FloatArray, n_jobs: int | None = None) -> FloatArray:
+    def at(self, lag: FloatArray) -> FloatArray:
         """Value of the series at lags (m, dim)."""
-        return nufft.type2(self.angle(lag), self.coef.astype(complex), eps=EPS, n_jobs=n_jobs).real
+        return nufft.type2(self.angle(lag), self.coef.astype(complex), eps=EPS).real
 
 
 def torus_series(kernel: Kernel, extent: FloatArray, step: FloatArray, *, taper: bool) -> TorusSeries:
@@ -56,7 +57,7 @@ def torus_series(kernel: Kernel, extent: FloatArray, step: FloatArray, *, taper:
         if taper:
             shape = [-1 if i == j else 1 for i in range(len(axes))]
             values *= fade(np.abs(lag), extent[j] + SPARED * step[j], period[j] / 2).reshape(shape)
-    coef = fft.fftshift(fft.fftn(fft.ifftshift(values), workers=-1)).real / values.size
+    coef = fft.fftshift(fft.fftn(fft.ifftshift(values), workers=n_threads())).real / values.size
     if taper:
         coef *= _taper(counts)
     return TorusSeries(coef, period)

@@ -1,4 +1,7 @@
-"""Inference: hyperparameters, posteriors and held-out predictions from observations."""
+"""Inference: hyperparameters, posteriors and held-out predictions from observations.
+
+    observed < fits < evidence < adaptive < schemes < tuning < model
+"""
 
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.sampling import Chain, sample_posterior
@@ -7,8 +10,7 @@ from bochner.inference.observed.observations import Observations, merge_equal_ro
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.scale import Scale
 from bochner.inference.observed.settings import Settings
-from bochner.inference.schemes.choose import Spec
-from bochner.inference.starvation import starvation
+from bochner.inference.schemes.choose import choose
 
 __all__ = [
     "Chain",
@@ -19,11 +21,10 @@ __all__ = [
     "Responses",
     "Scale",
     "Settings",
-    "Spec",
+    "choose",
     "fit_model",
     "leave_out",
     "merge_equal_rows",
     "sample",
     "sample_posterior",
-    "starvation",
 ]

@@ -10,55 +10,111 @@ import numpy as np
 from numpy.random import Generator
 
 from bochner.arrays import FloatArray
+from bochner.choices import Choice, collected
 from bochner.exceptions import InputError, PartError
 from bochner.families import Family, Gaussian
-from bochner.features import ArealRows, Rows
-from bochner.frequencies import rule_named
-from bochner.inference.evidence.objectives import Problem
-from bochner.inference.fits.folds import Fold, HeldOut, leave_out_exact, leave_out_linear, with_weight
-from bochner.inference.fits.iterative_folds import leave_out_operator
-from bochner.inference.fits.linear import LinearFit, fit_linear
-from bochner.inference.fits.newton import Mode, find_mode
+from bochner.features import Rows
+from bochner.inference.fits.base import GaussianFit
+from bochner.inference.fits.folds import Fold, HeldOut, with_weight
+from bochner.inference.fits.newton import find_mode
 from bochner.inference.fits.sampling import Chain, sample_posterior
-from bochner.inference.observed.observations import Observations, merge_equal_rows
-from bochner.inference.observed.responses import LINE, Responses, merge_equal_responses
-from bochner.inference.observed.scale import Scale, scale_of
+from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.responses import Responses
+from bochner.inference.observed.scale import Scale
 from bochner.inference.observed.settings import Settings
-from bochner.inference.schemes.choose import choose_kind
-from bochner.inference.solving import solve, solve_exact, solve_operator
+from bochner.inference.observed.task import Task
+from bochner.inference.schemes.choose import choose, scheme_named
+from bochner.inference.starvation import starvation
 from bochner.inference.tuning.learning import learn
-from bochner.kernels import Kernel, Matern
-from bochner.posterior import CoefficientPosterior, Mixture, OperatorPosterior, Posterior
+from bochner.kernels import Kernel
+from bochner.posterior import Mixture, Posterior
 
 logger = logging.getLogger("bochner")
-
-MERGE_ROWS = 50_000
 
 
 @dataclass(frozen=True)
 class Model:
-    """A fitted model: a Gaussian law of the linear predictor, and the family that leads to responses."""
+    """A fitted model: a Gaussian law of the linear predictor, and the family that leads to responses.
+
+    Attributes
+    ----------
+    mixture : Mixture
+        Posteriors with their masses and noise variances, the best first.
+    kernel : Kernel
+        At the best hyperparameters.
+    family : Family
+        Its dispersion, where it has one, is a number.
+    scheme : str
+        The scheme that answers, whatever was first meant.
+    scale : Scale
+        Extent, spacing and variance of the observations.
+    choices : tuple of Choice
+        What was decided, in order.
+    log_evidence, log_likelihood : float
+        Of the data, fixed effects integrated out or at their maximum.
+    n_frequencies : int or None
+        Waves or landmarks.
+    kernel_error : float or None
+        Measured RMS error of the kernel's approximation, relative to its variance.
+    at_bounds : tuple of str
+        Hyperparameters that stopped at a bound.
+    spare_sd : float or None
+        Typical sd of the features relative to kriging's, where they may fall short of it.
+    trend : array or None
+        Coefficients that maximise the marginal likelihood, where that was asked for.
+    """
 
     mixture: Mixture
     kernel: Kernel
-    noise_variance: float
-    kind: str
+    scheme: str
     scale: Scale
     log_evidence: float
     log_likelihood: float
-    n_frequencies: int | None
-    kernel_error: float | None
-    choices: dict[str, str]
-    at_bounds: tuple[str, ...] = ()
-    kernels: tuple[Kernel, ...] = field(default_factory=tuple)  # of the mixture's components
+    choices: tuple[Choice, ...]
     family: Family = field(default_factory=Gaussian)
-    trend: FloatArray | None = None  # coefficients that maximise the marginal likelihood, where that was asked for
-    _working: Observations | None = field(default=None, repr=False, compare=False)  # Gaussian stand-in at the mode
+    n_frequencies: int | None = None
+    kernel_error: float | None = None
+    at_bounds: tuple[str, ...] = ()
+    spare_sd: float | None = None
+    trend: FloatArray | None = None
+    _fits: tuple[GaussianFit, ...] = field(default=(), repr=False, compare=False)  # in the session of the fit only
+    _eta: FloatArray | None = field(default=None, repr=False, compare=False)  # linear predictor of the merged rows
 
     @property
     def posterior(self) -> Posterior:
         """Posterior at the best hyperparameters."""
         return self.mixture.components[0]
+
+    @property
+    def noise_variance(self) -> float:
+        """Noise variance at the best hyperparameters."""
+        return float(self.mixture.noise_variance[0])
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return len(self.scale.extent)
+
+    @property
+    def decided(self) -> dict[str, Choice]:
+        """Choices by name."""
+        return collected(self.choices)
+
+    @property
+    def fits(self) -> tuple[GaussianFit, ...]:
+        """Fits behind the mixture; a model that was loaded has none."""
+        if not self._fits:
+            raise InputError("this model was loaded from a file and holds no fit of its training rows; fit it again.")
+        return self._fits
+
+    def working(self, responses: Responses) -> tuple[Responses, Observations]:
+        """Training responses and the Gaussian observations that stand for them at the mode, row by row."""
+        rows = replace(responses.with_weight(), family=self.family)
+        if rows.gaussian:
+            return rows, rows.observations()
+        task = Task.of(Settings(), rows)
+        assert isinstance(task.data, Responses) and self._eta is not None
+        return task.data, task.data.linearised(self._eta).observations()
 
 
 def fit_model(
@@ -67,75 +123,41 @@ def fit_model(
     folds: Sequence[Fold] | None = None,
     predict_at: FloatArray | None = None,
 ) -> Model:
-    """Choose features, learn hyperparameters, solve.
+    """Choose a scheme, learn hyperparameters, solve.
 
     `folds` are the splits of ``tune="spatial-cv"`` or of a splitter, over the rows of `responses`;
     `predict_at` (m, dim) are the places that the model is for, if known.
     """
-    data, obs = _distinct(responses)
-    scale = scale_of(obs)
-    dim = obs.rows.coords.shape[1]
-    start = Matern() if settings.kernel is None else settings.kernel
-    start.check_dim(dim)
-    kind, reason = _kind(settings, start, responses, len(obs))
-    choices = {"features": reason}
-    if kind == "structured":
-        choices["features"] += f" ({rule_named(kind).explain(dim)})"
-    logger.info("features: %s", reason)
-    problem = Problem(settings, responses, data, obs, scale, kind, folds, predict_at)
-    learned = learn(problem, choices)
-    if isinstance(data, Responses):
-        data = replace(data, family=learned.family)
-    solved = solve(kind, settings, data, obs, scale, learned.average, choices, predict_at)
-    first = solved.fits[0]
-    mixture = Mixture([fit.posterior for fit in solved.fits], learned.average.mass, solved.noise_variances)
+    task = Task.of(settings, responses, folds, predict_at)
+    chosen = _chosen(task)
+    scheme = scheme_named(chosen.value)
+    logger.info("features: %s", chosen)
+    learned = learn(task, scheme)
+    if isinstance(task.data, Responses):
+        task = replace(task, data=replace(task.data, family=learned.family))
+    solved = scheme.solve(task, learned.average)
+    first = solved.modes[0]
+    fits = tuple(mode.fit for mode in solved.modes)
+    noises = np.array([fit.noise_variance for fit in fits])
+    kernel = learned.average.kernels[0] if solved.kernel is None else solved.kernel
+    answers = scheme_named(solved.scheme)
     return Model(
-        mixture=mixture,
-        kernel=learned.average.kernels[0] if solved.kernel is None else solved.kernel,
-        noise_variance=float(solved.noise_variances[0]),
-        kind=kind,
-        scale=scale,
+        mixture=Mixture([fit.posterior for fit in fits], learned.average.mass, noises),
+        kernel=kernel,
+        scheme=solved.scheme,
+        scale=task.scale,
         log_evidence=first.log_evidence,
         log_likelihood=first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood,
+        choices=tuple(collected((chosen, *learned.choices, *solved.choices)).values()),
+        family=learned.family,
         n_frequencies=solved.n_frequencies,
         kernel_error=solved.kernel_error,
-        choices=choices,
         at_bounds=learned.at_bounds,
-        kernels=learned.average.kernels,
-        family=learned.family,
+        spare_sd=starvation(fits[0], kernel, first.obs, task.scale, settings.seed) if answers.may_starve else None,
         trend=learned.trend,
-        _working=first.obs,
+        _fits=fits,
+        _eta=None if first.linearised is None else first.linearised.eta,
     )
-
-
-def _kind(settings: Settings, kernel: Kernel, responses: Responses, n_rows: int) -> tuple[str, str]:
-    """Scheme of features; means over areas need the exact kernel and the identity link."""
-    spec = settings.spec
-    if not isinstance(responses.rows, ArealRows):
-        return choose_kind(spec, kernel, n_rows, responses.rows.coords.shape[1])
-    if spec.features not in ("auto", "exact"):
-        raise PartError(f"features={spec.features!r} with areal observations; they need features='exact' or 'auto'.")
-    if not responses.gaussian:
-        raise PartError(
-            f"family={responses.family.name!r} with areal observations: the mean over an area is linear in the field "
-            f"for the gaussian family only. Use points, or a Gaussian model of a transformed response."
-        )
-    return "exact", f"exact: {n_rows:,} rows, some of them means over areas"
-
-
-def _distinct(responses: Responses) -> tuple[Responses | Observations, Observations]:
-    """What is fitted, with equal rows merged, and the same as Gaussian observations."""
-    few = len(responses) <= MERGE_ROWS and not isinstance(responses.rows, ArealRows)
-    if responses.gaussian:
-        obs = responses.observations()
-        obs = merge_equal_rows(obs) if few else obs.with_weight()
-        return obs, obs
-    data = merge_equal_responses(responses) if few else responses.with_weight()
-    seen = data.with_dispersion().linearised(data.start())
-    obs = seen.observations()
-    # a row without curvature has no working response of its own
-    y = np.where(seen.curvature > LINE, obs.y, seen.eta - data.offset)
-    return data, replace(obs, y=y)
 
 
 def leave_out(model: Model, responses: Responses, folds: Sequence[Fold] | None) -> list[HeldOut]:
@@ -144,33 +166,13 @@ def leave_out(model: Model, responses: Responses, folds: Sequence[Fold] | None) 
     Exact for Gaussian responses; under other families one Newton step from the mode of all rows.
     """
     parts, kept = with_weight(responses.weight, folds)
-    kept_responses = replace(responses[kept], family=model.family)
+    rows = replace(responses[kept], family=model.family)
     results = []
-    for kernel, noise, posterior in zip(
-        model.kernels, model.mixture.noise_variance, model.mixture.components, strict=True
-    ):
-        obs = kept_responses.observations()
-        if not responses.gaussian:
-            obs = mode_again(kept_responses, kernel, float(noise), posterior).obs
-        if isinstance(posterior, CoefficientPosterior):
-            fit = LinearFit(posterior, np.nan, np.nan, "")
-            held = leave_out_linear(fit, obs, float(noise), parts)
-        elif isinstance(posterior, OperatorPosterior):
-            held = leave_out_operator(kernel, obs, float(noise), parts)
-        else:
-            held = leave_out_exact(kernel, obs, float(noise), parts)
+    for fit in model.fits:
+        obs = rows.observations() if rows.gaussian else find_mode(rows, fit.engine).obs
+        held = fit.leave_out(obs, parts)
         results.append(replace(held, index=kept[held.index]))
     return results
-
-
-def mode_again(responses: Responses, kernel: Kernel, noise_variance: float, posterior: Posterior) -> Mode:
-    """Mode of the responses, every row for itself, at the hyperparameters of a component."""
-    if isinstance(posterior, CoefficientPosterior):
-        features = posterior.features
-        return find_mode(responses, noise_variance, lambda obs: fit_linear(features, obs, noise_variance))
-    if isinstance(posterior, OperatorPosterior):
-        return solve_operator(kernel, noise_variance, responses)
-    return solve_exact(kernel, noise_variance, responses)
 
 
 def sample(model: Model, responses: Responses, rows: Rows, n_draws: int, rng: Generator) -> Chain:
@@ -183,5 +185,20 @@ def sample(model: Model, responses: Responses, rows: Rows, n_draws: int, rng: Ge
         raise InputError("the sampler needs whole sample weights: a weight of k stands for k copies of the row.")
     each = kept[np.repeat(np.arange(len(kept)), copies)]
     each = replace(each, weight=np.ones(len(each)))
-    mode = mode_again(each, model.kernel, model.noise_variance, model.posterior)
-    return sample_posterior(mode, rows, n_draws, rng)
+    return sample_posterior(find_mode(each, model.fits[0].engine), rows, n_draws, rng)
+
+
+def _chosen(task: Task) -> Choice:
+    """Scheme to begin with; means over areas need the identity link."""
+    s, rows = task.settings, task.responses.rows
+    if rows.has_areas and not task.gaussian:
+        raise PartError(
+            f"family={task.responses.family.name!r} with areal observations: the mean over an area is linear in the "
+            f"field for the gaussian family only. Use points, or a Gaussian model of a transformed response."
+        )
+    if s.kernel is not None:
+        s.kernel.check_dim(task.dim)
+    limit = s.resources.memory_limit
+    return choose(
+        len(task.obs), task.dim, s.kernel, features=s.features, memory_limit=limit, has_areas=rows.has_areas
+    )

@@ -2,6 +2,6 @@
 
 from bochner.moments.choose import moments_of, prefers_transform
 from bochner.moments.dense import DenseMoments, dense_moments
-from bochner.moments.spectral import spectral_moments
+from bochner.moments.fourier_sums import FourierSums, fourier_sums
 
-__all__ = ["DenseMoments", "dense_moments", "moments_of", "prefers_transform", "spectral_moments"]
+__all__ = ["DenseMoments", "FourierSums", "dense_moments", "fourier_sums", "moments_of", "prefers_transform"]

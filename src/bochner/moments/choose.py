@@ -7,19 +7,22 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.features import FeatureMap, FourierMap, Rows
 from bochner.moments.dense import DenseMoments, dense_moments
-from bochner.moments.spectral import spectral_moments
+from bochner.moments.fourier_sums import fourier_sums
 
 MOST_PAIRS = 20_000_000  # sums and differences of frequencies that a transform may be asked for
 MOST_GRID = 50_000_000  # points of the fine grid of a transform: below a gigabyte
 
 
 def moments_of(
-    features: FeatureMap, rows: Rows, y: FloatArray, weight: FloatArray, *, n_jobs: int | None = None
+    features: FeatureMap, rows: Rows, y: FloatArray, weight: FloatArray, copies: float = 0.0
 ) -> DenseMoments:
-    """Moments of some rows, by non-uniform FFT where it is cheaper than blocks."""
+    """Moments of some rows, by non-uniform FFT where it is cheaper than blocks.
+
+    `copies` is what merging equal rows took out of their log density.
+    """
     if isinstance(features, FourierMap) and prefers_transform(features, rows.coords):
-        return spectral_moments(features, rows, y, weight, n_jobs=n_jobs)
-    return dense_moments(features, rows, y, weight)
+        return fourier_sums(features.frequencies, rows, y, weight).scaled(features.frequencies.mass, copies=copies)
+    return dense_moments(features, rows, y, weight, copies)
 
 
 def prefers_transform(features: FourierMap, coords: FloatArray) -> bool:

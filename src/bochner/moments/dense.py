@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy.linalg import blas
 
 from bochner.arrays import FloatArray
-from bochner.features import BLOCK_BYTES, FeatureMap, Rows
+from bochner.features import FeatureMap, Rows
+from bochner.resources import block_bytes
 
 PARTIAL_ROWS = 4_096  # summed in the precision of the waves before they join the float64 total
 
@@ -25,25 +26,47 @@ class DenseMoments:
         Phi'W y.
     energy : float
         y'W y.
-    weight : float
-        Sum of W.
+    weight, log_weight : float
+        Sum of W, and sum of log W.
+    n_rows : int
+        Rows that were summed.
+    copies : float
+        What merging equal rows took out of the log density (`Observations.replicate_terms`).
     """
 
     gram: FloatArray
     projection: FloatArray
     energy: float
     weight: float
+    log_weight: float
+    n_rows: int
+    copies: float = 0.0
 
     def __add__(self, other: DenseMoments) -> DenseMoments:
+        return DenseMoments(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def scaled(self, mass: FloatArray | float = 1.0, noise_variance: float = 1.0, copies: float = 0.0) -> DenseMoments:
+        """Moments of waves with masses (m,) and rows with precision W / noise_variance, from those of unit mass.
+
+        `copies` is what merged rows add to the log density at this noise variance.
+        """
+        q = len(self.projection) - 2 * np.size(mass) if np.ndim(mass) else 0
+        scale = np.r_[np.sqrt(np.tile(mass, 2)), np.ones(q)] if np.ndim(mass) else np.sqrt(mass)
+        rows = scale[:, None] if np.ndim(mass) else scale
         return DenseMoments(
-            self.gram + other.gram,
-            self.projection + other.projection,
-            self.energy + other.energy,
-            self.weight + other.weight,
+            self.gram * scale * (rows / noise_variance),
+            self.projection * scale / noise_variance,
+            self.energy / noise_variance,
+            self.weight / noise_variance,
+            self.log_weight - self.n_rows * float(np.log(noise_variance)),
+            self.n_rows,
+            copies,
         )
 
 
-def dense_moments(features: FeatureMap, rows: Rows, y: FloatArray, weight: FloatArray) -> DenseMoments:
+def dense_moments(
+    features: FeatureMap, rows: Rows, y: FloatArray, weight: FloatArray, copies: float = 0.0
+) -> DenseMoments:
     """Moments of some rows, in blocks; memory does not grow with their number.
 
     Cost n p^2. Products of waves run in their own precision, all else in float64.
@@ -52,7 +75,7 @@ def dense_moments(features: FeatureMap, rows: Rows, y: FloatArray, weight: Float
     gram = np.zeros((p + q, p + q), order="F")
     projection = np.zeros(p + q)
     waves = _WaveGram(gram[:p, :p])
-    for i in features.slices(len(rows), min(BLOCK_BYTES, 32 * PARTIAL_ROWS * p)):
+    for i in features.slices(len(rows), min(block_bytes(), 32 * PARTIAL_ROWS * p)):
         phi = features.block(rows.coords[i])
         root = np.sqrt(weight[i])
         phi *= root[:, None].astype(phi.dtype)
@@ -64,7 +87,15 @@ def dense_moments(features: FeatureMap, rows: Rows, y: FloatArray, weight: Float
         projection += np.r_[mixed[:, q], small[:q, q]]
     waves.flush()
     gram += np.triu(gram, 1).T
-    return DenseMoments(gram, projection, float(np.sum(weight * y**2)), float(weight.sum()))
+    return DenseMoments(
+        gram,
+        projection,
+        float(np.sum(weight * y**2)),
+        float(weight.sum()),
+        float(np.sum(np.log(weight))),
+        len(rows),
+        copies,
+    )
 
 
 class _WaveGram:

@@ -7,20 +7,18 @@ matrices are packed: the lower triangle row by row, shape (k (k + 1) / 2, b).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.resources import in_threads
 
 CACHED_ENTRIES = 2**16  # of a packed batch: 0.5 MiB, so that the arrays of a batch stay in the processor's cache
 LARGEST_ENTRIES = 2**21  # of a packed batch: 16 MiB
 EFFICIENT_BATCH = 128  # fewer matrices leave numpy's inner loops too short
 SMALLEST_PIVOT = 1e-13  # relative to the diagonal entry
-MAX_THREADS = 8
 
 T = TypeVar("T")
 
@@ -28,13 +26,7 @@ T = TypeVar("T")
 def in_batches(work: Callable[[slice], T], n: int, k: int) -> Iterator[T]:
     """`work` on slices of n matrices with k rows, in order; threads share it, memory is bounded."""
     size = batch_size(k)
-    slices = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    n_threads = min(len(slices), os.cpu_count() or 1, MAX_THREADS)
-    if n_threads < 2:
-        yield from map(work, slices)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        yield from pool.map(work, slices)
+    return in_threads(work, (slice(start, min(start + size, n)) for start in range(0, n, size)))
 
 
 def batch_size(k: int) -> int:

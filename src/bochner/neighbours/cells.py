@@ -5,18 +5,15 @@ Cells are those of a tree over the observations, so what is said of a place does
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from scipy.linalg import lapack
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.neighbours.batches import MAX_THREADS
 from bochner.neighbours.kriging import JITTER, Covariance, Neighbours
 from bochner.neighbours.replicates import merge
-from bochner.threads import threads_for
+from bochner.resources import blas_threads, in_threads
 
 SHARE = 0.7  # half the diagonal of a cell, of the distance to the n-th neighbour of its centre: at most
 SHARED = 2.2  # neighbours of a cell, as a multiple of those wanted of a place: most of which it then has
@@ -72,8 +69,8 @@ class CellKriging:
                 mean[here], variance[here] = self._krige(rows, values[rows], targets[here])
 
         todo = list(self._shared(targets))
-        with threads_for(self.neighbours.n), ThreadPoolExecutor(min(os.cpu_count() or 1, MAX_THREADS)) as pool:
-            list(pool.map(krige, [todo[i : i + AT_ONCE] for i in range(0, len(todo), AT_ONCE)]))
+        with blas_threads(self.neighbours.n):
+            list(in_threads(krige, (todo[i : i + AT_ONCE] for i in range(0, len(todo), AT_ONCE))))
         return mean, variance
 
     def _shared(self, targets: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:

@@ -8,6 +8,7 @@ from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.random import generator
+from bochner.resources import n_threads
 
 
 def maximin_order(coords: FloatArray, seed: int = 0) -> IntArray:
@@ -114,7 +115,7 @@ def _earlier(ordered: FloatArray, asked: IntArray, k: int) -> IntArray:
     while len(open_rows):
         width = min(width, len(ordered))
         position = asked[open_rows]
-        near = tree.query(ordered[position], k=np.arange(1, width + 1), workers=-1)[1]
+        near = tree.query(ordered[position], k=np.arange(1, width + 1), workers=n_threads())[1]
         before = near < position[:, None]
         first = np.argsort(~before, axis=1, kind="stable")[:, :k]
         taken = np.take_along_axis(near, first, axis=1)

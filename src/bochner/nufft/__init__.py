@@ -22,7 +22,7 @@ type 3    f_k = sum over i of c_i exp(sign 1j s_k.x_i)          scattered places
   It is a mean over the modes: the outermost ones may err several times more.
 - **Real strengths** are welcome; the result is complex and Hermitian. The built-in back end then spreads one number
   instead of two; the others transform complex numbers only, so real ones save nothing there.
-- **n_jobs** is a number of threads; None means all cores. The bits of the built-in one do not depend on it. With ducc0
+- **n_jobs** is a number of threads; None means as many as may compute here (`bochner.resources`). The bits of the built-in one do not depend on it. With ducc0
   they may, and with finufft and jax-finufft results change within eps, because it takes part in choosing the grid.
 
 Types 1 and 2 with opposite signs are adjoint: <type1(c), f> = <c, type2(f)>. Type 1 is a sum over places, so chunks
@@ -44,7 +44,6 @@ from bochner.nufft.checks import (
     as_precision,
     as_shape,
     as_sign,
-    as_threads,
     as_tolerance,
     as_vectors,
     check_grid,
@@ -53,6 +52,7 @@ from bochner.nufft.checks import (
 )
 from bochner.nufft.contract import Array, Backend, RealType, complex_type
 from bochner.nufft.selection import Choice, backend, load
+from bochner.resources import as_threads
 
 __all__ = ["Choice", "Plan", "backend", "type1", "type2", "type3"]
 
@@ -173,7 +173,7 @@ class Plan:
     dtype : {float32, float64}
         Real type of the transforms; strengths and modes are cast to it.
     n_jobs : int, optional
-        Threads; None means all cores.
+        Threads; None means as many as may compute here.
     backend : str, optional
         Forces a back end; see `bochner.nufft.backend`.
 

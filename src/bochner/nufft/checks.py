@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import os
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -84,30 +83,3 @@ def as_sign(sign: int) -> int:
     if sign not in (-1, 1):
         raise InputError(f"sign is {sign!r}; needed is -1 or +1, the sign of the exponent.")
     return int(sign)
-
-
-def as_threads(n_jobs: int | None) -> int:
-    """Number of threads; None and -1 mean all cores that this process may use."""
-    if n_jobs is None or n_jobs == -1:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if n_jobs < 1:
-        raise InputError(f"n_jobs is {n_jobs}; needed is a number of threads >= 1, or None for all cores.")
-    return operator.index(n_jobs)
-
-
-def check_grid(shape: Iterable[float]) -> None:
-    """Refuse a fine grid that would exhaust the memory, before a back end tries to allocate it."""
-    counts = [float(n) for n in shape]
-    size = float(np.prod(counts))
-    if size > LARGEST_GRID:
-        raise MemoryLimitError(
-            f"the NUFFT needs a grid of {' x '.join(f'{n:.0f}' for n in counts)} points ({16 * size / 1e9:.0f} GB); "
-            f"at most {LARGEST_GRID} are allowed. Ask for fewer modes, or a smaller range of coordinates or targets."
-        )
-
-
-def wrapped(coords: FloatArray) -> FloatArray:
-    """Coordinates moved by multiples of 2 pi to [-pi, pi], in float64."""
-    if np.abs(coords).max(initial=0.0) <= np.pi:
-        return coords
-    return coords - 2 * np.pi * np.rint(coords / (2 * np.pi))

@@ -17,7 +17,7 @@ from scipy import sparse
 from bochner.arrays import FloatArray, IntArray
 from bochner.nufft.contract import Array, RealType
 from bochner.nufft.kaiser_bessel import KaiserBessel
-from bochner.threads import threads_for
+from bochner.resources import blas_threads
 
 # Entries of one chunk's matrix: small enough for the cache, large enough to hide the interpreter.
 CHUNK_ENTRIES = 2**18
@@ -111,7 +111,7 @@ class Gridding:
             yield from map(work, self._chunks)
             return
         # BLAS inside a worker stays on that worker's thread
-        with threads_for(self._kernel.width), ThreadPoolExecutor(self._n_jobs) as pool:
+        with blas_threads(self._kernel.width), ThreadPoolExecutor(self._n_jobs) as pool:
             yield from pool.map(work, self._chunks)
 
     def _box(self, chunk: slice) -> _Box:

@@ -2,38 +2,93 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 from scipy import linalg
 
 from bochner.arrays import FloatArray
 from bochner.features import Rows
 
+COVARIANCE_WORK = 300  # multiplications that one covariance is worth, by the clock
 
-class Posterior:
-    """Gaussian law of the latent surface (trend and field, without noise) at any rows."""
 
-    n_stored: int  # numbers that a prediction block needs per row, for the memory budget
+@dataclass(frozen=True)
+class Cost:
+    """What mean and variance at one place take."""
 
+    numbers: int  # held per place while a block is computed
+    work: float  # multiplications
+
+    @classmethod
+    def of_dense(cls, size: int) -> Cost:
+        """Of a product with a dense matrix, after so many covariances or columns."""
+        return cls(3 * size, float(size) ** 2 + COVARIANCE_WORK * size)
+
+
+class Posterior(ABC):
+    """Gaussian law of the latent surface (trend and field, without noise) at any rows.
+
+    Attributes
+    ----------
+    trend_coef : (q,)
+        Mean of the trend coefficients.
+    takes_areas : bool
+        Whether rows may be means over areas.
+    beyond : str
+        What places lie outside of where `outside` says so, and what can be done about it.
+    """
+
+    trend_coef: FloatArray
+    takes_areas: ClassVar[bool] = False
+    beyond: ClassVar[str] = ""
+
+    @abstractmethod
     def mean(self, rows: Rows) -> FloatArray:
         """Posterior mean, (n,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def variance(self, rows: Rows) -> FloatArray:
         """Posterior variance, (n,), never negative."""
-        raise NotImplementedError
 
     def mean_and_variance(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
         """Both, (n,) each, for less than one after the other where they share work."""
         return self.mean(rows), self.variance(rows)
 
+    @abstractmethod
     def covariance(self, rows: Rows) -> FloatArray:
         """Joint posterior covariance, (n, n)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def draw(self, rows: Rows, n_draws: int, rng: Generator) -> FloatArray:
         """Joint draws of the surface, (n_draws, n)."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def trend_covariance(self) -> FloatArray:
+        """Covariance of the trend coefficients, (q, q)."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> Cost:
+        """What mean and variance at one place take."""
+
+    def outside(self, coords: FloatArray) -> NDArray[np.bool_]:
+        """Places at which only the trend and the prior are left, (n,)."""
+        return np.zeros(len(coords), dtype=bool)
+
+    @property
+    def feature_coef(self) -> FloatArray:
+        """Coefficients of the features; none where there are no features."""
+        return np.zeros(0)
+
+    @property
+    def row_coef(self) -> FloatArray | None:
+        """Weights of the training rows in the mean, where they are all that it is made of."""
+        return None
 
 
 def draw_gaussian(mean: FloatArray, covariance: FloatArray, n_draws: int, rng: Generator) -> FloatArray:

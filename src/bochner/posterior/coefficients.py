@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
 from bochner.features import FeatureMap, Rows
-from bochner.posterior.base import Posterior, draw_gaussian
+from bochner.posterior.base import Cost, Posterior, draw_gaussian
 from bochner.solvers import Factor
 
 JOINT_LIMIT = 2_000
@@ -23,21 +25,31 @@ class CoefficientPosterior(Posterior):
     coef: FloatArray
     factor: Factor
 
-    @property
-    def n_stored(self) -> int:  # type: ignore[override]
-        return 3 * len(self.coef)
+    beyond: ClassVar[str] = (
+        "the box that the waves cover (the data's, and some room around): they get the trend and the prior sd. Give "
+        "them to fit (predict_at, --predict-at) to cover them."
+    )
 
     @property
-    def trend_coef(self) -> FloatArray:
-        """Mean of the trend coefficients."""
+    def cost(self) -> Cost:
+        return Cost.of_dense(len(self.coef))
+
+    @property
+    def feature_coef(self) -> FloatArray:
+        return self.coef[: self.features.n_columns]
+
+    @property
+    def trend_coef(self) -> FloatArray:  # type: ignore[override]
         return self.coef[self.features.n_columns :]
 
     def trend_covariance(self) -> FloatArray:
-        """Covariance of the trend coefficients."""
         p = self.features.n_columns
         unit = np.zeros((len(self.coef), len(self.coef) - p))
         unit[p:] = np.eye(len(self.coef) - p)
         return self.factor.solve(unit)[p:]
+
+    def outside(self, coords: FloatArray) -> NDArray[np.bool_]:
+        return self.features.outside(coords)
 
     def columns(self, rows: Rows) -> FloatArray:
         """All columns of the linear model at some rows, (n, p + q)."""

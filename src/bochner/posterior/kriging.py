@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -11,7 +12,7 @@ from scipy import linalg
 from bochner.arrays import FloatArray
 from bochner.features import Rows, covariance_between, variance_of
 from bochner.kernels import Kernel
-from bochner.posterior.base import Posterior, draw_gaussian
+from bochner.posterior.base import Cost, Posterior, draw_gaussian
 from bochner.solvers import CholeskyFactor
 
 
@@ -29,12 +30,17 @@ class KrigingPosterior(Posterior):
     sigma: CholeskyFactor
     schur: CholeskyFactor
 
+    takes_areas: ClassVar[bool] = True
+
     @property
-    def n_stored(self) -> int:  # type: ignore[override]
-        return 3 * len(self.rows)
+    def cost(self) -> Cost:
+        return Cost.of_dense(len(self.rows))
+
+    @property
+    def row_coef(self) -> FloatArray:
+        return self.alpha
 
     def trend_covariance(self) -> FloatArray:
-        """Covariance of the trend coefficients."""
         return self.schur.solve(np.eye(len(self.trend_coef)))
 
     def mean(self, rows: Rows) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -13,12 +13,13 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.features import CovarianceOperator, Rows
 from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import CellKriging, conditional_draws
-from bochner.posterior.base import Posterior
+from bochner.posterior.base import Cost, Posterior
 from bochner.posterior.coefficients import CoefficientPosterior
 from bochner.solvers import CholeskyFactor, Report
 
 N_NEIGHBOURS, N_FAR = 40, 20  # nearest rows; rows beyond them, of each of two thinned sets
 N_DRAWN = 60  # rows and places that a place of a joint draw is given
+PLACE_WORK = 1e6  # multiplications that kriging a place from its neighbours is worth, by the clock
 GROWTH, FARTHEST = 1.5, 6  # boxes grow by half for places outside; beyond the largest, the prior
 
 
@@ -47,12 +48,15 @@ class OperatorPosterior(Posterior):
     companion: CoefficientPosterior | None = None
     _cache: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
+    beyond: ClassVar[str] = (
+        "the box of the data, by several times its size: they get the trend and the prior sd."  # no row reaches there
+    )
+
     @property
-    def n_stored(self) -> int:  # type: ignore[override]
-        return N_NEIGHBOURS + 2 * N_FAR
+    def cost(self) -> Cost:
+        return Cost(N_NEIGHBOURS + 2 * N_FAR, PLACE_WORK)
 
     def trend_covariance(self) -> FloatArray:
-        """Covariance of the trend coefficients."""
         return self.schur.solve(np.eye(len(self.trend_coef)))
 
     def mean(self, rows: Rows) -> FloatArray:
@@ -136,7 +140,6 @@ class OperatorPosterior(Posterior):
         return out
 
     def outside(self, coords: FloatArray) -> NDArray[np.bool_]:
-        """Places so far outside the box of the rows that only the prior is left."""
         return np.asarray(self._levels(coords) > FARTHEST)
 
     def _levels(self, coords: FloatArray) -> IntArray:

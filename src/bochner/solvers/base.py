@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.random import Generator
 
@@ -23,6 +23,7 @@ class Factor:
     """Factored precision P of the coefficients [features, trend]; P^-1 is their posterior covariance."""
 
     report: Report
+    prior_precision: ClassVar[float] = 1.0  # that was added to the Gram of the features
 
     def solve(self, b: FloatArray) -> FloatArray:
         """P^-1 b, for (p + q,) or (p + q, k)."""

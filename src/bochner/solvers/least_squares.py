@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -21,6 +22,7 @@ class LeastSquares(Factor):
     residual_variance: float
     inverse_root: FloatArray  # (columns, rank): (X'X)^+ = R R'
     report: Report
+    prior_precision: ClassVar[float] = 0.0
 
     def solve(self, b: FloatArray) -> FloatArray:
         return np.asarray(self.residual_variance * self.inverse_root @ (self.inverse_root.T @ b))

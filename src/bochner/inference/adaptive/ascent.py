@@ -14,19 +14,16 @@ from bochner.exceptions import ConvergenceError, InputError
 from bochner.features import FeatureMap
 from bochner.inference.adaptive.learnable import Learnable
 from bochner.inference.evidence.laplace import feature_point
-from bochner.inference.fits.linear import LinearFit, feature_slopes, fit_linear, fit_moments, row_precision
-from bochner.inference.fits.newton import find_mode
+from bochner.inference.evidence.feature_evidence import feature_slopes
+from bochner.inference.fits.linear import LinearEngine, LinearFit
+from bochner.inference.fits.newton import Data, find_mode
 from bochner.inference.observed.observations import Observations
-from bochner.inference.observed.responses import Responses
-from bochner.moments import DenseMoments, moments_of
 from bochner.posterior import Moments
 from bochner.posterior.response import Response
 from bochner.random import generator
 from bochner.validation import BlockKFold, gap_size
 
 logger = logging.getLogger("bochner")
-
-Data = Responses | Observations
 
 ROUND = 5  # iterations between two looks at the rows held out
 PATIENCE = 6  # looks without improvement after which an ascent ends
@@ -93,7 +90,7 @@ class Evidence:
         features = self.learnable.at(x)
         value, fit, obs, implicit = self._fit(features, noise_variance)
         gradient, by_noise = np.zeros(len(x)), obs.replicate_terms(noise_variance)[1] if self.learn_noise else 0.0
-        slopes = feature_slopes(fit, obs, noise_variance, reml=self.reml or implicit is not None, implicit=implicit)
+        slopes = feature_slopes(fit, obs, reml=self.reml or implicit is not None, implicit=implicit)
         for i, phi, g, by_variance in slopes:
             gradient += self.learnable.pull(features, obs.rows.coords[i], phi, g, by_variance)
             by_noise += noise_variance * float(np.sum(by_variance / obs.weight[i]))
@@ -104,7 +101,7 @@ class Evidence:
         self, features: FeatureMap, noise_variance: float
     ) -> tuple[float, LinearFit, Observations, FloatArray | None]:
         if isinstance(self.data, Observations):
-            fit = fit_linear(features, self.data, noise_variance)
+            fit = LinearEngine(features, noise_variance).fit(self.data)
             return fit.log_evidence if self.reml else fit.log_likelihood, fit, self.data, None
         point = feature_point(features, self.data, noise_variance, self.eta)
         self.eta = point.mode.eta
@@ -205,42 +202,12 @@ def noise_of_few_waves(
 
     def value(noise: float) -> float:
         try:
-            if isinstance(data, Observations):
-                fit = fit_linear(features, data, noise)
-                return fit.log_evidence if reml else fit.log_likelihood
-            return find_mode(data, noise, lambda obs: fit_linear(features, obs, noise)).log_evidence
+            mode = find_mode(data, LinearEngine(features, noise))
+            return mode.log_evidence if reml or mode.linearised is not None else mode.log_likelihood
         except (ConvergenceError, np.linalg.LinAlgError, InputError):
             return -np.inf
 
     return max((c for c in candidates if c >= noise_variance), key=value)
-
-
-def fit_few_waves(
-    features: FeatureMap, obs: Observations, noise_variance: float, variance: float, *, reml: bool
-) -> tuple[LinearFit, float]:
-    """Fit of waves that leave much out, with the noise variance, the given one or more, that all rows find most likely.
-
-    Without known errors of the rows their moments are summed once, and every noise variance only divides them.
-    """
-    precision = row_precision(features, obs, noise_variance)
-    moments = moments_of(features, obs.rows, obs.y, precision)
-
-    def fit(log_noise: float) -> LinearFit:
-        noise = float(np.exp(log_noise))
-        share = noise_variance / noise
-        scaled = DenseMoments(share * moments.gram, share * moments.projection, share * moments.energy, moments.weight)
-        reason = f"{features.n_columns} columns <= {len(obs)} rows: solved in the columns (primal)"
-        return fit_moments(features, obs, noise, share * precision, scaled, reason)
-
-    def negative(log_noise: float) -> float:
-        found = fit(log_noise)
-        return -(found.log_evidence if reml else found.log_likelihood)
-
-    low, high = np.log(noise_variance), np.log(max(variance, 2 * noise_variance))
-    best = float(optimize.minimize_scalar(negative, bounds=(low, high), method="bounded", options={"xatol": 0.05}).x)
-    if best < low + 0.1:  # the search never looks at its very ends
-        best = low
-    return fit(best), float(np.exp(best))
 
 
 def held_out_scores(features: FeatureMap, noise_variance: float, known: Data, unknown: Data) -> FloatArray:
@@ -249,7 +216,7 @@ def held_out_scores(features: FeatureMap, noise_variance: float, known: Data, un
     """
     share = unknown.weight / unknown.weight.sum()
     try:
-        posterior = find_mode(known, noise_variance, lambda o: fit_linear(features, o, noise_variance)).posterior
+        posterior = find_mode(known, LinearEngine(features, noise_variance)).posterior
     except (ConvergenceError, np.linalg.LinAlgError, InputError):
         return np.full(len(unknown), -np.inf)
     mean, variance = posterior.mean(unknown.rows), posterior.variance(unknown.rows)

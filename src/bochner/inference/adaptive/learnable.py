@@ -1,4 +1,4 @@
-"""Learnable features: what of a feature map may move, as a vector, and how a slope in its columns reads there."""
+"""Parameterised feature maps: a flat parameter vector, and the chain rule from dL/dPhi to it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
 from bochner.features import FeatureMap, FourierMap, LocalSpectrumMap, PairedMap
 from bochner.frequencies import Frequencies, PairedFrequencies
+from bochner.inference.evidence.feature_evidence import wave_slopes
 from bochner.kernels import Kernel, spectral_density
 
 MASS_SD = 2.0  # prior of a log mass about its start
@@ -58,10 +59,8 @@ class LearnableWaves:
     def pull(
         self, features: FeatureMap, coords: FloatArray, phi: FloatArray, g: FloatArray, by_variance: FloatArray
     ) -> FloatArray:
-        m = self.origin.n
-        by_phase = g[:, m:] * phi[:, :m] - g[:, :m] * phi[:, m:]
-        by_log_mass = 0.5 * np.sum(g[:, :m] * phi[:, :m] + g[:, m:] * phi[:, m:], axis=0)
-        return np.r_[(by_phase.T @ coords * self.unit).ravel(), by_log_mass]
+        by_omega, by_log_mass = wave_slopes(phi, g, coords)
+        return np.r_[(by_omega * self.unit).ravel(), by_log_mass]
 
     def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
         omega, log_mass = self._split(x)

@@ -1,15 +1,18 @@
-"""Leverage features: a pool of the kernel's waves, scored by the data, and the draw out of it."""
+"""A pool of the kernel's waves, scored by their ridge leverage on the data, and the draw out of it."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.choices import Choice
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import Frequencies, leverage_scores, leverage_scores_of_rows, resample, rule_named
 from bochner.inference.fits.linear import row_precision
 from bochner.inference.observed.observations import Observations
-from bochner.inference.schemes.choose import Spec, checked_number, dtype_of
+from bochner.inference.observed.task import Task
 from bochner.kernels import Kernel, spectral_terms
 from bochner.moments import moments_of, prefers_transform
 from bochner.random import generator
@@ -20,31 +23,37 @@ SCORE_ROWS = 4_000  # enough to know the scores, where the Gram is taken by bloc
 FEWEST, MOST = 32, 1_024
 
 
-def leverage_features(
-    spec: Spec, kernel: Kernel, noise_variance: float, obs: Observations
-) -> tuple[FourierMap, str, str, int]:
-    """Waves drawn by their leverage, how they were drawn, the reason for their precision, and their number."""
-    m, told = number_of_leverage(spec, kernel, noise_variance, obs)
-    pool = pool_of(kernel, pool_size(m), obs.rows.coords.shape[1], spec.seed)
-    score, n_rows = pool_scores(pool, obs, noise_variance, m / 2, spec.seed)
-    drawn = resample(pool, score, m, generator(spec.seed, "frequencies"))
+@dataclass(frozen=True)
+class DrawnWaves:
+    """Waves drawn by their leverage, and the choice of their number."""
+
+    frequencies: Frequencies
+    choice: Choice
+
+
+def waves_by_leverage(task: Task, kernel: Kernel, noise_variance: float) -> DrawnWaves:
+    """Waves drawn out of a pool with probabilities in proportion to their ridge leverage."""
+    obs, seed = task.obs, task.settings.seed
+    m, given, told = number_of_leverage(task, kernel, noise_variance)
+    pool = pool_of(kernel, pool_size(m), task.dim, seed)
+    score, n_rows = pool_scores(pool, obs, noise_variance, m / 2, seed)
+    drawn = resample(pool, score, m, generator(seed, "frequencies"))
     rows = f"{n_rows:,} rows" if n_rows == len(obs) else f"{n_rows:,} of {len(obs):,} rows"
-    why = (
-        f"{m:,}: {told}; drawn out of {pool.n:,} by leverage scores from {rows}; they carry {drawn.total:.3f} of the "
+    reason = (
+        f"{told}; drawn out of {pool.n:,} by leverage scores from {rows}; they carry {drawn.total:.3f} of the "
         f"kernel's variance (sd over independent draws {drawn.spread:.2f})"
     )
-    dtype, precision = dtype_of(spec, kernel, obs.total, noise_variance)
-    return FourierMap(drawn.frequencies, dtype), why, precision, m
+    return DrawnWaves(drawn.frequencies, Choice("n_frequencies", m, reason, given=given))
 
 
-def number_of_leverage(spec: Spec, kernel: Kernel, noise_variance: float, obs: Observations) -> tuple[int, str]:
-    """Number of waves: as asked, or twice the degrees of freedom that the kernel spends on the data."""
-    if spec.n_frequencies != "auto":
-        return checked_number(spec.n_frequencies), "as asked"
-    pool = pool_of(kernel, LARGEST_POOL, obs.rows.coords.shape[1], spec.seed)
-    freedom = float(pool_scores(pool, obs, noise_variance, None, spec.seed)[0].sum())
+def number_of_leverage(task: Task, kernel: Kernel, noise_variance: float) -> tuple[int, bool, str]:
+    """Number of waves, whether it was given, and why: twice the degrees of freedom that the kernel spends."""
+    if task.settings.n_frequencies != "auto":
+        return int(task.settings.n_frequencies), True, "as asked"
+    pool = pool_of(kernel, LARGEST_POOL, task.dim, task.settings.seed)
+    freedom = float(pool_scores(pool, task.obs, noise_variance, None, task.settings.seed)[0].sum())
     m = int(np.clip(np.ceil(2 * freedom), FEWEST, MOST))
-    return m, f"twice the {freedom:.0f} degrees of freedom that the kernel spends on the data"
+    return m, False, f"twice the {freedom:.0f} degrees of freedom that the kernel spends on the data"
 
 
 def pool_size(n_frequencies: int) -> int:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bochner.arrays import FloatArray
+from bochner.choices import Choice
 from bochner.exceptions import KernelError, PartError
 from bochner.features import FeatureMap, LocalSpectrumMap, NystroemMap, PairedMap, choose_landmarks, local_spectrum
 from bochner.frequencies import Frequencies, PairedFrequencies, lattice_frequencies, rule_named, tied
+from bochner.inference.adaptive.adapted import Adapted
 from bochner.inference.adaptive.ascent import (
-    Data,
     Evidence,
     Point,
     climb,
@@ -29,9 +29,9 @@ from bochner.inference.adaptive.sparse_spectrum import (
     number_of_learned,
     with_remainder,
 )
+from bochner.inference.fits.newton import Data
 from bochner.inference.observed.observations import Observations
-from bochner.inference.schemes.choose import Spec, checked_number
-from bochner.inference.schemes.few_waves import covered_box
+from bochner.inference.observed.task import Task
 from bochner.kernels import Kernel, Matern, SquaredExponential, spectral_density, total_variance
 from bochner.random import generator
 
@@ -46,36 +46,23 @@ SHORTEST = 0.4  # of the length scale, for which the waves are chosen before any
 SMOOTHNESS = (1.5, 2.5)
 POWER_OF_LENGTH = {"length_scale": 1.0, "period": 1.0, "frequency": -1.0, "bandwidth": -1.0}  # by role
 
-Result = tuple[FeatureMap, float, str, int, Kernel]
 
-
-def nonstationary_features(
-    spec: Spec,
-    kernel: Kernel,
-    noise_variance: float,
-    data: Data,
-    obs: Observations,
-    predict_at: FloatArray | None,
-    *,
-    learn_noise: bool,
-    reml: bool,
-    any_kernel: bool,
-) -> Result:
-    """Features of a field that varies, their noise variance, what was done, the number of waves, and the kernel."""
-    n, dim = obs.rows.coords.shape
+def varying_waves(task: Task, kernel: Kernel, noise_variance: float) -> Adapted:
+    """Features of a field whose length scale and variance vary in space, started from a tuned kernel."""
+    n, obs = len(task.obs), task.obs
     if n < FEWEST_ROWS:
         raise PartError(
             f"features='nonstationary' with {n} rows; it needs {FEWEST_ROWS} to learn what varies. Use "
             f"features='exact'."
         )
     if follows_trend(obs):
-        return *_stationary(spec, kernel, noise_variance, obs, predict_at), kernel
-    if dim > 3:
-        return *_pairs(spec, kernel, noise_variance, data, obs, learn_noise=learn_noise, reml=reml), kernel
-    _check_density(kernel, dim)
-    search = _Search(spec, data, obs, covered_box(obs.rows.coords, predict_at), learn_noise, reml)
+        return _stationary(task, kernel, noise_variance)
+    if task.dim > 3:
+        return _pairs(task, kernel, noise_variance)
+    _check_density(kernel, task.dim)
+    search = _VaryingSearch(task)
     kernels = [kernel]
-    if any_kernel and isinstance(kernel, Matern):
+    if task.settings.kernel is None and isinstance(kernel, Matern):
         # only by being rough can a stationary field have short and long waves at once; one that varies need not be. A
         # rougher one is not tried: what its few waves leave out would pass for the noise
         kernels += [kernel.replace(nu=nu) for nu in SMOOTHNESS if nu > kernel.nu]
@@ -83,39 +70,34 @@ def nonstationary_features(
     chosen, _, best = max(found, key=lambda f: f[2].evidence)
     told = f"length scales {_range(best.features, obs)} times the kernel's, learned from {min(n, LEARNING_ROWS):,} rows"
     # two dozen numbers with a prior hardly learn noise, and one part of the rows says little: only a clear loss counts
-    kept, noise, why, _ = judged(found[0][1], best, told, 0, "a stationary spectrum", sure=-1.0, stacklevel=7)
-    if kept is not best.features:
+    verdict = judged(found[0][1], best, told, "a stationary spectrum", sure=-1.0)
+    kept, noise = verdict.features, verdict.noise_variance
+    if not verdict.learned:
         chosen = kernel
-    elif len(obs) <= LEARNING_ROWS:
+    elif n <= LEARNING_ROWS:
         kept, noise = search.learn_from_all(best)
     assert isinstance(kept, LocalSpectrumMap)
-    features = refined(spec, chosen, kept, obs, search.box)
+    features = refined(task, chosen, kept)
     m = len(features.omega)
-    why = why.removeprefix("0: ")
-    return features, noise, f"{m:,} waves of a lattice with amplitudes that vary in space: {why}", m, chosen
+    text = f"{m:,} waves of a lattice with amplitudes that vary in space: {verdict.reason}"
+    return Adapted(features, noise, m, (Choice("n_frequencies", m, text=text),), chosen)
 
 
 @dataclass(frozen=True)
-class _Search:
-    """Rows and settings, to learn what varies with one kernel or another."""
+class _VaryingSearch:
+    """A task, to learn what varies with one kernel or another."""
 
-    spec: Spec
-    data: Data
-    obs: Observations
-    box: tuple[FloatArray, FloatArray]
-    learn_noise: bool
-    reml: bool
+    task: Task
 
     def learn(self, kernel: Kernel, noise_variance: float) -> tuple[Point, Point]:
         """Where a kernel starts, stationary, and where it ends, on rows that leave some out to judge by."""
-        coords = self.obs.rows.coords
+        task = self.task
+        coords, (low, high) = task.obs.rows.coords, task.covered_box
         n_waves = LEARNING_WAVES[coords.shape[1]]
-        parts = parts_of(coords, 2 * n_waves, self.spec.seed, work=800 * (2 * n_waves) ** 2 * LEARNING_ROWS)
-        known, unknown = (self.data[part] for part in parts)
-        waves = lattice_frequencies(
-            kernel + stretched(kernel, SHORTEST), self.box[1] - self.box[0], n_frequencies=n_waves
-        )
-        origin = local_spectrum(kernel, waves, surface_over(self.obs, self.spec.seed), self.box)
+        parts = parts_of(coords, 2 * n_waves, task.settings.seed, work=800 * (2 * n_waves) ** 2 * LEARNING_ROWS)
+        known, unknown = (task.data[part] for part in parts)
+        waves = lattice_frequencies(kernel + stretched(kernel, SHORTEST), high - low, n_frequencies=n_waves)
+        origin = local_spectrum(kernel, waves, surface_over(task.obs, task.settings.seed), (low, high))
         evidence = self._evidence(origin, known, noise_variance)
         end = maximise(evidence, ITERATIONS)
         return point_at(evidence, evidence.start, known, unknown), point_at(evidence, end, known, unknown)
@@ -123,12 +105,13 @@ class _Search:
     def learn_from_all(self, point: Point) -> tuple[LocalSpectrumMap, float]:
         """A few more steps from a point, with the rows that were left out."""
         assert isinstance(point.features, LocalSpectrumMap)
-        evidence = self._evidence(point.features, self.data, point.noise_variance)
+        evidence = self._evidence(point.features, self.task.data, point.noise_variance)
         x, noise = evidence.split(maximise(evidence, LAST_ITERATIONS))
         return LearnableSpectrum(point.features).at(x), noise
 
     def _evidence(self, origin: LocalSpectrumMap, data: Data, noise_variance: float) -> Evidence:
-        return Evidence(LearnableSpectrum(origin), data, noise_variance, learn_noise=self.learn_noise, reml=self.reml)
+        s = self.task.settings
+        return Evidence(LearnableSpectrum(origin), data, noise_variance, learn_noise=s.learns_noise, reml=s.reml)
 
 
 def surface_over(obs: Observations, seed: int) -> NystroemMap:
@@ -140,16 +123,14 @@ def surface_over(obs: Observations, seed: int) -> NystroemMap:
     return NystroemMap.at(SquaredExponential(tuple(float(r) for r in reach)), landmarks)
 
 
-def refined(
-    spec: Spec, kernel: Kernel, learned: LocalSpectrumMap, obs: Observations, box: tuple[FloatArray, FloatArray]
-) -> LocalSpectrumMap:
+def refined(task: Task, kernel: Kernel, learned: LocalSpectrumMap) -> LocalSpectrumMap:
     """The same field with the waves that it needs, now that its length scales are known."""
-    local = learned.at(obs.rows.coords)
+    local = learned.at(task.obs.rows.coords)
     lengths = np.quantile(local.log_length, (0.02, 0.2, 0.5, 0.8))
     mixed = stretched(kernel, float(np.exp(lengths[0])))
     for t in lengths[1:]:
         mixed = mixed + stretched(kernel, float(np.exp(t)))
-    whole = local_spectrum(kernel, _waves(spec, mixed, box), learned.surface, box)
+    whole = local_spectrum(kernel, _waves(task, mixed), learned.surface, task.covered_box)
     return replace(whole, stretch=learned.stretch, swell=learned.swell)
 
 
@@ -159,11 +140,11 @@ def stretched(kernel: Kernel, factor: float) -> Kernel:
     return kernel.with_theta(kernel.theta + np.log(factor) * along)
 
 
-def _waves(spec: Spec, kernel: Kernel, box: tuple[FloatArray, FloatArray]) -> Frequencies:
-    extent = box[1] - box[0]
-    if spec.n_frequencies == "auto":
-        return lattice_frequencies(kernel, extent, missing=MISSING, maximum=MOST_WAVES)
-    return lattice_frequencies(kernel, extent, n_frequencies=checked_number(spec.n_frequencies))
+def _waves(task: Task, kernel: Kernel) -> Frequencies:
+    low, high = task.covered_box
+    if task.settings.n_frequencies == "auto":
+        return lattice_frequencies(kernel, high - low, missing=MISSING, maximum=MOST_WAVES)
+    return lattice_frequencies(kernel, high - low, n_frequencies=int(task.settings.n_frequencies))
 
 
 def _check_density(kernel: Kernel, dim: int) -> None:
@@ -176,25 +157,23 @@ def _check_density(kernel: Kernel, dim: int) -> None:
         ) from error
 
 
-def _stationary(
-    spec: Spec, kernel: Kernel, noise_variance: float, obs: Observations, predict_at: FloatArray | None
-) -> tuple[FeatureMap, float, str, int]:
+def _stationary(task: Task, kernel: Kernel, noise_variance: float) -> Adapted:
     """Features of the kernel itself, where there is nothing to learn from."""
-    coords = obs.rows.coords
     why = "a stationary spectrum, none learned: the response is constant, or follows the trend"
-    if coords.shape[1] > 3:
-        waves = _drawn(spec, kernel, coords)
-        return PairedMap(tied(waves)), noise_variance, f"{waves.n} equal pairs; {why}", waves.n
-    _check_density(kernel, coords.shape[1])
-    box = covered_box(coords, predict_at)
-    waves = _waves(spec, kernel, box)
-    features = local_spectrum(kernel, waves, surface_over(obs, spec.seed), box)
-    return features, noise_variance, f"{waves.n:,} waves of a lattice; {why}", waves.n
+    if task.dim > 3:
+        waves = _drawn(task, kernel)
+        choice = Choice("n_frequencies", waves.n, text=f"{waves.n} equal pairs; {why}")
+        return Adapted(PairedMap(tied(waves)), noise_variance, waves.n, (choice,))
+    _check_density(kernel, task.dim)
+    waves = _waves(task, kernel)
+    features = local_spectrum(kernel, waves, surface_over(task.obs, task.settings.seed), task.covered_box)
+    choice = Choice("n_frequencies", waves.n, text=f"{waves.n:,} waves of a lattice; {why}")
+    return Adapted(features, noise_variance, waves.n, (choice,))
 
 
-def _drawn(spec: Spec, kernel: Kernel, coords: FloatArray) -> Frequencies:
-    m = number_of_learned(spec, len(coords), 2 * coords.shape[1])
-    return rule_named("orthogonal").draw(kernel, m, coords.shape[1], generator(spec.seed, "frequencies"))
+def _drawn(task: Task, kernel: Kernel) -> Frequencies:
+    m = number_of_learned(task.settings, len(task.obs), 2 * task.dim)
+    return rule_named("orthogonal").draw(kernel, m, task.dim, generator(task.settings.seed, "frequencies"))
 
 
 def _range(learned: FeatureMap, obs: Observations) -> str:
@@ -203,24 +182,23 @@ def _range(learned: FeatureMap, obs: Observations) -> str:
     return f"{low:.2g} to {high:.2g}"
 
 
-def _pairs(
-    spec: Spec, kernel: Kernel, noise_variance: float, data: Data, obs: Observations, *, learn_noise: bool, reml: bool
-) -> tuple[FeatureMap, float, str, int]:
+def _pairs(task: Task, kernel: Kernel, noise_variance: float) -> Adapted:
     """Learned pairs of frequencies, started from nearly equal ones."""
-    coords = obs.rows.coords
-    waves = _drawn(spec, kernel, coords)
+    settings, data, variance = task.settings, task.data, total_variance(kernel)
+    waves = _drawn(task, kernel)
     m = waves.n
     unit = np.median(np.abs(waves.omega), axis=0)
-    apart = 0.1 * unit * generator(spec.seed, "pairs").standard_normal(waves.omega.shape)
+    apart = 0.1 * unit * generator(settings.seed, "pairs").standard_normal(waves.omega.shape)
     origin = PairedFrequencies(waves.omega - apart, waves.omega + apart, waves.mass)
-    parts = parts_of(coords, 2 * m, spec.seed)
+    parts = parts_of(task.obs.rows.coords, 2 * m, settings.seed)
     learnable = LearnablePairs(origin, unit, density_of(kernel, waves.omega, unit))
-    done = climb(learnable, data, parts, noise_variance, total_variance(kernel), learn_noise=learn_noise, reml=reml)
+    done = climb(
+        learnable, data, parts, noise_variance, variance, learn_noise=settings.learns_noise, reml=settings.reml
+    )
     known, unknown = (data[part] for part in parts)
     equal = PairedMap(tied(waves))
     first = replace(done.start, features=equal, scores=held_out_scores(equal, noise_variance, known, unknown))
-    point = with_missing(done.best, data, parts, total_variance(kernel))
-    told = f"{m} pairs of frequencies, learned from {done.n_rows:,} rows in {done.n_iterations} iterations"
-    return with_remainder(
-        noise_variance, *judged(first, point, told, m, "equal pairs as the kernel draws them", stacklevel=8)
-    )
+    point = with_missing(done.best, data, parts, variance)
+    told = f"pairs of frequencies, learned from {done.n_rows:,} rows in {done.n_iterations} iterations"
+    verdict = judged(first, point, told, "equal pairs as the kernel draws them", n_numbers=m)
+    return with_remainder(verdict, noise_variance, m)

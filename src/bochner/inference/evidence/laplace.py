@@ -18,14 +18,15 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError
 from bochner.features import FeatureMap, FourierMap, covariance_and_gradient_of
 from bochner.frequencies import Frequencies
-from bochner.inference.fits.exact import fit_exact_of, inverse_of
-from bochner.inference.fits.linear import LinearFit, chain_to_theta, fit_linear, frequency_gradient, residual_product
-from bochner.inference.fits.newton import Engine, Mode, find_mode
+from bochner.inference.evidence.feature_evidence import chain_to_theta, frequency_gradient, residual_product
+from bochner.inference.fits.base import Engine
+from bochner.inference.fits.exact import ExactEngine, ExactFit, residual_precision
+from bochner.inference.fits.linear import LinearEngine, LinearFit
+from bochner.inference.fits.newton import Mode, find_mode
 from bochner.inference.observed.responses import Responses
 from bochner.kernels import Kernel
-from bochner.posterior import KrigingPosterior
 
-SETTLED = 1e-11  # a gradient needs the mode to more digits than a prediction
+NEWTON_TOLERANCE = 1e-11  # a gradient needs the mode to more digits than a prediction
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,9 @@ class ExactBound:
         self.k, self.gradients = covariance_and_gradient_of(kernel, responses.rows)
 
     def point(self, responses: Responses, start: FloatArray | None) -> LaplacePoint:
-        mode = _mode(
-            responses, self.noise_variance, lambda o: fit_exact_of(self.kernel, o, self.noise_variance, self.k), start
-        )
-        pi = _pi(mode)
+        mode = _mode(responses, ExactEngine(self.kernel, self.noise_variance, self.k), start)
+        assert isinstance(mode.fit, ExactFit)
+        pi = residual_precision(mode.fit.posterior)
         return replace(laplace_point(mode, np.diag(pi), lambda v: np.asarray(pi @ v)), pi=pi)
 
     def slopes(self, point: LaplacePoint) -> FloatArray:
@@ -107,7 +107,7 @@ class LinearBound:
     def slopes(self, point: LaplacePoint) -> FloatArray:
         fit = point.mode.fit
         assert isinstance(fit, LinearFit)
-        parts = frequency_gradient(fit, point.mode.obs, self.noise_variance, reml=True, implicit=point.b)
+        parts = frequency_gradient(fit, point.mode.obs, reml=True, implicit=point.b)
         return chain_to_theta(self.draw, self.theta, *parts)
 
 
@@ -115,9 +115,9 @@ def feature_point(
     features: FeatureMap, responses: Responses, noise_variance: float, start: FloatArray | None
 ) -> LaplacePoint:
     """Mode of the responses with any features, and what the slopes of its evidence need."""
-    mode = _mode(responses, noise_variance, lambda o: fit_linear(features, o, noise_variance), start)
+    mode = _mode(responses, LinearEngine(features, noise_variance), start)
     assert isinstance(mode.fit, LinearFit)
-    diagonal, product = residual_product(mode.fit, mode.obs, noise_variance)
+    diagonal, product = residual_product(mode.fit, mode.obs)
     return laplace_point(mode, diagonal, product)
 
 
@@ -133,21 +133,10 @@ def laplace_point(mode: Mode, diagonal: FloatArray, product: Callable[[FloatArra
     return LaplacePoint(mode, spread, pull, product(pull))
 
 
-def _mode(responses: Responses, noise_variance: float, engine: Engine, start: FloatArray | None) -> Mode:
+def _mode(responses: Responses, engine: Engine, start: FloatArray | None) -> Mode:
     try:
-        return find_mode(responses, noise_variance, engine, start=start, settled=SETTLED)
+        return find_mode(responses, engine, start=start, tolerance=NEWTON_TOLERANCE)
     except ConvergenceError:
         if start is None:
             raise
-        return find_mode(responses, noise_variance, engine, settled=SETTLED)
-
-
-def _pi(mode: Mode) -> FloatArray:
-    """Sigma^-1 without what the trend explains."""
-    posterior = mode.fit.posterior
-    assert isinstance(posterior, KrigingPosterior)
-    pi = inverse_of(posterior.sigma)
-    if mode.obs.n_trend:
-        explained = pi @ mode.obs.rows.trend
-        pi -= explained @ posterior.schur.solve(explained.T)
-    return pi
+        return find_mode(responses, engine, tolerance=NEWTON_TOLERANCE)

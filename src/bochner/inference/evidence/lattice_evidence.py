@@ -1,4 +1,4 @@
-"""Evidence on a lattice that stays: all rows are seen once, then each kernel costs one Cholesky factor.
+"""Evidence on a fixed lattice of frequencies: one pass over the rows, then one Cholesky factor per kernel.
 
 Where few waves hold all that the data can tell (noisy data, a smooth or long field), their moments do not depend on
 the kernel: a kernel is a diagonal of spectral masses between them. So the evidence of all rows, and its gradient,
@@ -7,19 +7,18 @@ is exact at a price that knows nothing of their number; a likelihood of neighbou
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError, KernelError
 from bochner.features import FourierMap
 from bochner.frequencies import Frequencies, lattice_frequencies, lattice_mass
-from bochner.inference.fits.linear import LinearFit, coefficient_covariance, fit_moments, row_precision
+from bochner.inference.evidence.feature_evidence import coefficient_covariance
+from bochner.inference.evidence.objective import Objective
+from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.observed.observations import Observations
-from bochner.inference.schemes.few_waves import covered_box
-from bochner.inference.tuning.search import Objective, Search, Tuned
-from bochner.kernels import Kernel, Matern, total_variance
+from bochner.inference.observed.task import covered_box
+from bochner.kernels import Kernel, total_variance
 from bochner.moments import DenseMoments, moments_of
 
 MOST_WAVES = 800  # a factor and an inverse of 1,600 columns: some tenths of a second
@@ -28,27 +27,8 @@ LEAST_NOISE = 3e-3  # of the variance
 UNSEEN, MOST_UNSEEN = 0.01, 0.03  # of the noise: what the waves may leave out at the start, and during the climb
 SHARED = 1.0  # of the noise: the same, counted as often as rows of one wave length share it
 MARGIN = 1e-3  # value of the kernel, of its variance, that ends the margin around the rows
-SPARE = 3.0  # so much less is left out by the first kernel's waves, if that is to be had: the climb moves it
-ITERATIONS = 20
-SETTLED = 1e-6  # of the log evidence
-SMOOTH = 3.0  # nu beyond which likelihoods hardly change
+SPARE = 3.0  # safety factor on the truncation tolerance, because length scales change during optimisation
 STEP = 1e-4  # in theta, of the difference quotients of masses
-
-
-def refine_on_lattice(found: Tuned, search: Search, obs: Observations, *, reml: bool = True) -> Tuned:
-    """Hyperparameters found by a likelihood of neighbours, moved to where the evidence of all rows is largest.
-
-    They stay as they are where waves do not hold the field.
-    """
-    start = found.kernel
-    if isinstance(start, Matern) and start.learn_nu and start.nu > SMOOTH:
-        start = _rougher(start)  # neighbours under noise cannot tell how smooth: nu has drifted
-    objective = lattice_objective(start, found.noise_variance, obs, reml=reml)
-    if objective is None:
-        return found
-    on_lattice = replace(search, objective=objective)
-    refined = on_lattice.maximise(start, found.noise_variance, ITERATIONS, SETTLED)
-    return refined if refined.value > on_lattice.evaluate(found.kernel, found.noise_variance)[0] else found
 
 
 def lattice_objective(
@@ -69,25 +49,19 @@ def lattice_objective(
         # what the waves leave out is not counted as noise: the two could stand in for each other
         if total_variance(k) - float(mass.sum()) > MOST_UNSEEN * noise:
             raise ConvergenceError("the waves do not hold this kernel")
-        fit = _fit(Frequencies(waves.omega, mass, lattice), obs, unit, noise)
-        by_log_mass, by_log_noise = _slopes(fit, obs, unit, noise, reml=reml)
+        engine = LinearEngine(FourierMap(Frequencies(waves.omega, mass, lattice)), noise)
+        copies, by_copies = obs.replicate_terms(noise)
+        fit = engine.fit_moments(unit.scaled(mass, noise, copies), obs.n_trend)
+        by_log_mass, by_log_noise = _slopes(fit, unit, mass, reml=reml)
         slopes = []
         for j in range(len(k.theta)):
             step = np.zeros(len(k.theta))
             step[j] = STEP
             up, down = (np.log(lattice_mass(k.with_theta(k.theta + s), lattice)) for s in (step, -step))
             slopes.append(float(by_log_mass @ (up - down)) / (2 * STEP))
-        return fit.log_evidence if reml else fit.log_likelihood, np.array([*slopes, by_log_noise])
+        return fit.log_evidence if reml else fit.log_likelihood, np.array([*slopes, by_log_noise + by_copies])
 
     return objective
-
-
-def _rougher(kernel: Matern) -> Matern:
-    """The kernel of smoothness 3/2 with the same curvature at zero: k = 1 - nu / (nu - 1) (r / l)^2 / 2 + ..."""
-    longer = float(np.sqrt(3 * (kernel.nu - 1) / kernel.nu))
-    scale = kernel.length_scale
-    lengths = tuple(longer * v for v in scale) if isinstance(scale, tuple) else longer * scale
-    return kernel.replace(nu=1.5, length_scale=lengths)
 
 
 def _waves(kernel: Kernel, noise_variance: float, obs: Observations) -> Frequencies | None:
@@ -107,33 +81,21 @@ def _waves(kernel: Kernel, noise_variance: float, obs: Observations) -> Frequenc
     return waves if held else None
 
 
-def _fit(frequencies: Frequencies, obs: Observations, unit: DenseMoments, noise: float) -> LinearFit:
-    features = FourierMap(frequencies)
-    scale = np.r_[np.sqrt(np.tile(frequencies.mass, 2)), np.ones(obs.n_trend)]
-    scaled = DenseMoments(
-        unit.gram * scale * (scale[:, None] / noise),
-        unit.projection * scale / noise,
-        unit.energy / noise,
-        unit.weight / noise,
-    )
-    return fit_moments(features, obs, noise, row_precision(features, obs, noise), scaled, "")
-
-
-def _slopes(
-    fit: LinearFit, obs: Observations, unit: DenseMoments, noise: float, *, reml: bool
-) -> tuple[FloatArray, float]:
+def _slopes(fit: LinearFit, unit: DenseMoments, mass: FloatArray, *, reml: bool) -> tuple[FloatArray, float]:
     """Gradient in log mass (m,) and log noise, by Fisher's identity: from the posterior's second moments alone.
 
     With c the coefficients in units of their prior sd, dL / d log mass = (E c^2 - 1) / 2, and
     dL / d log noise = (E |residual|^2 / noise - n) / 2.
     """
-    coef, p = fit.posterior.coef, fit.posterior.features.n_columns
-    covariance = coefficient_covariance(fit, obs, reml=reml)
+    coef, p = fit.posterior.coef, 2 * len(mass)
+    q = len(coef) - p
+    covariance = coefficient_covariance(fit, q, reml=reml)
     second = coef[:p] ** 2 + np.diag(covariance)[:p]
     by_log_mass = 0.5 * (second[: p // 2] + second[p // 2 :] - 2)
     # S c = projection, with S = Gram + prior precision: c'Gram c = c'projection - |c|^2
-    scale = np.r_[np.sqrt(np.tile(fit.posterior.features.frequencies.mass, 2)), np.ones(obs.n_trend)]  # type: ignore[attr-defined]
+    noise = fit.noise_variance
+    scale = np.r_[np.sqrt(np.tile(mass, 2)), np.ones(q)]
     explained = float(coef @ (unit.projection * scale)) / noise
     residual = unit.energy / noise - explained - float(coef[:p] @ coef[:p])
-    spread = p - float(np.trace(covariance[:p, :p])) + (obs.n_trend if reml else 0)
-    return by_log_mass, 0.5 * (residual + spread - len(obs)) + obs.replicate_terms(noise)[1]
+    spread = p - float(np.trace(covariance[:p, :p])) + (q if reml else 0)
+    return by_log_mass, 0.5 * (residual + spread - unit.n_rows)

@@ -18,7 +18,7 @@ from bochner.families import Family
 from bochner.inference.evidence.laplace import Bound, LaplacePoint
 from bochner.inference.observed.responses import Responses
 from bochner.kernels import Kernel
-from bochner.threads import threads_for
+from bochner.resources import blas_threads
 
 DISPERSION = (1e-4, 1e3)  # range that is searched
 FAR = 1e25  # minus the evidence where there is none
@@ -45,7 +45,7 @@ class LaplaceObjective:
 
     def __call__(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
         """Value and gradient in [theta, log noise variance]."""
-        with threads_for(self.largest):
+        with blas_threads(self.largest):
             bounds = [self.bind(kernel, noise_variance, part) for part in self.parts]
             points = self._profile(bounds)
             slopes = sum(bound.slopes(point) for bound, point in zip(bounds, points, strict=True))

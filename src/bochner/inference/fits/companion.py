@@ -8,7 +8,7 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
 from bochner.features import FourierMap
 from bochner.frequencies import lattice_frequencies
-from bochner.inference.fits.linear import LinearFit, fit_linear
+from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units, total_variance
 from bochner.neighbours import local_kriging
@@ -40,7 +40,7 @@ def companion(
     missing = max(variance - float(waves.mass.sum()), 0.0)
     if missing > TOLERATED * surface or missing * max(1.0, len(obs) / waves.n) > SHARED * typical:
         return None
-    return fit_linear(FourierMap(waves, np.float64, missing, wider), obs, noise_variance)
+    return LinearEngine(FourierMap(waves, np.float64, missing, wider), noise_variance).fit(obs)
 
 
 def _surface_variance(kernel: Kernel, obs: Observations, noise_variance: float) -> float:

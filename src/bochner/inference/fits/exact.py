@@ -1,14 +1,18 @@
-"""Gaussian inference with the exact kernel: dual solve, evidence and its gradient."""
+"""Gaussian inference with the exact kernel: the dual solve, O(n^3 / 3)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
 
-from bochner.arrays import FloatArray
-from bochner.features import covariance_and_gradient_of, covariance_between
+from bochner.arrays import FloatArray, IntArray
+from bochner.choices import Choice
+from bochner.features import Rows, covariance_between
+from bochner.inference.fits.base import Engine, GaussianFit
+from bochner.inference.fits.folds import Fold, HeldOut, block_root, each_fold
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel
 from bochner.posterior import KrigingPosterior
@@ -18,43 +22,99 @@ JITTER = 1e-10  # of the variance: what keeps an interpolating fit factorable
 
 
 @dataclass(frozen=True)
-class ExactFit:
-    """Posterior of a Gaussian field with a given kernel and noise, and how likely the data are."""
+class ExactEngine(Engine):
+    """The exact kernel; its matrix is made once for rows that are fitted again and again.
 
+    Attributes
+    ----------
+    kernel : Kernel
+    noise_variance : float
+    covariance : array of shape (n, n), optional
+        Of the rows that will be fitted, where it is there already.
+    """
+
+    kernel: Kernel
+    noise_variance: float
+    covariance: FloatArray | None = None
+
+    def of(self, rows: Rows) -> ExactEngine:
+        """The same, with the covariance of these rows made once."""
+        return ExactEngine(self.kernel, self.noise_variance, covariance_between(self.kernel, rows, rows))
+
+    def fit(self, obs: Observations) -> ExactFit:
+        k = covariance_between(self.kernel, obs.rows, obs.rows) if self.covariance is None else self.covariance
+        return _solved(self, obs, k)
+
+
+@dataclass(frozen=True)
+class ExactFit(GaussianFit):
+    """Universal kriging, solved in the rows."""
+
+    engine: ExactEngine
     posterior: KrigingPosterior
-    log_evidence: float  # trend integrated out (REML)
-    log_likelihood: float  # trend at its maximum (ML)
+    log_evidence: float
+    log_likelihood: float
+
+    @property
+    def solver(self) -> Choice:
+        n = len(self.posterior.rows)
+        return Choice("solver", "dual", f"Cholesky of the {n:,} rows")
+
+    def row_weights(self, obs: Observations) -> FloatArray:
+        return self.posterior.alpha
+
+    def leave_out(self, obs: Observations, folds: Iterable[Fold] | None) -> HeldOut:
+        return leave_out_exact(self.engine.kernel, obs, self.engine.noise_variance, folds)
 
 
-def fit_exact(kernel: Kernel, obs: Observations, noise_variance: float) -> ExactFit:
-    """Solve (K + noise) alpha = y - X beta; O(n^3 / 3)."""
-    return fit_exact_of(kernel, obs, noise_variance, covariance_between(kernel, obs.rows, obs.rows))
+def leave_out_exact(kernel: Kernel, obs: Observations, noise_variance: float, folds: Iterable[Fold] | None) -> HeldOut:
+    """Leave-one-out (folds None) or leave-block-out predictions of the exact kernel.
 
-
-def exact_objective(
-    kernel: Kernel, obs: Observations, noise_variance: float, *, reml: bool
-) -> tuple[float, FloatArray]:
-    """Log evidence (or likelihood) and its gradient in [theta, log noise variance]; O(n^3)."""
-    k, gradients = covariance_and_gradient_of(kernel, obs.rows)
-    fit = fit_exact_of(kernel, obs, noise_variance, k)
-    post = fit.posterior
-    inverse = inverse_of(post.sigma)
-    if reml and obs.n_trend:
-        b = inverse @ obs.rows.trend
-        inverse -= b @ post.schur.solve(b.T)
-    # dL = 1/2 tr[(alpha alpha' - Pi) dSigma]
-    g = np.outer(post.alpha, post.alpha) - inverse
-    slopes = [0.5 * np.vdot(g, dk) for dk in gradients]
-    noise_slope = 0.0  # an interpolator has no noise to learn
-    if noise_variance > 0:
-        noise_slope = 0.5 * noise_variance * np.sum(np.diag(g) / obs.weight) + obs.replicate_terms(noise_variance)[1]
-    value = fit.log_evidence if reml else fit.log_likelihood
-    return value, np.array([*slopes, noise_slope])
-
-
-def fit_exact_of(kernel: Kernel, obs: Observations, noise_variance: float, k: FloatArray) -> ExactFit:
-    """`fit_exact` for a covariance matrix of the rows that is there already."""
+    With Pi = Sigma^-1 - Sigma^-1 X S^-1 X'Sigma^-1, a block B left out has the residual
+    Pi_BB^-1 (Pi y)_B and the observation covariance Pi_BB^-1 (Dubrule 1983).
+    """
+    posterior = ExactEngine(kernel, noise_variance).fit(obs).posterior
+    n = len(obs)
+    inverse = posterior.sigma.solve(np.eye(n))
+    b = inverse @ obs.rows.trend
+    pi = inverse - b @ posterior.schur.solve(b.T) if obs.n_trend else inverse
+    alpha = posterior.alpha
     noise = obs.copy_variance(noise_variance) / obs.weight
+    if folds is None:
+        variance = 1 / np.diag(pi)
+        return HeldOut(np.arange(n), np.arange(n), obs.y - variance * alpha, np.maximum(variance - noise, 0.0))
+
+    def refit(out: IntArray, keep: IntArray) -> tuple[FloatArray, FloatArray]:
+        root = block_root(pi[np.ix_(out, out)], n)
+        residual = linalg.cho_solve((root, True), alpha[out])
+        half = linalg.solve_triangular(root, np.eye(len(out))[:, keep], lower=True)
+        variance = np.sum(half**2, axis=0) - noise[out][keep]
+        return (obs.y[out] - residual)[keep], np.maximum(variance, 0.0)
+
+    return each_fold(folds, n, refit)
+
+
+def inverse_of(sigma: CholeskyFactor) -> FloatArray:
+    """Inverse of a factored matrix."""
+    inverse, _ = linalg.lapack.dpotri(sigma.root, lower=1)
+    upper = np.triu_indices_from(inverse, 1)
+    inverse[upper] = inverse.T[upper]
+    return np.asarray(inverse * sigma.scale * sigma.scale[:, None])
+
+
+def residual_precision(posterior: KrigingPosterior) -> FloatArray:
+    """Pi = Sigma^-1 without what the trend explains, (n, n)."""
+    pi = inverse_of(posterior.sigma)
+    trend = posterior.rows.trend
+    if trend.shape[1]:
+        explained = pi @ trend
+        pi -= explained @ posterior.schur.solve(explained.T)
+    return pi
+
+
+def _solved(engine: ExactEngine, obs: Observations, k: FloatArray) -> ExactFit:
+    """Solve (K + noise) alpha = y - X beta."""
+    noise = obs.copy_variance(engine.noise_variance) / obs.weight
     floor = JITTER * float(np.mean(np.diag(k)))
     sigma = cholesky_factor(k + np.diag(np.maximum(noise, floor)))
     X, y, q = obs.rows.trend, obs.y, obs.n_trend
@@ -64,18 +124,10 @@ def fit_exact_of(kernel: Kernel, obs: Observations, noise_variance: float, k: Fl
     beta = schur.solve(Xw.T @ yw) if q else np.zeros(0)
     residual = yw - Xw @ beta
     alpha = linalg.solve_triangular(sigma.root, residual, lower=True, trans="T") * sigma.scale
-    replicate = obs.replicate_terms(max(noise_variance, floor))[0]
+    replicate = obs.replicate_terms(max(engine.noise_variance, floor))[0]
     fit = -0.5 * (sigma.logdet() + residual @ residual) + replicate
     n = len(obs)
     log_likelihood = fit - 0.5 * n * np.log(2 * np.pi)
     log_evidence = fit - 0.5 * (n - q) * np.log(2 * np.pi) - 0.5 * schur.logdet()
-    posterior = KrigingPosterior(kernel, obs.rows, alpha, beta, sigma, schur)
-    return ExactFit(posterior, float(log_evidence), float(log_likelihood))
-
-
-def inverse_of(sigma: CholeskyFactor) -> FloatArray:
-    """Inverse of a factored matrix."""
-    inverse, _ = linalg.lapack.dpotri(sigma.root, lower=1)
-    upper = np.triu_indices_from(inverse, 1)
-    inverse[upper] = inverse.T[upper]
-    return np.asarray(inverse * sigma.scale * sigma.scale[:, None])
+    posterior = KrigingPosterior(engine.kernel, obs.rows, alpha, beta, sigma, schur)
+    return ExactFit(engine, posterior, float(log_evidence), float(log_likelihood))

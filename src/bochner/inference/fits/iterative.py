@@ -1,91 +1,79 @@
-"""Gaussian inference on very many rows: conjugate gradients on the exact covariance.
-
-Products with the covariance come from waves and a local remainder; Vecchia's sparse inverse root is the preconditioner.
-It knows the near field, the waves know the far field, and a few dozen iterations join them.
-"""
+"""Gaussian inference on very many rows: exact kriging means by conjugate gradients, sd from neighbours and waves."""
 
 from __future__ import annotations
 
-import logging
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.choices import Choice
 from bochner.exceptions import ApproximationWarning
-from bochner.features import CovarianceOperator
-from bochner.inference.fits.companion import companion as waves_beside
+from bochner.inference.fits.base import Engine, GaussianFit
+from bochner.inference.fits.companion import companion
+from bochner.inference.fits.folds import Fold, HeldOut
+from bochner.inference.fits.iterative_folds import leave_out_iterative
+from bochner.inference.fits.iterative_system import SolvedSystem, noise_floor, solve_system
 from bochner.inference.observed.observations import Observations
-from bochner.kernels import Kernel, axis_units, total_variance
-from bochner.neighbours import inverse_root
-from bochner.posterior import OperatorPosterior
-from bochner.random import generator
-from bochner.solvers import Report, cholesky_factor, conjugate_gradient
+from bochner.kernels import Kernel
+from bochner.posterior import CoefficientPosterior, OperatorPosterior
 
-logger = logging.getLogger("bochner")
-
-PRECONDITIONER_NEIGHBOURS = 20
-N_PROBES = 1_000
-LEAST_NOISE = 1e-9  # of the variance, in the system of all rows; neighbours then put right what it smooths
+TOLERANCE, DRAFT_TOLERANCE = 1e-5, 1e-3  # change of the predictions at probe places, relative to their spread
 
 
 @dataclass(frozen=True)
-class OperatorFit:
-    """Posterior by conjugate gradients, and how likely the data are (log determinant by Vecchia)."""
+class IterativeEngine(Engine):
+    """The exact kernel, known by its products; linear in the number of rows, apart from FFTs."""
 
-    posterior: OperatorPosterior
-    log_evidence: float
-    log_likelihood: float
-    reason: str
-    leverage: FloatArray  # diagonal of the inverse covariance, for leaving one out
+    kernel: Kernel
+    noise_variance: float
+    newton_tolerance: ClassVar[float] = 1e-6
 
+    def fit(self, obs: Observations) -> IterativeFit:
+        system = solve_system(self.kernel, obs, self.noise_variance, TOLERANCE)
+        self._warn_unless_settled(system, obs)
+        coords = obs.rows.coords
+        box = (coords.min(axis=0), coords.max(axis=0))
+        waves = companion(self.kernel, obs, self.noise_variance, box)
+        return self._finished(system, obs, None if waves is None else waves.posterior)
 
-def fit_operator(
-    kernel: Kernel,
-    obs: Observations,
-    noise_variance: float,
-    *,
-    box: tuple[FloatArray, FloatArray] | None = None,
-    n_jobs: int | None = None,
-    quiet: bool = False,
-    companion: bool = True,
-    tolerance: float = 1e-5,
-) -> OperatorFit:
-    """Solve (K + noise) [alpha, Sigma^-1 X] = [y, X]; linear in the number of rows, apart from FFTs."""
-    coords, n, q = obs.rows.coords, len(obs), obs.n_trend
-    box = (coords.min(axis=0), coords.max(axis=0)) if box is None else box
-    floor = LEAST_NOISE * total_variance(kernel)
-    noise = row_noise(kernel, obs, noise_variance)
-    operator = CovarianceOperator(kernel, coords, box, n_jobs)
-    root = inverse_root(kernel, noise, coords, PRECONDITIONER_NEIGHBOURS, axis_units(kernel, np.ptp(coords, axis=0)))
-    back = root.T.tocsr()
-    # a first guess of the trend keeps large offsets out of the iteration
-    start = np.linalg.lstsq(obs.rows.trend, obs.y, rcond=None)[0] if q else np.zeros(0)
-    residual = obs.y - obs.rows.trend @ start
-    probes = operator.probes(N_PROBES, generator(0, "probes"))
-    columns = np.column_stack([obs.rows.trend, residual])
-    if operator.faithful:
-        solution, report = conjugate_gradient(
-            lambda v: operator.apply(v) + noise[:, None] * v,
-            lambda v: back @ (root @ v),
-            columns,
-            probe=lambda v: operator.cross(probes, v),
-            tolerance=tolerance,
+    def draft(self, obs: Observations) -> IterativeFit:
+        return self._finished(solve_system(self.kernel, obs, self.noise_variance, DRAFT_TOLERANCE), obs, None)
+
+    def _finished(
+        self, system: SolvedSystem, obs: Observations, waves: CoefficientPosterior | None
+    ) -> IterativeFit:
+        n, q, coords = len(obs), obs.n_trend, obs.rows.coords
+        posterior = OperatorPosterior(
+            kernel=self.kernel,
+            rows=obs.rows,
+            noise=obs.copy_variance(self.noise_variance) / obs.weight,
+            lifted=system.noise,
+            alpha=system.alpha,
+            trend_coef=system.trend_coef,
+            trend_weights=system.trend_weights,
+            schur=system.schur,
+            box=(coords.min(axis=0), coords.max(axis=0)),
+            report=system.report,
+            y=obs.y,
+            companion=waves,
+            _cache={"operator": system.operator},
         )
-    else:
-        report = Report("nearest rows", n, {"converged": False})
-    if not report.details["converged"]:
-        solution = back @ (root @ columns)
-    weights, response = solution[:, :q], solution[:, q]
-    schur = cholesky_factor(obs.rows.trend.T @ weights, q)
-    beta = schur.solve(weights.T @ residual) if q else np.zeros(0)
-    alpha = response - weights @ beta
-    details = report.details
-    logger.info("solved: %s", report)
-    reason = _reason(operator, report)
-    nearly_singular = float(np.median(obs.copy_variance(noise_variance))) < floor  # neighbours interpolate as well
-    if operator.faithful and not details["converged"] and not quiet and not nearly_singular:
+        copies = obs.replicate_terms(max(self.noise_variance, noise_floor(self.kernel)))[0]
+        fit = -0.5 * (system.log_det + system.quadratic) + copies
+        log_likelihood = fit - 0.5 * n * np.log(2 * np.pi)
+        log_evidence = fit - 0.5 * (n - q) * np.log(2 * np.pi) - 0.5 * system.schur.logdet()
+        return IterativeFit(self, posterior, float(log_evidence), float(log_likelihood), _solver(system))
+
+    def _warn_unless_settled(self, system: SolvedSystem, obs: Observations) -> None:
+        # without noise the nearest rows interpolate as well
+        nearly_singular = float(np.median(obs.copy_variance(self.noise_variance))) < noise_floor(self.kernel)
+        if system.settled or not system.operator.faithful or nearly_singular:
+            return
+        details = system.report.details
         warnings.warn(
             f"conjugate gradients stopped unsettled after {details['iterations']} iterations "
             f"(residual {details['residual']:.1e}); "
@@ -93,55 +81,42 @@ def fit_operator(
             ApproximationWarning,
             stacklevel=2,
         )
-    waves = waves_beside(kernel, obs, noise_variance, box) if companion else None
-    posterior = OperatorPosterior(
-        kernel=kernel,
-        rows=obs.rows,
-        noise=obs.copy_variance(noise_variance) / obs.weight,
-        lifted=noise,
-        alpha=alpha,
-        trend_coef=beta + start,
-        trend_weights=weights,
-        schur=schur,
-        box=box,
-        report=report,
-        y=obs.y,
-        companion=waves.posterior if waves is not None else None,
-        _cache={"operator": operator},
-    )
-    log_det = -2 * float(np.sum(np.log(last_entries(root))))
-    fit = -0.5 * (log_det + float(residual @ alpha)) + obs.replicate_terms(max(noise_variance, floor))[0]
-    log_likelihood = fit - 0.5 * n * np.log(2 * np.pi)
-    log_evidence = fit - 0.5 * (n - q) * np.log(2 * np.pi) - 0.5 * schur.logdet()
-    leverage = np.asarray(root.multiply(root).sum(axis=0)).ravel()
-    return OperatorFit(posterior, log_evidence, log_likelihood, reason, leverage)
 
 
-def _reason(operator: CovarianceOperator, report: Report) -> str:
+@dataclass(frozen=True)
+class IterativeFit(GaussianFit):
+    """Posterior by conjugate gradients, and how likely the data are (log determinant by Vecchia)."""
+
+    engine: IterativeEngine
+    posterior: OperatorPosterior
+    log_evidence: float
+    log_likelihood: float
+    solver: Choice
+
+    def row_weights(self, obs: Observations) -> FloatArray:
+        return self.posterior.alpha
+
+    def leave_out(self, obs: Observations, folds: Iterable[Fold] | None) -> HeldOut:
+        return leave_out_iterative(self.engine.kernel, obs, self.engine.noise_variance, folds)
+
+
+def _solver(system: SolvedSystem) -> Choice:
+    operator, report = system.operator, system.report
+    nearest = f"kriging from the nearest of {report.size:,} rows"
     if not operator.faithful and operator.coords.shape[1] > 3:
-        return (
-            f"kriging from the nearest of {report.size:,} rows: beyond 3 dimensions no lattice of waves holds the field"
-        )
+        return Choice("solver", "nearest rows", text=f"{nearest}: beyond 3 dimensions no lattice of waves holds the field")
     if not operator.faithful:
-        return (
-            f"kriging from the nearest of {report.size:,} rows: waves and a local remainder cannot follow the kernel "
-            f"along every axis (error {operator.far_error:.0e} of the variance)"
+        why = (
+            f"waves and a local remainder cannot follow the kernel along every axis (error {operator.far_error:.0e} of "
+            f"the variance)"
         )
-    if not report.details["converged"]:
-        return f"kriging from the nearest of {report.size:,} rows: conjugate gradients on all of them do not settle"
+        return Choice("solver", "nearest rows", text=f"{nearest}: {why}")
+    if not system.settled:
+        return Choice("solver", "nearest rows", text=f"{nearest}: conjugate gradients on all of them do not settle")
     how = "the matrix itself" if operator.dense else "waves by NUFFT and a local remainder"
-    return (
-        f"conjugate gradients on {report.size:,} rows: {report.details['iterations']} iterations, residual "
-        f"{report.details['residual']:.0e}, {'regular grid, FFT' if operator.grid is not None else how}"
+    return Choice(
+        "solver",
+        "conjugate gradients",
+        text=f"conjugate gradients on {report.size:,} rows: {report.details['iterations']} iterations, residual "
+        f"{report.details['residual']:.0e}, {'regular grid, FFT' if operator.grid is not None else how}",
     )
-
-
-def row_noise(kernel: Kernel, obs: Observations, noise_variance: float) -> FloatArray:
-    """Error variance of each row, lifted so far that the system can be solved."""
-    floor = LEAST_NOISE * total_variance(kernel)
-    return np.maximum(obs.copy_variance(noise_variance) / obs.weight, floor)
-
-
-def last_entries(root) -> FloatArray:  # type: ignore[no-untyped-def]
-    """Diagonal of the root in its own order: what each row gives its own observation."""
-    return np.asarray(root.data[root.indptr[1:] - 1])

@@ -14,12 +14,12 @@ from scipy import sparse
 from bochner.arrays import FloatArray, IntArray
 from bochner.features import CovarianceOperator
 from bochner.inference.fits.companion import companion
-from bochner.inference.fits.folds import Fold, HeldOut, leave_out_exact, leave_out_linear
-from bochner.inference.fits.iterative import PRECONDITIONER_NEIGHBOURS, fit_operator, row_noise
+from bochner.inference.fits.exact import leave_out_exact
+from bochner.inference.fits.folds import Fold, HeldOut
+from bochner.inference.fits.iterative_system import preconditioner_root, row_noise, solve_system
 from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.observations import Observations
-from bochner.kernels import Kernel, axis_units, total_variance
-from bochner.neighbours import inverse_root
+from bochner.kernels import Kernel, total_variance
 from bochner.solvers import cholesky_factor, conjugate_gradient
 
 MOST_SOLVED = 20  # folds by conjugate gradients; of more, means come from neighbours too
@@ -27,10 +27,11 @@ FACTORED = 6_000  # rows up to which a dense factor answers for all folds
 WELL_POSED = 1e-6  # of the variance: noise with which it may
 COLUMNS = 24  # solved side by side
 N_PROBES = 2_000
+TOLERANCE = 1e-5  # change of the predictions at probe rows, relative to their spread
 
 
-def leave_out_operator(
-    kernel: Kernel, obs: Observations, noise_variance: float, folds: Iterable[Fold] | None, n_jobs: int | None = None
+def leave_out_iterative(
+    kernel: Kernel, obs: Observations, noise_variance: float, folds: Iterable[Fold] | None
 ) -> HeldOut:
     """Held-out predictions: one row at a time from the sparse inverse, blocks by solving without them.
 
@@ -42,13 +43,13 @@ def leave_out_operator(
     if len(obs) <= FACTORED and least >= WELL_POSED * total_variance(kernel):
         return leave_out_exact(kernel, obs, noise_variance, folds)
     if folds is None:
-        return _leave_one_out(kernel, obs, noise_variance, n_jobs)
+        return _leave_one_out(kernel, obs, noise_variance)
     folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
     box = (obs.rows.coords.min(axis=0), obs.rows.coords.max(axis=0))
     held = held_out_locally(kernel, obs, noise_variance, folds, most=len(obs))
     mean, variance, solved = held.mean, held.variance, np.zeros(len(held.mean), dtype=bool)
     if len(folds) <= MOST_SOLVED:
-        operator = CovarianceOperator(kernel, obs.rows.coords, box, n_jobs)
+        operator = CovarianceOperator(kernel, obs.rows.coords, box)
         if operator.faithful:
             size = max(1, COLUMNS // (obs.n_trend + 1))
             parts = [_solve(operator, obs, noise_variance, folds[i : i + size]) for i in range(0, len(folds), size)]
@@ -57,20 +58,19 @@ def leave_out_operator(
             mean, variance = np.where(solved, means, mean), variance + drifts
     waves = companion(kernel, obs, noise_variance, box)
     if waves is not None:
-        seen = leave_out_linear(waves, obs, noise_variance, folds)
+        seen = waves.leave_out(obs, folds)
         mean = np.where(~solved & (seen.variance < variance), seen.mean, mean)
         variance = np.minimum(variance, seen.variance)
     return HeldOut(held.index, held.fold, mean, variance)
 
 
-def _leave_one_out(kernel: Kernel, obs: Observations, noise_variance: float, n_jobs: int | None) -> HeldOut:
-    fit = fit_operator(kernel, obs, noise_variance, n_jobs=n_jobs, companion=False)
-    weights = fit.posterior.trend_weights
-    share = fit.leverage - np.sum(fit.posterior.schur.half_solve(weights.T) ** 2, axis=0)
+def _leave_one_out(kernel: Kernel, obs: Observations, noise_variance: float) -> HeldOut:
+    system = solve_system(kernel, obs, noise_variance, TOLERANCE)
+    share = system.leverage - np.sum(system.schur.half_solve(system.trend_weights.T) ** 2, axis=0)
     variance = 1 / np.maximum(share, 1e-300)
-    mean = obs.y - variance * fit.posterior.alpha
+    mean = obs.y - variance * system.alpha
     index = np.arange(len(obs))
-    return HeldOut(index, index, mean, np.maximum(variance - fit.posterior.lifted, 0.0))
+    return HeldOut(index, index, mean, np.maximum(variance - system.noise, 0.0))
 
 
 def _solve(
@@ -91,7 +91,7 @@ def _solve(
         _Preconditioner(operator.kernel, obs, noise, [train for train, _ in folds], q + 1),
         columns,
         probe=lambda v: operator.apply(v)[probes],
-        tolerance=1e-5,
+        tolerance=TOLERANCE,
     )
     field = operator.apply(solution)
     means, drifts = [], []
@@ -117,9 +117,7 @@ class _Preconditioner:
         self.trains, self.width = trains, width
         self.roots: list[sparse.csr_array] = []
         for train in trains:
-            coords = obs.rows.coords[train]
-            units = axis_units(kernel, np.ptp(coords, axis=0))
-            self.roots.append(inverse_root(kernel, noise[train], coords, PRECONDITIONER_NEIGHBOURS, units))
+            self.roots.append(preconditioner_root(kernel, noise[train], obs.rows.coords[train]))
 
     def __call__(self, v: FloatArray) -> FloatArray:
         out = np.zeros_like(v)

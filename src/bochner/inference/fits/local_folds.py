@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from bochner.inference.fits.folds import Fold, HeldOut
+from bochner.inference.fits.folds import Fold, HeldOut, stacked
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import local_kriging
@@ -39,6 +39,5 @@ def held_out_locally(
             axis_units(kernel, np.ptp(known.rows.coords, axis=0)),
             N_FAR,
         )
-        parts.append((test, np.full(len(test), k), mean + obs.rows.trend[test] @ beta, variance))
-    index, fold, mean, variance = (np.concatenate([part[j] for part in parts]) for j in range(4))
-    return HeldOut(index, fold, mean, variance)
+        parts.append(HeldOut(test, np.full(len(test), k), mean + obs.rows.trend[test] @ beta, variance))
+    return stacked(parts)

@@ -8,29 +8,25 @@ alpha of the rows and the trend. A Gaussian response looks the same from everywh
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
 
 from bochner.arrays import FloatArray
+from bochner.choices import Choice
 from bochner.exceptions import ConvergenceError
-from bochner.inference.fits.exact import ExactFit
-from bochner.inference.fits.iterative import OperatorFit
-from bochner.inference.fits.linear import LinearFit, row_precision
+from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Linearised, Responses
-from bochner.posterior import CoefficientPosterior, Posterior
+from bochner.posterior import Posterior
 
 logger = logging.getLogger("bochner")
 
-GaussianFit = ExactFit | LinearFit | OperatorFit
-Engine = Callable[[Observations], GaussianFit]
+Data = Responses | Observations  # what a fit is of: responses of any family, or Gaussian observations
 
 MOST_STEPS = 60
 SMALLEST_STEP = 2.0**-20
-SETTLED = 1e-9  # change of the objective, beside its size
 LEAST_INFORMATION = 1e-6  # about a coefficient, beside that of rows taken one by one
 
 
@@ -42,8 +38,12 @@ class Mode:
     obs: Observations  # working observations that the fit is of
     linearised: Linearised | None  # None: the responses are Gaussian themselves
     alpha: FloatArray
-    noise_variance: float
     n_steps: int
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of the noise, or of an effect of each row."""
+        return self.fit.noise_variance
 
     @property
     def log_evidence(self) -> float:
@@ -60,10 +60,12 @@ class Mode:
         return self.fit.posterior
 
     @property
-    def reason(self) -> str:
+    def solver(self) -> Choice:
         """How it was solved."""
-        own = getattr(self.fit, "reason", f"dual: Cholesky of the {len(self.obs):,} rows")
-        return own if self.linearised is None else f"{self.n_steps} Newton steps; {own}"
+        own = self.fit.solver
+        if self.linearised is None:
+            return own
+        return Choice("solver", own.value, own.reason, text=f"{self.n_steps} Newton steps; {own}")
 
     @property
     def eta(self) -> FloatArray:
@@ -77,22 +79,17 @@ class Mode:
 
 
 def find_mode(
-    responses: Responses | Observations,
-    noise_variance: float,
-    engine: Engine,
-    *,
-    start: FloatArray | None = None,
-    settled: float = SETTLED,
-    last: Engine | None = None,
+    data: Data, engine: Engine, *, start: FloatArray | None = None, tolerance: float | None = None
 ) -> Mode:
     """Newton's method with line search; Gaussian observations need one step.
 
-    `start` is a linear predictor to begin from, `last` the engine of the final fit, if it is to know more.
+    `start` is a linear predictor to begin from, `tolerance` that of the engine unless it is given.
     """
-    if isinstance(responses, Observations):
-        fit = (last or engine)(responses)
-        return Mode(fit, responses, None, np.zeros(0), noise_variance, 1)
-    state = _State.at(responses, responses.start() if start is None else start, engine, noise_variance)
+    if isinstance(data, Observations):
+        return Mode(engine.fit(data), data, None, np.zeros(0), 1)
+    responses = data
+    settled = engine.newton_tolerance if tolerance is None else tolerance
+    state = _State.at(responses, responses.start() if start is None else start, engine)
     value = state.objective(responses)
     if not np.isfinite(value):
         state = _State.flat(responses)
@@ -100,7 +97,7 @@ def find_mode(
     if not np.isfinite(value):
         raise ConvergenceError(_diverged(responses, "the first step left the domain of the link"))
     for step in range(1, MOST_STEPS + 1):
-        new = _State.at(responses, state.eta, engine, noise_variance)
+        new = _State.at(responses, state.eta, engine)
         reached, new_value = _search(responses, state, new, value)
         change = new_value - value
         logger.debug("Newton step %d: penalised log likelihood %.6f", step, new_value)
@@ -112,10 +109,9 @@ def find_mode(
     _refuse_separation(responses, state.eta)
     linearised = responses.linearised(state.eta)
     obs = linearised.observations()
-    fit = (last or engine)(obs)
+    fit = engine.fit(obs)
     logger.debug("mode of %d responses after %d steps: penalised log likelihood %.4f", len(obs), step + 1, value)
-    alpha = _row_weights(fit, obs, noise_variance)
-    return Mode(fit, obs, linearised, alpha, noise_variance, step + 1)
+    return Mode(fit, obs, linearised, fit.row_weights(obs), step + 1)
 
 
 @dataclass(frozen=True)
@@ -127,12 +123,12 @@ class _State:
     alpha: FloatArray
 
     @classmethod
-    def at(cls, responses: Responses, eta: FloatArray, engine: Engine, noise_variance: float) -> _State:
+    def at(cls, responses: Responses, eta: FloatArray, engine: Engine) -> _State:
         """Where a full Newton step from `eta` leads."""
         linearised = responses.linearised(eta)
         obs = linearised.observations()
-        fit = engine(obs)
-        alpha = _row_weights(fit, obs, noise_variance)
+        fit = engine.draft(obs)
+        alpha = fit.row_weights(obs)
         # (K + 1/W) alpha = z - X beta, hence K alpha = z - X beta - alpha / W; copies share alpha
         to = linearised.z - alpha / (obs.weight * linearised.curvature)
         trend = obs.rows.trend @ fit.posterior.trend_coef
@@ -169,14 +165,6 @@ def _search(responses: Responses, old: _State, new: _State, value: float) -> tup
             return point, there
         share /= 2
     return old, value
-
-
-def _row_weights(fit: GaussianFit, obs: Observations, noise_variance: float) -> FloatArray:
-    """alpha = (K + noise)^-1 (y - X beta), by whichever view the posterior has."""
-    posterior = fit.posterior
-    if not isinstance(posterior, CoefficientPosterior):
-        return posterior.alpha
-    return row_precision(posterior.features, obs, noise_variance) * (obs.y - posterior.mean(obs.rows))
 
 
 def _refuse_separation(responses: Responses, eta: FloatArray) -> None:

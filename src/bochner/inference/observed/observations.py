@@ -45,6 +45,11 @@ class Observations:
         return self if np.all(self.weight > 0) else self[np.flatnonzero(self.weight > 0)]
 
     @property
+    def columns(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Places, responses, trend, weights and known error variances: what a likelihood of neighbours takes."""
+        return self.rows.coords, self.y, self.rows.trend, self.weight, self.error
+
+    @property
     def n_trend(self) -> int:
         return self.rows.trend.shape[1]
 

@@ -14,7 +14,6 @@ from bochner.inference.observed.observations import Observations
 from bochner.kernels import Hyperparameter, Kernel, axis_groups
 
 STRETCH = 3.0  # largest log of a ratio of rotated length scales
-LEAST_NOISE = 1e-8  # of the variance
 MAX_PLACES = 100_000  # enough to know the spacing
 
 
@@ -68,7 +67,7 @@ def spacing_units(kernel: Kernel, coords: FloatArray) -> FloatArray | None:
     return unit
 
 
-def bounds(kernel: Kernel, scale: Scale, least_noise: float = LEAST_NOISE) -> list[tuple[float, float]]:
+def bounds(kernel: Kernel, scale: Scale, least_noise: float = 1e-8) -> list[tuple[float, float]]:
     """Bounds of each entry of [theta, log noise variance]; `least_noise` is a share of the variance."""
     limits = []
     for h in kernel.hyperparameters:

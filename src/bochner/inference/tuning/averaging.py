@@ -6,11 +6,10 @@ that makes it too narrow, so predictions are averaged over a few points around t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.inference.observed.average import Average
 from bochner.inference.observed.scale import bounds
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel
@@ -19,21 +18,12 @@ WIDEST = 1.5  # largest sd, on the log scale, given to a direction that the data
 REACH = 1.1  # distance of the points, in units of sd sqrt(k), as in Rue, Martino & Chopin (2009)
 
 
-@dataclass(frozen=True)
-class Average:
-    """Hyperparameters with masses that sum to 1; the best ones come first."""
-
-    kernels: tuple[Kernel, ...]
-    noise_variances: FloatArray
-    mass: FloatArray
-
-
 def average(search: Search, tuned: Tuned) -> Average:
     """Points along the axes of the Gaussian approximation at the mode, weighted by the true objective."""
     mode, limits, free = _free_part(search, tuned)
     k = int(free.sum())
     if not k:
-        return Average((tuned.kernel,), np.array([tuned.noise_variance]), np.ones(1))
+        return Average.single(tuned.kernel, tuned.noise_variance)
     values, vectors = np.linalg.eigh(_curvature(search, tuned, mode, free))
     widths = 1 / np.sqrt(np.maximum(values, 1 / WIDEST**2))
     radius = REACH * np.sqrt(k)

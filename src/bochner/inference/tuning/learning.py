@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import FallbackWarning, InputError
+from bochner.choices import Choice
+from bochner.exceptions import FallbackWarning, InputError, warn
 from bochner.families import Family
 from bochner.inference.evidence.laplace import ExactBound
-from bochner.inference.evidence.lattice_evidence import refine_on_lattice
-from bochner.inference.evidence.objectives import EXACT_TUNING_ROWS, Problem, gaussian_objectives, laplace_objectives
+from bochner.inference.evidence.objective import Objective
 from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.observed.average import Average
 from bochner.inference.observed.responses import Responses
-from bochner.inference.schemes.choose import ADAPTIVE
-from bochner.inference.tuning.averaging import Average, average
+from bochner.inference.observed.task import Task
+from bochner.inference.schemes.base import Scheme
+from bochner.inference.tuning import limits
+from bochner.inference.tuning.averaging import average
 from bochner.inference.tuning.fold_score import fold_score
 from bochner.inference.tuning.multiscale import select_multiscale
+from bochner.inference.tuning.objectives import gaussian_objectives, laplace_objectives
 from bochner.inference.tuning.peaks import informed_starts
-from bochner.inference.tuning.search import Objective, Search, Tuned, score_objective, tune
+from bochner.inference.tuning.refinement import refine_on_lattice
+from bochner.inference.tuning.search import Search, Tuned, score_objective, tune
 from bochner.inference.tuning.selection import select_kernel
 from bochner.kernels import Matern
-
-AVERAGING_ROWS = 500  # below, intervals average over hyperparameters
-TINY = 1e-12  # noise, of the variance, that neighbours can do with
 
 
 @dataclass(frozen=True)
@@ -35,198 +36,203 @@ class Learned:
 
     average: Average
     family: Family
+    choices: tuple[Choice, ...]
     at_bounds: tuple[str, ...] = ()
     trend: FloatArray | None = None  # that maximises the marginal likelihood, if that was asked for
     log_likelihood: float | None = None  # None: as the solver finds it
 
 
-def learn(problem: Problem, choices: dict[str, str]) -> Learned:
-    """Learn what is not given; what was done, and why, is added to `choices`."""
-    return _Learner(problem, choices).learn()
+@dataclass(frozen=True)
+class Climb:
+    """The end of a search for hyperparameters."""
+
+    search: Search
+    tuned: Tuned
+    choices: tuple[Choice, ...]
+    laplace: LaplaceObjective | None = None  # of other families than the Gaussian
 
 
-class _Learner:
-    def __init__(self, problem: Problem, choices: dict[str, str]) -> None:
-        self.problem, self.choices = problem, choices
-        self.settings, self.scale, self.obs = problem.settings, problem.scale, problem.obs
-        self.laplace: LaplaceObjective | None = None
-        self.family = problem.responses.family
-        self.noise_variance = self._noise()
+def learn(task: Task, scheme: Scheme) -> Learned:
+    """Learn what is not given."""
+    noise, choices = known_noise(task)
+    climb: Climb | None = None
+    at_bounds: tuple[str, ...] = ()
+    fixed = _given(task, noise, choices) if not task.settings.learns else _degenerate(task, noise)
+    if fixed is not None:
+        found, told = fixed
+    else:
+        climb = _by_evidence(task, scheme, noise)
+        if task.folds is not None:
+            climb = _by_folds(task, scheme, climb)
+        found, intervals = _averaged(task, scheme, climb)
+        told, at_bounds = (*climb.choices, intervals), climb.tuned.at_bounds
+    if "noise_variance" in at_bounds and not task.gaussian and _no_own_effect(task, found):
+        # of counts that is an answer, not a failure to find one
+        at_bounds = tuple(name for name in at_bounds if name != "noise_variance")
+        text = f"none to speak of: the {task.settings.criterion} is largest without"
+        told = (*told, Choice("noise", float(found.noise_variances[0]), text=text))
+    learned = Learned(found, task.responses.family, (*choices, *told), at_bounds)
+    return learned if task.gaussian else _with_family(task, scheme, learned, climb)
 
-    def learn(self) -> Learned:
-        found, at_bounds = self._hyperparameters()
-        if "noise_variance" in at_bounds and self._without_own_effects(found):
-            # of counts that is an answer, not a failure to find one
-            at_bounds = tuple(name for name in at_bounds if name != "noise_variance")
-            self.choices["noise"] = f"none to speak of: the {self.settings.criterion} is largest without"
-        trend, log_likelihood = self._likelihood(found)
-        return Learned(found, self.family, at_bounds, trend, log_likelihood)
 
-    def _hyperparameters(self) -> tuple[Average, tuple[str, ...]]:
-        if self.settings.tune is None:
-            return self._given(), ()
-        degenerate = self._degenerate()
-        if degenerate is not None:
-            return degenerate, ()
-        search, tuned = self._by_evidence()
-        if self.problem.folds is not None:
-            search, tuned = self._by_folds(tuned)
-        if self.problem.kind in ("learned", "nonstationary"):
-            self.choices["intervals"] = "at the best hyperparameters: the features are learned once"
-            return Average((tuned.kernel,), np.array([tuned.noise_variance]), np.ones(1)), tuned.at_bounds
-        if len(self.obs) < AVERAGING_ROWS and self.problem.folds is None:
-            found = average(search, tuned)
-            self.choices["intervals"] = (
-                f"averaged over {len(found.mass)} sets of hyperparameters: {len(self.obs)} rows "
-                f"(fewer than {AVERAGING_ROWS}) do not pin them down"
-            )
-            return found, tuned.at_bounds
-        self.choices["intervals"] = "at the best hyperparameters"
-        return Average((tuned.kernel,), np.array([tuned.noise_variance]), np.ones(1)), tuned.at_bounds
+# ------------------------------------------------------------------------- nothing to learn
 
-    def _without_own_effects(self, found: Average) -> bool:
-        """Whether rows of counts were found to have no effect of their own."""
-        return not self.problem.responses.gaussian and found.noise_variances[0] < 1e-3 * self.scale.variance
 
-    # ------------------------------------------------------------------ nothing to learn
+def known_noise(task: Task) -> tuple[float | None, tuple[Choice, ...]]:
+    """Noise variance that was given, or that the family leaves no room to learn; None: to be learned."""
+    given, family = task.settings.noise_variance, task.responses.family
+    if given is not None or task.gaussian:
+        return given, ()
+    if family.has_dispersion:
+        return 0.0, (Choice("noise", 0.0, "the dispersion of the family holds what scatters from row to row"),)
+    if family.bounded_by_size and np.all(task.responses.size == 1):
+        return 0.0, (Choice("noise", 0.0, "one trial a row cannot show an effect of its own"),)
+    return (None if task.settings.learns else 0.0), ()
 
-    def _noise(self) -> float | None:
-        """Noise variance that was given, or that the family leaves no room to learn."""
-        given, r = self.settings.noise_variance, self.problem.responses
-        if given is not None or r.gaussian:
-            return given
-        if self.family.has_dispersion:
-            self.choices["noise"] = "0: the dispersion of the family holds what scatters from row to row"
-            return 0.0
-        if self.family.link in ("logit", "probit") and np.all(r.size == 1):
-            self.choices["noise"] = "0: one trial a row cannot show an effect of its own"
-            return 0.0
-        return 0.0 if self.settings.tune is None else None
 
-    def _given(self) -> Average:
-        s = self.settings
-        kernel = Matern() if s.kernel is None else s.kernel
-        noise = self.scale.variance * 0.1 if self.noise_variance is None else self.noise_variance
-        self.choices["tuning"] = "none: the values given are kept"
-        if s.kernel is None:
-            self.choices["kernel"] = f"{kernel}: none was given and none is learned"
-        if s.noise_variance is None and "noise" not in self.choices:
-            share = "a tenth of the variance of y" if self.problem.responses.gaussian else "no effect of single rows"
-            self.choices["noise"] = f"{noise:.3g}: {share}; none was given and none is learned"
-        return Average((kernel,), np.array([noise]), np.ones(1))
+def _given(task: Task, noise: float | None, told: Sequence[Choice]) -> tuple[Average, tuple[Choice, ...]]:
+    s, choices = task.settings, [Choice("tuning", None, text="none: the values given are kept")]
+    kernel = Matern() if s.kernel is None else s.kernel
+    at = task.scale.variance * 0.1 if noise is None else noise
+    if s.kernel is None:
+        choices.append(Choice("kernel", repr(kernel), "none was given and none is learned"))
+    if s.noise_variance is None and not told:
+        share = "a tenth of the variance of y" if task.gaussian else "no effect of single rows"
+        choices.append(Choice("noise", float(at), f"{share}; none was given and none is learned"))
+    return Average.single(kernel, at), tuple(choices)
 
-    def _degenerate(self) -> Average | None:
-        variance = self.scale.variance
-        kernel = Matern() if self.settings.kernel is None else self.settings.kernel
-        size = float(np.mean(self.obs.y**2)) or 1.0
-        if variance <= 1e-20 * size:
-            problem = "the response is constant (or follows the trend exactly)"
-        elif len(np.unique(self.obs.rows.coords, axis=0)) == 1:
-            problem = "all rows lie at one place"
-        else:
-            return None
-        if self.settings.noise_variance == 0 and "place" in problem:
-            raise InputError(f"{problem} and noise_variance=0; there is nothing to learn. Give a noise variance.")
-        warnings.warn(
-            f"{problem}: the kernel cannot be learned, so its start values are kept and the map is flat.",
-            FallbackWarning,
-            stacklevel=6,
-        )
-        small = max(variance, 1e-12 * size)
-        self.choices["tuning"] = f"none: {problem}"
-        noise = small if self.noise_variance is None else self.noise_variance
-        first = next(iter(kernel.leaves()))
-        flat = kernel.scaled(1e-6 * small / float(np.mean(first.diag(self.obs.rows.coords[:1]))))
-        return Average((flat,), np.array([noise]), np.ones(1))
 
-    # ------------------------------------------------------------------ by evidence
+def _degenerate(task: Task, noise: float | None) -> tuple[Average, tuple[Choice, ...]] | None:
+    """A flat map, where the data do not differ in what the kernel is about."""
+    variance, obs = task.scale.variance, task.obs
+    size = float(np.mean(obs.y**2)) or 1.0
+    one_place = False
+    if variance <= 1e-20 * size:
+        problem = "the response is constant (or follows the trend exactly)"
+    elif len(np.unique(obs.rows.coords, axis=0)) == 1:
+        problem, one_place = "all rows lie at one place", True
+    else:
+        return None
+    if one_place and task.settings.noise_variance == 0:
+        raise InputError(f"{problem} and noise_variance=0; there is nothing to learn. Give a noise variance.")
+    warn(
+        f"{problem}: the kernel cannot be learned, so its start values are kept and the map is flat.", FallbackWarning
+    )
+    small = max(variance, 1e-12 * size)
+    kernel = Matern() if task.settings.kernel is None else task.settings.kernel
+    first = next(iter(kernel.leaves()))
+    flat = kernel.scaled(1e-6 * small / float(np.mean(first.diag(obs.rows.coords[:1]))))
+    told = Choice("tuning", None, text=f"none: {problem}")
+    return Average.single(flat, small if noise is None else noise), (told,)
 
-    def _by_evidence(self) -> tuple[Search, Tuned]:
-        if not self.problem.responses.gaussian:
-            climbs, self.choices["tuning"] = laplace_objectives(self.problem)
-            self.laplace = climbs[-1]
-            return self._climb(climbs)
-        objectives, self.choices["tuning"] = gaussian_objectives(self.problem)
-        if len(objectives) > 1 and self.settings.kernel is None and self.problem.dim <= 3:
-            return self._multiscale(objectives)
-        search, tuned = self._climb(objectives)
-        return search, self._refined(tuned, search) if len(objectives) > 1 else tuned
 
-    def _multiscale(self, objectives: Sequence[Objective]) -> tuple[Search, Tuned]:
-        # smooth fields without noise: each row is predicted from few others, whose systems can be solved
-        coarse, fine = (
-            Search(objective, self.scale, self.noise_variance, least_noise=TINY) for objective in objectives
-        )
-        p = self.problem
-        tuned, self.choices["kernel"] = select_multiscale(
-            coarse,
-            fine,
-            lambda found: self._refined(found, fine),
-            p.responses.observations(),
-            p.predict_at,
-            self.settings.spec.seed,
-        )
-        return fine, tuned
+# ------------------------------------------------------------------------------ by evidence
 
-    def _refined(self, found: Tuned, search: Search) -> Tuned:
-        """By the evidence of all rows, where few waves hold the field."""
-        better = refine_on_lattice(found, search, self.obs, reml=self.problem.reml)
-        if better is not found:
-            self.choices["tuning"] += "; then of all rows, on waves of a lattice"
-        return better
 
-    def _climb(self, objectives: Sequence[Objective]) -> tuple[Search, Tuned]:
-        """Tune by the first objective; the next, dearer ones start where it ended."""
-        s, noise = self.settings, self.noise_variance
-        prior = len(self.obs) < AVERAGING_ROWS and self.problem.reml
-        search = Search(objectives[0], self.scale, noise, prior)
-        if s.kernel is None:
-            toll = 0.0 if self.problem.responses.gaussian else 0.5 * np.log(self.obs.total)
-            tuned, why = select_kernel(search, self.obs.total, self.problem.dim, toll)
-        else:
-            at = noise if noise is not None else 0.1 * self.scale.variance
-            given = [(s.kernel, at), *informed_starts(s.kernel, self.scale, self.obs, at)]
-            tuned, why = tune(search, s.kernel, given), "as given; its values were learned"
-        for objective in objectives[1:]:
-            search = Search(objective, self.scale, noise, prior)
-            tuned = search.maximise(tuned.kernel, tuned.noise_variance, 50)
-        self.choices["kernel"] = why
-        return search, tuned
+def _by_evidence(task: Task, scheme: Scheme, noise: float | None) -> Climb:
+    if not task.gaussian:
+        climbs, told = laplace_objectives(task, scheme)
+        climb = _climb(task, climbs, noise)
+        return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
+    objectives, told = gaussian_objectives(task, scheme)
+    if len(objectives) == 1:
+        climb = _climb(task, objectives, noise)
+    elif task.settings.kernel is None and task.dim <= 3:
+        climb = _multiscale(task, objectives, noise)
+    else:
+        climb = _climb(task, objectives, noise)
+        refined = refine_on_lattice(climb.tuned, climb.search, task.obs, reml=task.settings.reml)
+        climb = replace(climb, tuned=refined)
+    if climb.tuned.by_all_rows:
+        told = Choice("tuning", "lattice", text=f"{told}; then of all rows, on waves of a lattice")
+    return replace(climb, choices=(told, *climb.choices))
 
-    def _by_folds(self, start: Tuned) -> tuple[Search, Tuned]:
-        if self.laplace is not None:
-            self.laplace.settle(start.kernel, start.noise_variance)
-            self.family = self.laplace.family
-        score, name, n_folds = fold_score(self.problem, self.family, start)
-        search = Search(score_objective(score), self.scale, self.noise_variance)
-        tuned = search.maximise(start.kernel, start.noise_variance, 20)
-        if tuned.value < search.evaluate(start.kernel, start.noise_variance)[0]:
-            tuned = start
-        self.choices["tuning"] = (
-            f"{name} of {n_folds} held-out blocks, started at the {self.settings.criterion} optimum; "
-            f"score {-score(tuned.kernel, tuned.noise_variance):.4g}"
-        )
-        return search, tuned
 
-    # ------------------------------------------------------------- what a family adds
+def _multiscale(task: Task, objectives: Sequence[Objective], noise: float | None) -> Climb:
+    # smooth fields without noise: each row is predicted from few others, whose systems can be solved
+    coarse, fine = (
+        Search(objective, task.scale, noise, least_noise=limits.LEAST_LOCAL_NOISE) for objective in objectives
+    )
+    tuned, told = select_multiscale(coarse, fine, task)
+    return Climb(fine, tuned, (told,))
 
-    def _likelihood(self, found: Average) -> tuple[FloatArray | None, float | None]:
-        """Dispersion, and the marginal likelihood with the trend at its maximum, where they can be had."""
-        data = self.problem.data
-        if not isinstance(data, Responses):
-            return None, None
-        kernel, noise = found.kernels[0], float(found.noise_variances[0])
-        if self.laplace is None:
-            self.laplace = laplace_objectives(self.problem)[0][-1]
-        if self.laplace.learns:
-            self.laplace.settle(kernel, noise)
-            self.family = self.laplace.family
-            self.choices["dispersion"] = f"{self.family.dispersion:.3g}: learned by the evidence"
-        dear = self.problem.reml and len(data) > EXACT_TUNING_ROWS
-        if dear or len(self.laplace.parts) > 1 or self.problem.own_evidence or self.problem.kind in ADAPTIVE:
-            return None, None
-        held = self.laplace
-        if self.problem.reml:
-            held = LaplaceObjective([replace(data, family=self.family)], ExactBound, reml=False)
-        value = held.settle(kernel, noise)
-        return (None if self.problem.reml else held.trend), value
+
+def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> Climb:
+    """Tune by the first objective; the next, dearer ones start where it ended."""
+    kernel, scale = task.settings.kernel, task.scale
+    prior = len(task.obs) < limits.MAX_AVERAGING_ROWS and task.settings.reml
+    search = Search(objectives[0], scale, noise, prior)
+    if kernel is None:
+        toll = 0.0 if task.gaussian else 0.5 * np.log(task.obs.total)
+        tuned, told = select_kernel(search, task.obs.total, task.dim, toll)
+    else:
+        at = noise if noise is not None else 0.1 * scale.variance
+        starts = [(kernel, at), *informed_starts(kernel, scale, task.obs, at)]
+        tuned = tune(search, kernel, starts)
+        told = Choice("kernel", repr(kernel), given=True, text="as given; its values were learned")
+    for objective in objectives[1:]:
+        search = Search(objective, scale, noise, prior)
+        tuned = search.maximise(tuned.kernel, tuned.noise_variance, 50)
+    return Climb(search, tuned, (told,))
+
+
+def _by_folds(task: Task, scheme: Scheme, climb: Climb) -> Climb:
+    """Hyperparameters that predict held-out rows best, near those of the largest evidence."""
+    start, family = climb.tuned, task.responses.family
+    if climb.laplace is not None:
+        climb.laplace.settle(start.kernel, start.noise_variance)
+        family = climb.laplace.family
+    score, name, n_folds = fold_score(task, scheme, family, start)
+    search = Search(score_objective(score), task.scale, climb.search.noise_variance)
+    tuned = search.maximise(start.kernel, start.noise_variance, 20)
+    if tuned.value < search.evaluate(start.kernel, start.noise_variance)[0]:
+        tuned = start
+    text = (
+        f"{name} of {n_folds} held-out blocks, started at the {task.settings.criterion} optimum; "
+        f"score {-score(tuned.kernel, tuned.noise_variance):.4g}"
+    )
+    told = Choice("tuning", "held-out blocks", text=text)
+    return replace(climb, search=search, tuned=tuned, choices=(*climb.choices, told))
+
+
+def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice]:
+    """One set of hyperparameters, or several where the data do not pin them down."""
+    best, n = Average.single(climb.tuned.kernel, climb.tuned.noise_variance), len(task.obs)
+    if scheme.fixed_features:
+        text = "at the best hyperparameters: the features are learned once"
+        return best, Choice("intervals", 1, text=text)
+    if n >= limits.MAX_AVERAGING_ROWS or task.folds is not None:
+        return best, Choice("intervals", 1, text="at the best hyperparameters")
+    found = average(climb.search, climb.tuned)
+    text = (
+        f"averaged over {len(found.mass)} sets of hyperparameters: {n} rows "
+        f"(fewer than {limits.MAX_AVERAGING_ROWS}) do not pin them down"
+    )
+    return found, Choice("intervals", len(found.mass), text=text)
+
+
+# ---------------------------------------------------------------------- what a family adds
+
+
+def _no_own_effect(task: Task, found: Average) -> bool:
+    """Whether rows of counts were found to have no effect of their own."""
+    return bool(found.noise_variances[0] < limits.NO_OWN_EFFECT * task.scale.variance)
+
+
+def _with_family(task: Task, scheme: Scheme, learned: Learned, climb: Climb | None) -> Learned:
+    """With the dispersion, and the marginal likelihood with the trend at its maximum, where they can be had."""
+    data, reml = task.data, task.settings.reml
+    assert isinstance(data, Responses)
+    kernel, noise = learned.average.pairs[0]
+    laplace = laplace_objectives(task, scheme)[0][-1] if climb is None or climb.laplace is None else climb.laplace
+    if laplace.learns:
+        laplace.settle(kernel, noise)
+        told = Choice("dispersion", laplace.family.dispersion, "learned by the evidence")
+        learned = replace(learned, choices=(*learned.choices, told))
+    learned = replace(learned, family=laplace.family)
+    dear = reml and len(data) > limits.MAX_EXACT_TUNING_ROWS
+    if dear or len(laplace.parts) > 1 or scheme.adaptive or scheme.own_draw(task) is not None:
+        return learned
+    held = LaplaceObjective([replace(data, family=laplace.family)], ExactBound, reml=False) if reml else laplace
+    value = held.settle(kernel, noise)
+    return replace(learned, trend=None if reml else held.trend, log_likelihood=value)

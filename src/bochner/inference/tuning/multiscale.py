@@ -7,18 +7,20 @@ predict held-out rows that lie as those places do.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from scipy import special
 
 from bochner.arrays import FloatArray
+from bochner.choices import Choice
 from bochner.exceptions import InputError
 from bochner.features import find_grid
 from bochner.inference.fits.folds import Fold
 from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.task import Task
+from bochner.inference.tuning.refinement import refine_on_lattice
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.inference.tuning.sums import fit_sum
 from bochner.kernels import Kernel, Matern
@@ -36,21 +38,15 @@ SETTLED = 1e-6  # of the log likelihood: gains that no prediction shows
 CHANCE = 0.1  # of the variances: the calibration that a kernel without fault would need, on held-out blocks as few
 
 
-def select_multiscale(
-    coarse: Search,
-    fine: Search,
-    refine: Callable[[Tuned], Tuned],
-    obs: Observations,
-    predict_at: FloatArray | None,
-    seed: int,
-) -> tuple[Tuned, str]:
+def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, Choice]:
     """Best of a single Matern field and a sum of a short, a middle and a long one.
 
-    `coarse` and `fine` hold the same likelihood on few and on many points; the first finds the
-    neighbourhood, the second the values, and `refine` improves on them by all rows where it can.
+    `coarse` and `fine` hold the same likelihood on few and on many points; the first finds the neighbourhood, the
+    second the values, and the evidence of all rows improves on them where it can be had.
     """
-    folds = task_folds(obs, predict_at, seed)
-    single = refine(_single(coarse, fine))
+    obs, seed = task.responses.observations(), task.settings.seed
+    folds = task_folds(obs, task.predict_at, seed)
+    single = refine_on_lattice(_single(coarse, fine), fine, task.obs, reml=task.settings.reml)
     candidates = [("one Matern field", single)]
     several = fit_sum(single, fine.noise_variance, obs, folds, seed)
     if several is not None:
@@ -66,14 +62,17 @@ def select_multiscale(
     factor = _calibration(*held_out[best])
     noise = tuned.noise_variance * (factor if fine.noise_variance is None else 1.0)
     # chosen by what it predicts: a scale at its bound, or no noise, is then no fault to warn of
-    tuned = replace(tuned, kernel=tuned.kernel.scaled(factor), noise_variance=noise, at_bounds=())
+    by_all_rows = single.by_all_rows
+    tuned = replace(
+        tuned, kernel=tuned.kernel.scaled(factor), noise_variance=noise, at_bounds=(), by_all_rows=by_all_rows
+    )
     if several is None:
         why = f"a sum of three is hardly more likely; CRPS on rows held out as the places to be predicted lie ({told})"
     else:
         why = f"chosen by CRPS on rows held out as the places to be predicted lie ({told})"
     if factor != 1.0:
         why += f"; variances times {factor:.2f}, so that 95 % intervals hold 95 % of them"
-    return tuned, f"{name}: {why}"
+    return tuned, Choice("kernel", name, why)
 
 
 def task_folds(obs: Observations, predict_at: FloatArray | None, seed: int) -> list[Fold]:

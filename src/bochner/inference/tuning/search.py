@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -11,14 +10,13 @@ import numpy as np
 from scipy import optimize
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import ConvergenceError, TuningWarning
-from bochner.inference.observed.scale import LEAST_NOISE, Scale, bounds, log_prior, starts
+from bochner.exceptions import ConvergenceError, TuningWarning, warn
+from bochner.inference.evidence.objective import Objective
+from bochner.inference.observed.scale import Scale, bounds, log_prior, starts
+from bochner.inference.tuning.limits import LEAST_NOISE
 from bochner.kernels import Kernel
 
 logger = logging.getLogger("bochner")
-
-# (kernel, noise variance) -> value to be maximised, gradient in [theta, log noise variance]
-Objective = Callable[[Kernel, float], tuple[float, FloatArray]]
 
 FAILED = -1e25
 
@@ -32,6 +30,7 @@ class Tuned:
     value: float
     n_evaluations: int
     at_bounds: tuple[str, ...]
+    by_all_rows: bool = False  # whether the evidence of all rows had the last word
 
 
 @dataclass(frozen=True)
@@ -109,11 +108,10 @@ def tune(search: Search, kernel: Kernel, extra_starts: Sequence[tuple[Kernel, fl
     climbs = [search.maximise(*candidates[i]) for i in chosen] or [search.maximise(*candidates[0])]
     best = max(climbs, key=lambda t: t.value)
     if best.value <= FAILED:
-        warnings.warn(
+        warn(
             "tuning found no hyperparameters for which the model can be factored; the start values are kept. "
             "Give noise_variance, or a kernel of lower smoothness.",
             TuningWarning,
-            stacklevel=2,
         )
     total = len(candidates) + sum(t.n_evaluations for t in climbs)
     return Tuned(best.kernel, best.noise_variance, best.value, total, best.at_bounds)

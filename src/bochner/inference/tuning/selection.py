@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from bochner.choices import Choice
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel, Matern
 
 SMOOTHNESS = (1.5, 0.5, 2.5)
 
 
-def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0) -> tuple[Tuned, str]:
+def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0) -> tuple[Tuned, Choice]:
     """Matern kernel of the best smoothness; per-axis length scales if the evidence pays for them.
 
     An added length scale must raise the objective by log(n) / 2 (Schwarz's criterion). A kernel smoother than the
@@ -43,11 +44,10 @@ def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0) ->
         price = 0.5 * (dim - 1) * np.log(n_rows)
         if split.value > best.value + price:
             gain = split.value - best.value
-            return replace(
-                split, n_evaluations=count
-            ), f"{reason}; one length scale per axis gains {gain:.1f} > {price:.1f}"
+            told = f"{reason}; one length scale per axis gains {gain:.1f} > {price:.1f}"
+            return replace(split, n_evaluations=count), Choice("kernel", f"matern {smoothness:g} per axis", text=told)
         reason += f"; one length scale per axis gains {max(split.value - best.value, 0):.1f}, less than {price:.1f}"
-    return replace(best, n_evaluations=count), reason
+    return replace(best, n_evaluations=count), Choice("kernel", f"matern {smoothness:g}", text=reason)
 
 
 def _due(tuned: Tuned, toll: float) -> float:

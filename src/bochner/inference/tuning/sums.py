@@ -17,7 +17,8 @@ from bochner.features import Rows
 from bochner.inference.fits.folds import Fold
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.scale import scale_of
-from bochner.inference.tuning.search import Objective, Search, Tuned
+from bochner.inference.evidence.objective import Objective
+from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel, Matern, Sum
 from bochner.kernels.anisotropy import whitening
 from bochner.neighbours import Vecchia
@@ -58,11 +59,7 @@ def fit_sum(
 
 def _likelihood(obs: Observations, n_points: int, n_neighbours: int, n_first: int | None, seed: int) -> Objective:
     return Vecchia.plan(
-        obs.rows.coords,
-        obs.y,
-        obs.rows.trend,
-        obs.weight,
-        obs.error,
+        *obs.columns,
         n_neighbours=n_neighbours,
         n_points=n_points,
         n_first=n_first,

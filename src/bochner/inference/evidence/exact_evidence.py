@@ -1,0 +1,28 @@
+"""Evidence of the exact kernel and its gradient, O(n^3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.features import covariance_and_gradient_of
+from bochner.inference.fits.exact import ExactEngine, inverse_of, residual_precision
+from bochner.inference.observed.observations import Observations
+from bochner.kernels import Kernel
+
+
+def exact_objective(
+    kernel: Kernel, obs: Observations, noise_variance: float, *, reml: bool
+) -> tuple[float, FloatArray]:
+    """Log evidence (or likelihood) and its gradient in [theta, log noise variance]."""
+    k, gradients = covariance_and_gradient_of(kernel, obs.rows)
+    fit = ExactEngine(kernel, noise_variance, k).fit(obs)
+    post = fit.posterior
+    # dL = 1/2 tr[(alpha alpha' - Pi) dSigma]
+    g = np.outer(post.alpha, post.alpha) - (residual_precision(post) if reml else inverse_of(post.sigma))
+    slopes = [0.5 * np.vdot(g, dk) for dk in gradients]
+    noise_slope = 0.0  # an interpolator has no noise to learn
+    if noise_variance > 0:
+        noise_slope = 0.5 * noise_variance * np.sum(np.diag(g) / obs.weight) + obs.replicate_terms(noise_variance)[1]
+    value = fit.log_evidence if reml else fit.log_likelihood
+    return value, np.array([*slopes, noise_slope])

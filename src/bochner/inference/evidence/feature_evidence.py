@@ -1,0 +1,157 @@
+"""Evidence of a feature model and its gradient: in the waves in closed form, in theta by the chain rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.features import FourierMap
+from bochner.frequencies import Frequencies
+from bochner.inference.fits.linear import LinearEngine, LinearFit, row_precision
+from bochner.inference.observed.observations import Observations
+from bochner.posterior import CoefficientPosterior
+from bochner.solvers import WoodburyFactor
+
+
+def linear_objective(
+    draw: Callable[[FloatArray], Frequencies],
+    theta: FloatArray,
+    obs: Observations,
+    noise_variance: float,
+    *,
+    reml: bool,
+) -> tuple[float, FloatArray]:
+    """Log evidence of a Fourier model and its gradient in [theta, log noise variance].
+
+    `draw(theta)` gives the frequencies, smoothly in theta. The gradient in omega and mass is
+    closed form; the one of the cheap map from theta to them is taken by central differences.
+    """
+    features = FourierMap(draw(theta))
+    fit = LinearEngine(features, noise_variance).fit(obs)
+    slopes = chain_to_theta(draw, theta, *frequency_gradient(fit, obs, reml=reml))
+    return fit.log_evidence if reml else fit.log_likelihood, slopes
+
+
+def chain_to_theta(
+    draw: Callable[[FloatArray], Frequencies],
+    theta: FloatArray,
+    by_omega: FloatArray,
+    by_log_mass: FloatArray,
+    by_log_noise: float,
+) -> FloatArray:
+    """Gradient in [theta, log noise variance] from the one in omega and log mass."""
+    slopes = []
+    for j in range(len(theta)):
+        step = np.zeros(len(theta))
+        step[j] = 1e-5
+        up, down = draw(theta + step), draw(theta - step)
+        omega_slope = (up.omega - down.omega) / 2e-5
+        mass_slope = (np.log(up.mass) - np.log(down.mass)) / 2e-5
+        slopes.append(float(np.vdot(by_omega, omega_slope) + by_log_mass @ mass_slope))
+    return np.array([*slopes, by_log_noise])
+
+
+def frequency_gradient(
+    fit: LinearFit, obs: Observations, *, reml: bool, implicit: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray, float]:
+    """Gradient of the log evidence in omega (m, dim), log mass (m,) and log noise variance.
+
+    Every wave's derivative is another wave.
+    """
+    noise_variance = fit.noise_variance
+    m = fit.posterior.features.n_columns // 2
+    by_omega, by_log_mass = np.zeros((m, obs.rows.coords.shape[1])), np.zeros(m)
+    by_log_noise = obs.replicate_terms(noise_variance)[1] if noise_variance > 0 else 0.0
+    for i, phi, g, by_variance in feature_slopes(fit, obs, reml=reml, implicit=implicit):
+        omega_part, mass_part = wave_slopes(phi, g, obs.rows.coords[i])
+        by_omega += omega_part
+        by_log_mass += mass_part
+        by_log_noise += noise_variance * np.sum(by_variance / obs.weight[i])
+    return by_omega, by_log_mass, float(by_log_noise)
+
+
+def wave_slopes(phi: FloatArray, g: FloatArray, coords: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """From dL/dPhi = g (n, 2 m) to the gradient in omega (m, dim) and log mass (m,): a wave's derivative is a wave."""
+    m = phi.shape[1] // 2
+    by_phase = g[:, m:] * phi[:, :m] - g[:, :m] * phi[:, m:]
+    return by_phase.T @ coords, 0.5 * np.sum(g[:, :m] * phi[:, :m] + g[:, m:] * phi[:, m:], axis=0)
+
+
+def feature_slopes(
+    fit: LinearFit, obs: Observations, *, reml: bool, implicit: FloatArray | None = None
+) -> Iterator[tuple[slice, FloatArray, FloatArray, FloatArray]]:
+    """Blocks of rows with their features Phi, dL/dPhi (n, p) and dL/d(variance of each row about the surface) (n,).
+
+    With dL = 1/2 tr(G dK), dL/dPhi = G Phi. G = alpha alpha' - Pi; under Laplace's approximation b alpha' + alpha b'
+    more, `implicit` being b.
+    """
+    post = fit.posterior
+    if isinstance(post.factor, WoodburyFactor):
+        yield _dual_slopes(post, post.factor, obs, reml=reml, implicit=implicit)
+        return
+    features, coef = post.features, post.coef
+    p = features.n_columns
+    covariance = coefficient_covariance(fit, obs.n_trend, reml=reml)
+    precision = row_precision(features, obs, fit.noise_variance)
+    b = np.zeros(len(obs)) if implicit is None else implicit
+    b_coef = np.zeros(p) if implicit is None else features.adjoint(obs.rows.coords, b)
+    for i in features.slices(len(obs)):
+        columns = post.columns(obs.rows[i])
+        prec = precision[i]
+        alpha = prec * (obs.y[i] - columns @ coef)
+        spread = columns @ covariance
+        g = np.outer(alpha + b[i], coef[:p]) + np.outer(alpha, b_coef) - prec[:, None] * spread[:, :p]
+        pi = prec - prec**2 * np.sum(spread * columns, axis=1)
+        yield i, columns[:, :p], g, 0.5 * (alpha**2 - pi + 2 * alpha * b[i])
+
+
+def _dual_slopes(
+    post: CoefficientPosterior, factor: WoodburyFactor, obs: Observations, *, reml: bool, implicit: FloatArray | None
+) -> tuple[slice, FloatArray, FloatArray, FloatArray]:
+    """The same through G itself, (n, n), for fewer rows than columns."""
+    pi = factor.rows.solve(np.eye(len(obs)))
+    if reml and obs.n_trend:
+        explained = pi @ obs.rows.trend
+        pi -= explained @ factor.schur.solve(explained.T)
+    alpha = factor.precision * (obs.y - np.column_stack([factor.phi, obs.rows.trend]) @ post.coef)
+    g = np.outer(alpha, alpha) - pi
+    if implicit is not None:
+        g += np.outer(implicit, alpha) + np.outer(alpha, implicit)
+    return slice(0, len(obs)), factor.phi, g @ factor.phi, 0.5 * np.diag(g)
+
+
+def residual_product(
+    fit: LinearFit, obs: Observations
+) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+    """Diagonal of Pi = Sigma^-1 - Sigma^-1 X S^-1 X'Sigma^-1, and products with it, through the columns."""
+    post, n = fit.posterior, len(obs)
+    precision = row_precision(post.features, obs, fit.noise_variance)
+    diagonal = np.empty(n)
+    for i in post.features.slices(n):
+        diagonal[i] = precision[i] - precision[i] ** 2 * post.factor.quadratic_form(post.columns(obs.rows[i]))
+
+    def product(v: FloatArray) -> FloatArray:
+        weighted, projection, out = precision * v, np.zeros(len(post.coef)), np.empty(n)
+        for i in post.features.slices(n):
+            projection += post.columns(obs.rows[i]).T @ weighted[i]
+        coef = post.factor.solve(projection)
+        for i in post.features.slices(n):
+            out[i] = weighted[i] - precision[i] * (post.columns(obs.rows[i]) @ coef)
+        return out
+
+    return diagonal, product
+
+
+def coefficient_covariance(fit: LinearFit, n_trend: int, *, reml: bool) -> FloatArray:
+    """Posterior covariance of all coefficients; with the trend held, unless `reml`."""
+    p = fit.posterior.features.n_columns
+    covariance = fit.posterior.factor.solve(np.eye(len(fit.posterior.coef)))
+    if reml or not n_trend:
+        return covariance
+    # the features alone have covariance (I + Phi'N Phi)^-1
+    cross = covariance[:p, p:]
+    held = np.zeros_like(covariance)
+    held[:p, :p] = covariance[:p, :p] - cross @ np.linalg.solve(covariance[p:, p:], cross.T)
+    return held

@@ -1,0 +1,84 @@
+"""The contracts of a Gaussian fit and of the engine that makes it.
+
+An engine knows how the field is represented and its hyperparameters; it turns observations into a fit. Everything
+above (Newton's method, cross-validation, prediction) asks these two and never which of them it has.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import ClassVar
+
+from bochner.arrays import FloatArray
+from bochner.choices import Choice
+from bochner.inference.fits.folds import Fold, HeldOut
+from bochner.inference.observed.observations import Observations
+from bochner.posterior import Posterior
+
+
+class GaussianFit(ABC):
+    """Posterior of a Gaussian field with fixed effects at given hyperparameters, and how likely the data are.
+
+    Attributes
+    ----------
+    posterior : Posterior
+        Law of the surface.
+    log_evidence : float
+        Log density of the data, fixed effects integrated out (REML).
+    log_likelihood : float
+        The same with the fixed effects at their maximum (ML).
+    """
+
+    posterior: Posterior
+    log_evidence: float
+    log_likelihood: float
+
+    @property
+    @abstractmethod
+    def engine(self) -> Engine:
+        """What made the fit, and would make one of other observations."""
+
+    @property
+    @abstractmethod
+    def solver(self) -> Choice:
+        """How it was solved, and why so."""
+
+    @property
+    def noise_variance(self) -> float:
+        """Noise variance of one copy of a row."""
+        return self.engine.noise_variance
+
+    @abstractmethod
+    def row_weights(self, obs: Observations) -> FloatArray:
+        """alpha = (K + noise)^-1 (y - X beta) of the observations that it was fitted to, (n,)."""
+
+    @abstractmethod
+    def leave_out(self, obs: Observations, folds: Iterable[Fold] | None) -> HeldOut:
+        """What the fit would have said of rows it had not seen; one row at a time, if `folds` is None.
+
+        `obs` are the observations of the fit; copies of a row may be apart in them that the fit had merged.
+        """
+
+
+class Engine(ABC):
+    """A representation of the field with its hyperparameters: observations in, a Gaussian fit out.
+
+    Attributes
+    ----------
+    noise_variance : float
+        Noise variance of one copy of a row.
+    newton_tolerance : float
+        Change of the penalised log likelihood, relative to its size, at which Newton's method may stop.
+    """
+
+    noise_variance: float
+    newton_tolerance: ClassVar[float] = 1e-9
+
+    @abstractmethod
+    def fit(self, obs: Observations) -> GaussianFit:
+        """Fit of some observations."""
+
+    def draft(self, obs: Observations) -> GaussianFit:
+        """Fit that is good enough for a Newton step: its row weights and trend are all that is asked of it."""
+        return self.fit(obs)

@@ -1,0 +1,131 @@
+"""The kriging system of very many rows, solved by preconditioned conjugate gradients.
+
+Products with the covariance come from waves and a local remainder; Vecchia's sparse inverse root is the preconditioner.
+It knows the near field, the waves know the far field, and a few dozen iterations join them.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.features import CovarianceOperator
+from bochner.inference.observed.observations import Observations
+from bochner.kernels import Kernel, axis_units, total_variance
+from bochner.neighbours import inverse_root
+from bochner.random import generator
+from bochner.solvers import CholeskyFactor, Report, cholesky_factor, conjugate_gradient
+
+logger = logging.getLogger("bochner")
+
+PRECONDITIONER_NEIGHBOURS = 20
+N_PROBES = 1_000
+LEAST_NOISE = 1e-9  # of the variance, in the system of all rows; neighbours then put right what it smooths
+
+Box = tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True)
+class SolvedSystem:
+    """(K + noise) [alpha, Sigma^-1 X] = [y - X beta, X], solved.
+
+    Attributes
+    ----------
+    operator : CovarianceOperator
+        Products with K.
+    noise : (n,)
+        Error variance of each row, lifted so far that the system can be solved.
+    alpha, trend_weights : (n,), (n, q)
+        Sigma^-1 (y - X beta) and Sigma^-1 X.
+    trend_coef : (q,)
+        Generalised least squares of the trend, beta.
+    schur : CholeskyFactor
+        X'Sigma^-1 X, factored.
+    report : Report
+        How conjugate gradients fared.
+    quadratic : float
+        (y - X beta)'Sigma^-1 (y - X beta).
+    log_det : float
+        Log determinant of Sigma, by Vecchia's approximation.
+    leverage : (n,)
+        Diagonal of Sigma^-1, likewise.
+    """
+
+    operator: CovarianceOperator
+    noise: FloatArray
+    alpha: FloatArray
+    trend_coef: FloatArray
+    trend_weights: FloatArray
+    schur: CholeskyFactor
+    report: Report
+    quadratic: float
+    log_det: float
+    leverage: FloatArray
+
+    @property
+    def settled(self) -> bool:
+        """Whether the solution is that of the kernel's system; else it is the preconditioner's."""
+        return bool(self.report.details["converged"])
+
+
+def solve_system(kernel: Kernel, obs: Observations, noise_variance: float, tolerance: float) -> SolvedSystem:
+    """Solve for the responses and the trend side by side, until predictions at probe places settle to a tolerance."""
+    coords, n, q = obs.rows.coords, len(obs), obs.n_trend
+    noise = row_noise(kernel, obs, noise_variance)
+    operator = CovarianceOperator(kernel, coords, (coords.min(axis=0), coords.max(axis=0)))
+    root = preconditioner_root(kernel, noise, coords)
+    back = root.T.tocsr()
+    # a first guess of the trend keeps large offsets out of the iteration
+    start = np.linalg.lstsq(obs.rows.trend, obs.y, rcond=None)[0] if q else np.zeros(0)
+    residual = obs.y - obs.rows.trend @ start
+    columns = np.column_stack([obs.rows.trend, residual])
+    if operator.faithful:
+        probes = operator.probes(N_PROBES, generator(0, "probes"))
+        solution, report = conjugate_gradient(
+            lambda v: operator.apply(v) + noise[:, None] * v,
+            lambda v: back @ (root @ v),
+            columns,
+            probe=lambda v: operator.cross(probes, v),
+            tolerance=tolerance,
+        )
+    else:
+        report = Report("nearest rows", n, {"converged": False})
+    if not report.details["converged"]:
+        solution = back @ (root @ columns)
+    logger.info("solved: %s", report)
+    weights, response = solution[:, :q], solution[:, q]
+    schur = cholesky_factor(obs.rows.trend.T @ weights, q)
+    beta = schur.solve(weights.T @ residual) if q else np.zeros(0)
+    alpha = response - weights @ beta
+    return SolvedSystem(
+        operator=operator,
+        noise=noise,
+        alpha=alpha,
+        trend_coef=beta + start,
+        trend_weights=weights,
+        schur=schur,
+        report=report,
+        quadratic=float(residual @ alpha),
+        # the last entry of a row of the root is what the row gives its own observation
+        log_det=-2 * float(np.sum(np.log(root.data[root.indptr[1:] - 1]))),
+        leverage=np.asarray(root.multiply(root).sum(axis=0)).ravel(),
+    )
+
+
+def row_noise(kernel: Kernel, obs: Observations, noise_variance: float) -> FloatArray:
+    """Error variance of each row, lifted so far that the system can be solved."""
+    return np.maximum(obs.copy_variance(noise_variance) / obs.weight, noise_floor(kernel))
+
+
+def noise_floor(kernel: Kernel) -> float:
+    """Least error variance with which the system can be solved."""
+    return LEAST_NOISE * total_variance(kernel)
+
+
+def preconditioner_root(kernel: Kernel, noise: FloatArray, coords: FloatArray):  # type: ignore[no-untyped-def]
+    """Sparse W with W'W close to (K + noise)^-1."""
+    units = axis_units(kernel, np.ptp(coords, axis=0))
+    return inverse_root(kernel, noise, coords, PRECONDITIONER_NEIGHBOURS, units)

@@ -1,0 +1,29 @@
+"""Hyperparameters as they were learned: one set, or several with their masses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.kernels import Kernel
+
+
+@dataclass(frozen=True)
+class Average:
+    """Hyperparameters with masses that sum to 1; the best ones come first."""
+
+    kernels: tuple[Kernel, ...]
+    noise_variances: FloatArray
+    mass: FloatArray
+
+    @classmethod
+    def single(cls, kernel: Kernel, noise_variance: float) -> Average:
+        """One set of hyperparameters."""
+        return cls((kernel,), np.array([noise_variance]), np.ones(1))
+
+    @property
+    def pairs(self) -> list[tuple[Kernel, float]]:
+        """Kernel and noise variance of every set."""
+        return [(k, float(s2)) for k, s2 in zip(self.kernels, self.noise_variances, strict=True)]

@@ -1,0 +1,119 @@
+"""The contract of a scheme: how the field is represented and solved, from its choice to its explanation.
+
+A scheme is one file and one registration (`schemes.register`). Its name is what `features=` takes and what
+`Model.scheme` says afterwards; where a scheme hands the work to another, the other's name is said.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bochner.arrays import FloatArray
+from bochner.choices import Choice
+from bochner.frequencies import Frequencies
+from bochner.inference.fits.exact import leave_out_exact
+from bochner.inference.fits.folds import Fold, HeldOut
+from bochner.inference.fits.newton import Mode
+from bochner.inference.observed.average import Average
+from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.task import Task
+from bochner.kernels import Kernel
+
+Draw = Callable[[Kernel, FloatArray], Frequencies]
+"""A kernel and its theta to frequencies, smoothly in theta."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What "auto" looks at: sizes and the kernel, nothing of the data themselves."""
+
+    n_rows: int
+    dim: int
+    kernel: Kernel
+    memory_limit: int | None = None
+    has_areas: bool = False
+
+    def fits(self, n_bytes: float) -> bool:
+        """Whether so many bytes stay within the limit."""
+        return self.memory_limit is None or n_bytes <= self.memory_limit
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A mode for every set of hyperparameters, the best first, and what was decided on the way.
+
+    Attributes
+    ----------
+    scheme : str
+        The scheme that answers.
+    modes : sequence of Mode
+    choices : tuple of Choice
+    n_frequencies : int or None
+        Waves or landmarks in use.
+    kernel_error : float or None
+        Measured RMS error of the kernel, relative to its variance.
+    kernel : Kernel or None
+        The kernel of the first mode, where the features changed it.
+    """
+
+    scheme: str
+    modes: Sequence[Mode]
+    choices: tuple[Choice, ...] = ()
+    n_frequencies: int | None = None
+    kernel_error: float | None = None
+    kernel: Kernel | None = None
+
+
+class Scheme(ABC):
+    """How a field is represented and solved.
+
+    Attributes
+    ----------
+    name : str
+        What `features=` takes.
+    exact : bool
+        Whether the kernel's own matrix is factored.
+    adaptive : bool
+        Whether the features look at the data before they are chosen.
+    fixed_features : bool
+        Whether the features are made for one set of hyperparameters, so that there is nothing to average over.
+    may_starve : bool
+        Whether its standard deviations can fall short of kriging's, and are worth a check.
+    """
+
+    name: str
+    exact: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = False
+    fixed_features: ClassVar[bool] = False
+    may_starve: ClassVar[bool] = False
+
+    def suits(self, case: Case) -> str | None:
+        """Why "auto" takes this scheme for such a case; None if it does not."""
+        return None
+
+    def refuse(self, case: Case) -> None:
+        """Raise an error that names both parts where the scheme cannot serve a case at all."""
+
+    def explain(self, dim: int) -> str:
+        """What there is to know of the scheme in so many dimensions, if anything."""
+        return ""
+
+    @abstractmethod
+    def solve(self, task: Task, learned: Average) -> Solved:
+        """Posterior for every set of hyperparameters."""
+
+    def own_draw(self, task: Task) -> Draw | None:
+        """Frequencies as a function of the kernel, where the evidence of the features themselves can be had.
+
+        None: hyperparameters are tuned by the evidence of the kernel.
+        """
+        return None
+
+    def held_out(
+        self, task: Task, kernel: Kernel, noise_variance: float, obs: Observations, folds: Sequence[Fold]
+    ) -> HeldOut:
+        """Held-out rows of few observations, while hyperparameters are judged by them."""
+        return leave_out_exact(kernel, obs, noise_variance, folds)

@@ -1,0 +1,62 @@
+"""The lattice: few equispaced waves where they hold everything, else another way to the same kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bochner.choices import Choice
+from bochner.exceptions import PartError
+from bochner.inference.fits.newton import Mode
+from bochner.inference.observed.average import Average
+from bochner.inference.observed.task import Task
+from bochner.inference.schemes import limits
+from bochner.inference.schemes.base import Case, Scheme, Solved
+from bochner.inference.schemes.exact_kernel import ExactKernel, exact_mode
+from bochner.inference.schemes.iterative_kriging import iterative_mode, scheme_of
+from bochner.inference.schemes.lattice_waves import lattice_waves
+from bochner.inference.schemes.linear_modes import double_precision, linear_mode
+from bochner.kernels import spectral_terms
+
+
+class LatticeScheme(Scheme):
+    """Equispaced waves in one to three dimensions; the rows are passed over once, by non-uniform FFT."""
+
+    name = "lattice"
+
+    def suits(self, case: Case) -> str | None:
+        if not case.kernel.stationary or case.dim > 3:
+            return None
+        return f"{case.n_rows:,} rows in {case.dim} dimension(s), where equispaced waves err least"
+
+    def refuse(self, case: Case) -> None:
+        if case.dim > 3:
+            raise PartError(
+                f"features='lattice' with {case.dim} coordinates; it needs 1 to 3. Use features='orthogonal'."
+            )
+        spectral_terms(case.kernel)
+
+    def solve(self, task: Task, learned: Average) -> Solved:
+        done = [self._solve_one(task, k, s2) for k, s2 in learned.pairs]
+        return replace(done[0], modes=[mode for one in done for mode in one.modes])
+
+    def _solve_one(self, task: Task, kernel, noise_variance: float) -> Solved:  # type: ignore[no-untyped-def]
+        n = len(task.obs)
+        unseen = limits.UNSEEN if task.gaussian else limits.UNSEEN_BY_LAPLACE
+        waves = lattice_waves(
+            task.settings, kernel, noise_variance + task.noise_of_row, n, task.covered_box, unseen=unseen
+        )
+        if waves.features is not None:
+            mode = linear_mode(task, waves.features, noise_variance)
+            return self._solved(task, self.name, mode, waves.choice, waves.features.frequencies.n, waves.error)
+        if n <= limits.MAX_EXACT_ROWS:
+            text = f"none: for {n:,} rows the dense factor is cheaper than the waves needed"
+            mode = exact_mode(kernel, noise_variance, task.data)
+            return self._solved(task, ExactKernel.name, mode, Choice("n_frequencies", None, text=text))
+        mode = iterative_mode(kernel, noise_variance, task.data)
+        return self._solved(task, scheme_of(mode), mode, waves.choice)
+
+    def _solved(
+        self, task: Task, scheme: str, mode: Mode, waves: Choice, n_waves: int | None = None, error: float | None = None
+    ) -> Solved:
+        double = double_precision(task, "sums over a lattice, and conjugate gradients, need float64")
+        return Solved(scheme, [mode], (waves, *double, mode.solver), n_waves, error)

@@ -1,0 +1,99 @@
+"""Waves of a lattice: as few as hold all that the data can tell, if they are few enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.choices import Choice
+from bochner.exceptions import KernelError
+from bochner.features import FourierMap
+from bochner.frequencies import Frequencies, Lattice, lattice_frequencies, measure_error
+from bochner.inference.observed.settings import Settings
+from bochner.inference.schemes import limits
+from bochner.kernels import Kernel, total_variance
+
+Box = tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True)
+class LatticeWaves:
+    """Features, or None where the waves needed are too many; the choice, and the measured error of the kernel."""
+
+    features: FourierMap | None
+    choice: Choice
+    error: float | None = None
+
+
+def lattice_waves(
+    settings: Settings, kernel: Kernel, noise_variance: float, n_rows: int, box: Box, *, unseen: float = limits.UNSEEN
+) -> LatticeWaves:
+    """Waves that leave out less than the data can tell, if there are few enough of them.
+
+    What the waves leave out is carried as independent variance r. In truth it is shared by the n / m rows of one wave
+    length, so r n / m must be at most `unseen` of the noise.
+    """
+    variance, extent = total_variance(kernel), box[1] - box[0]
+    if settings.n_frequencies != "auto":
+        m = int(settings.n_frequencies)
+        frequencies = lattice_frequencies(kernel, extent, n_frequencies=m, seed=settings.seed)
+        choice = Choice("n_frequencies", m, given=True, text=f"{m:,} waves of a lattice: as asked")
+        return _taken(settings, kernel, frequencies, box, choice)
+    noise = max(noise_variance, 1e-9 * variance) / variance
+    level = unseen * noise
+    least = level * min(1.0, limits.FEW_WAVES / n_rows)
+    try:
+        frequencies = lattice_frequencies(kernel, extent, missing=least, maximum=limits.MAX_LATTICE_WAVES)
+    except KernelError as problem:
+        if n_rows > limits.MAX_CG_ROWS:
+            raise
+        return LatticeWaves(None, _torus(str(problem)))
+    left = np.maximum(1 - np.cumsum(frequencies.mass) / variance, 0.0)
+    enough = np.flatnonzero(left <= _allowed(frequencies.n, n_rows, level, noise, unseen))
+    if len(enough):
+        m = int(enough[0]) + 1
+        text = f"{m:,} waves of a lattice: they leave out {left[m - 1]:.0e} of the variance"
+        taken = _taken(settings, kernel, _first(frequencies, m), box, Choice("n_frequencies", m, text=text))
+        # a lattice may be too coarse for a sharp peak of the spectrum
+        if taken.error is not None and taken.error <= 2 * left[m - 1] + 1e-5:
+            return taken
+    told = (
+        f"{limits.MAX_LATTICE_WAVES:,} waves of a lattice would leave out {left[-1]:.0e} of the variance, more than the "
+        f"data can miss"
+    )
+    if n_rows <= limits.MAX_CG_ROWS:
+        return LatticeWaves(None, _torus(told))
+    text = f"{told}; with more than {limits.MAX_CG_ROWS:,} rows it is carried as noise"
+    return _taken(settings, kernel, frequencies, box, Choice("n_frequencies", frequencies.n, text=text))
+
+
+def _allowed(n_waves: int, n_rows: int, level: float, noise: float, unseen: float) -> FloatArray:
+    """Variance, relative to the kernel's, that the first 1, 2, ... waves may leave out."""
+    allowed = level * np.minimum(1.0, np.maximum(np.arange(1, n_waves + 1), limits.FEW_WAVES) / n_rows)
+    # the surface of many rows is known far better than any new observation: the noise is the measure
+    if n_rows > limits.MANY_ROWS:
+        return np.maximum(allowed, min(limits.MANY_ROWS_NOISE * noise, limits.MANY_ROWS_VARIANCE))
+    if n_rows > limits.MANY_COUNTS and unseen > limits.UNSEEN:
+        return np.maximum(allowed, min(limits.MANY_COUNTS_NOISE * noise, limits.MANY_ROWS_VARIANCE))
+    return np.asarray(allowed)
+
+
+def _torus(why: str) -> Choice:
+    return Choice(
+        "n_frequencies", None, text=f"a torus of waves for the far field, neighbours for the near: {why}"
+    )
+
+
+def _first(frequencies: Frequencies, m: int) -> Frequencies:
+    lattice = frequencies.lattice
+    if lattice is not None:  # lines in the spectrum lie on none
+        lattice = Lattice(lattice.spacing, lattice.index[:m])
+    return Frequencies(frequencies.omega[:m], frequencies.mass[:m], lattice)
+
+
+def _taken(settings: Settings, kernel: Kernel, frequencies: Frequencies, box: Box, choice: Choice) -> LatticeWaves:
+    missing = max(total_variance(kernel) - float(frequencies.mass.sum()), 0.0)
+    error = measure_error(frequencies, kernel, box[1] - box[0], settings.seed).rms
+    return LatticeWaves(FourierMap(frequencies, np.float64, missing, box), choice, error)

@@ -1,0 +1,96 @@
+"""Objectives of tuning: how likely the data are, by whichever route is affordable."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from bochner.choices import Choice
+from bochner.inference.evidence.exact_evidence import exact_objective
+from bochner.inference.evidence.feature_evidence import linear_objective
+from bochner.inference.evidence.laplace import ExactBound, LinearBound
+from bochner.inference.evidence.objective import Objective
+from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.observed.responses import Responses
+from bochner.inference.observed.scale import spacing_units
+from bochner.inference.observed.task import Task
+from bochner.inference.schemes.base import Scheme
+from bochner.inference.schemes.limits import MAX_EXACT_ROWS
+from bochner.inference.tuning import limits
+from bochner.kernels import Kernel
+from bochner.neighbours import Vecchia
+from bochner.random import generator
+
+
+def gaussian_objectives(task: Task, scheme: Scheme) -> tuple[list[Objective], Choice]:
+    """Objectives from coarse to fine for Gaussian observations, and what they are."""
+    obs, reml, criterion = task.obs, task.settings.reml, task.settings.criterion
+    draw = scheme.own_draw(task)
+    if draw is not None:
+        told = Choice("tuning", "features", text=f"{criterion} of the feature model itself")
+        return [lambda k, s2: linear_objective(lambda theta: draw(k, theta), k.theta, obs, s2, reml=reml)], told
+    if len(obs) <= limits.MAX_EXACT_TUNING_ROWS or obs.rows.has_areas:
+        text = f"{criterion} of the exact kernel, {len(obs)} distinct rows"
+        return [lambda k, s2: exact_objective(k, obs, s2, reml=reml)], Choice("tuning", "exact", text=text)
+    n_points = min(limits.VECCHIA_POINTS, len(obs))
+    coarse = _vecchia(task, min(limits.COARSE_POINTS, n_points), limits.COARSE_NEIGHBOURS)
+    fine = _vecchia(task, n_points, limits.FINE_NEIGHBOURS)
+    text = (
+        f"{criterion} by Vecchia's approximation: {n_points:,} of {len(obs):,} rows, each given its nearest "
+        f"predecessors"
+    )
+    return [coarse, fine], Choice("tuning", "vecchia", text=text)
+
+
+def laplace_objectives(task: Task, scheme: Scheme) -> tuple[list[LaplaceObjective], Choice]:
+    """Objectives from coarse to fine for responses of other families, and what they are."""
+    data, criterion, reml = task.data, task.settings.criterion, task.settings.reml
+    assert isinstance(data, Responses)
+    draw = scheme.own_draw(task)
+    if draw is not None:
+
+        def bind(kernel: Kernel, noise_variance: float, part: Responses) -> LinearBound:
+            return LinearBound(lambda theta: draw(kernel, theta), kernel.theta, noise_variance)
+
+        told = Choice("tuning", "features", text=f"Laplace {criterion} of the feature model itself")
+        return [LaplaceObjective([data], bind, reml=reml)], told
+    exact = f"Laplace {criterion} of the exact kernel, {len(data):,} distinct rows"
+    if len(data) <= limits.MAX_EXACT_TUNING_ROWS:
+        return [LaplaceObjective([data], ExactBound, reml=reml)], Choice("tuning", "exact", text=exact)
+    coarse, fine = (
+        composite_parts(data, task.settings.seed, *sizes) for sizes in (limits.COARSE_PARTS, limits.FINE_PARTS)
+    )
+    # a likelihood is asked for to be compared with other software, which takes its time
+    if scheme.exact and len(data) <= (limits.MAX_EXACT_ENDING_ROWS if reml else MAX_EXACT_ROWS):
+        told = Choice("tuning", "exact", text=f"{exact}; begun on parts of them")
+        return [LaplaceObjective(parts, ExactBound, reml=reml) for parts in (coarse, [data])], told
+    n_used = sum(len(part) for part in fine)
+    text = (
+        f"composite Laplace {criterion}: {n_used:,} of {len(data):,} rows, {len(fine) - 1} clusters of neighbours for "
+        f"the short range and one sample from everywhere for the long"
+    )
+    told = Choice("tuning", "composite", text=text)
+    return [LaplaceObjective(parts, ExactBound, reml=reml) for parts in (coarse, fine)], told
+
+
+def composite_parts(
+    responses: Responses, seed: int, n_clusters: int, cluster_rows: int, spread_rows: int
+) -> list[Responses]:
+    """Clusters of neighbouring rows, and rows from everywhere; each can be treated exactly."""
+    rng = generator(seed, "rows")
+    coords = responses.rows.coords
+    extent = np.ptp(coords, axis=0)
+    unit = coords / np.where(extent > 0, extent, 1.0)
+    everywhere = rng.choice(len(unit), min(spread_rows, len(unit)), replace=False)
+    centres = rng.choice(len(unit), n_clusters, replace=False)
+    groups = cKDTree(unit).query(unit[centres], k=min(cluster_rows, len(unit) // 4))[1]
+    return [responses[np.sort(rows)] for rows in (*groups, everywhere)]
+
+
+def _vecchia(task: Task, n_points: int, n_neighbours: int) -> Objective:
+    obs, kernel = task.responses.observations(), task.settings.kernel
+    scales = None if kernel is None else spacing_units(kernel, obs.rows.coords)
+    plan = Vecchia.plan(
+        *obs.columns, n_neighbours=n_neighbours, n_points=n_points, scales=scales, seed=task.settings.seed
+    )
+    return lambda k, s2: plan.evaluate(k, s2, reml=task.settings.reml)

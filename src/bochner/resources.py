@@ -1,0 +1,136 @@
+"""Resources: threads, memory, device and precision that a computation may use.
+
+One value carries them from the estimator to every loop: `Resources.in_use` puts it in force for a block of code, and
+whatever opens a pool, plans a transform or cuts rows into blocks asks `n_threads()` and `block_bytes()`. Each thread
+of the caller has its own (a context variable), so two fits side by side do not disturb each other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeVar
+
+from threadpoolctl import threadpool_limits
+
+from bochner.exceptions import InputError, MemoryLimitError
+
+SMALL_MATRIX = 600  # rows up to which a matrix is faster on one thread, and far faster on a busy machine
+BLOCK_BYTES = 64 * 2**20  # of a block of rows and its temporaries, where memory is not limited
+BLOCK_SHARE = 16  # a block takes at most this fraction of a limit: several are alive at once
+SMALLEST_BLOCK = 2**19
+MAX_POOL = 8  # threads of a pool of small systems: beyond, Python's part of the work is in the way
+
+T, R = TypeVar("T"), TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a computation may use.
+
+    Attributes
+    ----------
+    n_jobs : int or None
+        Threads; None: one per core.
+    device : str
+        ``"auto"``, ``"cpu"`` or ``"cuda"``.
+    memory_limit : int or None
+        Bytes above what the process holds before the work; None: no limit.
+    dtype : str
+        Precision of waves: ``"auto"``, ``"float32"`` or ``"float64"``.
+    """
+
+    n_jobs: int | None = None
+    device: str = "auto"
+    memory_limit: int | None = None
+    dtype: str = "auto"
+
+    @contextmanager
+    def in_use(self, size: int | None = None) -> Iterator[None]:
+        """Within: these resources are in force, in BLAS too; `size` is that of the matrices to come, if it is known."""
+        token = _CURRENT.set(self)
+        try:
+            with blas_threads(size):
+                yield
+        finally:
+            _CURRENT.reset(token)
+
+    def fits(self, n_bytes: float) -> bool:
+        """Whether so many bytes stay within the limit."""
+        return self.memory_limit is None or n_bytes <= self.memory_limit
+
+    def require(self, n_bytes: float, what: str, advice: str) -> None:
+        """Refuse work that would not stay within the limit."""
+        if not self.fits(n_bytes):
+            assert self.memory_limit is not None
+            raise MemoryLimitError(
+                f"{what} needs about {as_size(n_bytes)}, more than memory_limit={as_size(self.memory_limit)}; {advice}"
+            )
+
+
+_CURRENT: ContextVar[Resources] = ContextVar("resources", default=Resources())  # noqa: B039 - the value is frozen
+
+
+def current() -> Resources:
+    """Resources in force here."""
+    return _CURRENT.get()
+
+
+def n_threads() -> int:
+    """Threads that may compute here."""
+    n_jobs = current().n_jobs
+    return n_cores() if n_jobs is None or n_jobs == -1 else n_jobs
+
+
+def n_cores() -> int:
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def block_bytes() -> int:
+    """Bytes that a block of rows and its temporaries may take here."""
+    limit = current().memory_limit
+    return BLOCK_BYTES if limit is None else max(SMALLEST_BLOCK, min(BLOCK_BYTES, limit // BLOCK_SHARE))
+
+
+@contextmanager
+def blas_threads(size: int | None = None) -> Iterator[None]:
+    """Within: BLAS takes one thread for matrices of a small `size`, else as many as may compute here."""
+    limit = 1 if size is not None and size <= SMALL_MATRIX else current().n_jobs
+    if limit is None or limit == -1:
+        yield
+        return
+    with threadpool_limits(limit):
+        yield
+
+
+def in_threads(work: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
+    """`work` on every part, in order; threads share the parts, where there are threads and parts enough."""
+    parts = list(parts)
+    n = min(len(parts), n_threads(), MAX_POOL)
+    if n < 2:
+        yield from map(work, parts)
+        return
+    with ThreadPoolExecutor(n) as pool:
+        yield from pool.map(work, parts)
+
+
+def as_threads(n_jobs: int | None) -> int:
+    """A number of threads: as given, or as may compute here."""
+    if n_jobs is None or n_jobs == -1:
+        return n_threads()
+    if n_jobs < 1:
+        raise InputError(f"n_jobs is {n_jobs}; needed is a number of threads >= 1, or None for all cores.")
+    return int(n_jobs)
+
+
+def as_size(n_bytes: float) -> str:
+    """Bytes for people."""
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:,.1f} {name}"
+    return f"{n_bytes:.0f} bytes"
