@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError, PartError
 from bochner.families import Family, Gaussian
 from bochner.posterior import quadrature
 from bochner.posterior.mixture import Moments
-from bochner.posterior.quantiles import amount_quantile, count_quantile
+from bochner.posterior.predictive import Predictive
+from bochner.posterior.quantiles import observed_quantile
 from bochner.posterior.ranked import ranked_probability_score
 from bochner.validation import Prediction
+from bochner.validation.scores import crps_mixture_rows
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,7 @@ class Response:
         value = np.broadcast_to(np.asarray(value, dtype=np.float64), (self.n_rows,))
         if not self.new or self._is_gaussian:
             return self._surface_cdf(value / self.sizes)
-        eta = self.eta
-        return quadrature.mixture_cdf(self.family, value, eta.means, eta.variances, eta.mass, self.sizes)
+        return self._predictive.cdf(value)
 
     def exceedance(self, threshold: FloatArray | float) -> FloatArray:
         """Probability of more than `threshold`, a number or one per row."""
@@ -88,22 +88,14 @@ class Response:
             raise InputError(f"q is {q!r}; needed is a probability between 0 and 1, such as 0.975.")
         if not self.new or self._is_gaussian:
             return np.asarray(self.sizes * self.family.mean(self.eta.quantile(q)))
-        return count_quantile(self, q) if self.family.discrete else amount_quantile(self, q)
+        return observed_quantile(self._predictive, q)
 
     def log_density(self, y: FloatArray) -> FloatArray:
         """Log probability (of counts) or log density of new observations y, (n,)."""
         if self._is_gaussian:
-            sd = np.sqrt(np.maximum(self.eta.variances, 1e-300))
-            each = -0.5 * ((y - self.eta.means) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi)
-        else:
-            self._need_new("log_density")
-            each = np.stack(
-                [
-                    quadrature.log_evidence(self.family, y, mean, variance, self.sizes)
-                    for mean, variance in zip(self.eta.means, self.eta.variances, strict=True)
-                ]
-            )
-        return np.asarray(special.logsumexp(each, axis=0, b=self.eta.mass[:, None]))
+            return self.eta.log_density(y)
+        self._need_new("log_density")
+        return self._predictive.log_density(y)
 
     def pit_bounds(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """P(Y < y) and P(Y <= y) of new observations: what calibration is judged by; equal for amounts."""
@@ -114,7 +106,10 @@ class Response:
     def crps(self, y: FloatArray) -> FloatArray:
         """Continuous ranked probability score of each new observation, (n,), in the unit of y; lower is better."""
         self._need_new("crps")
-        return ranked_probability_score(self, np.asarray(y, dtype=np.float64))
+        y = np.asarray(y, dtype=np.float64)
+        if self._is_gaussian:
+            return crps_mixture_rows(y, self.eta.means, np.sqrt(self.eta.variances), self.eta.mass)
+        return ranked_probability_score(self._predictive, y)
 
     def prediction(self, level: float = 0.95) -> Prediction:
         """What scores ask of new observations, with a central interval of probability `level`, or more for counts."""
@@ -124,8 +119,7 @@ class Response:
 
     def at(self, rows: NDArray[Any]) -> Response:
         """The law at some of the rows: indices or a mask."""
-        eta = Moments(self.eta.means[:, rows], self.eta.variances[:, rows], self.eta.mass)
-        return Response(self.family, eta, None if self.size is None else self.size[rows], self.new)
+        return Response(self.family, self.eta.at(rows), None if self.size is None else self.size[rows], self.new)
 
     @property
     def n_rows(self) -> int:
@@ -135,6 +129,10 @@ class Response:
     def sizes(self) -> FloatArray:
         """Trials or exposure of each row; ones where none was given."""
         return np.ones(self.n_rows) if self.size is None else self.size
+
+    @property
+    def _predictive(self) -> Predictive:
+        return Predictive(self.family, self.eta, self.sizes)
 
     @property
     def _is_gaussian(self) -> bool:
