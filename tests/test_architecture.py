@@ -53,6 +53,12 @@ CIRCLES = (
 FACE = "the public face"
 WRITES_AS_USER = {"cli", "paper"}
 
+# Families are known by their traits. The paper is about some of them; the other two rooms are to be taken off.
+NAMES_FAMILIES = {"inference", "estimators", "paper"}
+CONCRETE = {
+    f"bochner.families.{name}" for name in ("Gaussian", "Bernoulli", "Binomial", "Poisson", "NegativeBinomial", "Gamma")
+}
+
 # Imported by the function that needs them, so that `import bochner` stays quick and installs stay small.
 HEAVY = {
     *("dask", "distributed", "torch", "jax", "jax_finufft", "finufft", "ducc0"),
@@ -93,6 +99,21 @@ def test_heavy_libraries_are_imported_where_they_are_needed(path: Path) -> None:
     late = HEAVY if room_of(module_name(path)) == "cli" else HEAVY | TERMINAL
     early = {name.split(".")[0] for name in imports(path, run_at_import(parsed(path)))} & late
     assert not early, f"import {', '.join(sorted(early))} inside the function that needs it"
+
+
+@every_module
+def test_a_family_is_asked_what_it_is(path: Path) -> None:
+    """No room but their own names a concrete family or compares the name of a link: traits say what matters."""
+    if room_of(module_name(path)) in {"families", *NAMES_FAMILIES}:
+        return
+    named = {name for name in imports(path, ast.walk(parsed(path))) if name in CONCRETE}
+    compared = [
+        node.lineno
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Compare)
+        and any(is_name_of_family(operand) for operand in (node.left, *node.comparators))
+    ]
+    assert not named and not compared, f"names {sorted(named)}, compares names on lines {compared}: ask for a trait"
 
 
 @every_module
@@ -198,6 +219,13 @@ def may_import(room: str, target: str) -> bool:
 def rooms_imported(path: Path) -> list[str]:
     """Rooms that a file imports anywhere: at the top, in a function, for type checking."""
     return sorted({room for room in map(target_room, imports(path, ast.walk(parsed(path)))) if room})
+
+
+def is_name_of_family(node: ast.AST) -> bool:
+    """Whether an expression is the name of a family or of its link."""
+    return isinstance(node, ast.Attribute) and (
+        node.attr == "link" or (node.attr == "name" and ast.unparse(node.value).endswith("family"))
+    )
 
 
 def modules_imported(path: Path) -> set[str]:

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.families.links import bounded_exp
+from bochner.families.overflow import bounded_exp
 from bochner.posterior.predictive import Predictive
-from bochner.posterior.quadrature import counts_trials
 
 _FAR = 9.0
 _MOST_TURNS = 300
@@ -63,7 +62,7 @@ def observed_quantile(law: Predictive, q: float) -> FloatArray:
 def _count_quantile(law: Predictive, q: float) -> FloatArray:
     """Smallest count of each row with a probability of q or more below or at it."""
     guess, spread = _guess(law, q)
-    most = np.where(counts_trials(law.family), law.size, np.inf)
+    most = np.where(law.family.bounded_by_size, law.size, np.inf)
     bracket = Bracket.between(np.full_like(guess, -1.0), most)
     shortfall = _shortfall(law, q)
     _enclose(shortfall, bracket, np.clip(np.ceil(guess), 0.0, np.minimum(most, 1e300)), np.ceil(spread) + 1.0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.posterior.predictive import Predictive
-from bochner.posterior.quadrature import is_bounded, mixture_nodes, n_nodes_of
+from bochner.posterior.quadrature import mixture_nodes, n_nodes_of
 from bochner.posterior.quantiles import observed_quantile
 
 _TAIL = 1e-6
@@ -42,7 +42,7 @@ def ranked_probability_score(law: Predictive, y: FloatArray) -> FloatArray:
 
 def _few_counts(law: Predictive, y: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """Every count that can occur, in turn."""
-    if is_bounded(law.family):
+    if not law.family.link_function.smooth:
         return _sum_of_steps(law, y, low, high, None)
     step = _steps_needed(law, low, high)
     n_nodes = n_nodes_of(law.eta.means, np.sqrt(law.eta.variances), step)
