@@ -39,9 +39,25 @@ FLOORS = (
 )
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 
+# Files that import each other in a circle, for want of a better cut: to be emptied, never to be added to.
+CIRCLES = (
+    {
+        "bochner.estimators.classifier",
+        "bochner.estimators.formula_regressor",
+        "bochner.estimators.regressor",
+        "bochner.estimators.storage",
+    },
+)
+
 # `from bochner import SpatialRegressor` is for users, and for the two rooms that write as users do.
 FACE = "the public face"
 WRITES_AS_USER = {"cli", "paper"}
+
+# Families are known by their traits. The paper is about some of them; the other two rooms are to be taken off.
+NAMES_FAMILIES = {"inference", "estimators", "paper"}
+CONCRETE = {
+    f"bochner.families.{name}" for name in ("Gaussian", "Bernoulli", "Binomial", "Poisson", "NegativeBinomial", "Gamma")
+}
 
 # Imported by the function that needs them, so that `import bochner` stays quick and installs stay small.
 HEAVY = {
@@ -68,12 +84,36 @@ def test_imports_point_down_the_floors(path: Path) -> None:
     assert not wrong, f"{room} must not import {', '.join(wrong)}"
 
 
+def test_files_do_not_import_each_other_in_circles() -> None:
+    """The import graph of all files is a hierarchy; late imports and those for type checking count too."""
+    found = circles({module_name(path): modules_imported(path) for path in PATHS})
+    new = [sorted(circle) for circle in found if circle not in CIRCLES]
+    assert not new, f"circles of imports: {new}; move what both ends need to a file below them"
+    gone = [sorted(circle) for circle in CIRCLES if circle not in found]
+    assert not gone, f"no longer a circle, take it off CIRCLES: {gone}"
+
+
 @every_module
 def test_heavy_libraries_are_imported_where_they_are_needed(path: Path) -> None:
     """No module pays for a large or optional library before a function asks for it."""
     late = HEAVY if room_of(module_name(path)) == "cli" else HEAVY | TERMINAL
     early = {name.split(".")[0] for name in imports(path, run_at_import(parsed(path)))} & late
     assert not early, f"import {', '.join(sorted(early))} inside the function that needs it"
+
+
+@every_module
+def test_a_family_is_asked_what_it_is(path: Path) -> None:
+    """No room but their own names a concrete family or compares the name of a link: traits say what matters."""
+    if room_of(module_name(path)) in {"families", *NAMES_FAMILIES}:
+        return
+    named = {name for name in imports(path, ast.walk(parsed(path))) if name in CONCRETE}
+    compared = [
+        node.lineno
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Compare)
+        and any(is_name_of_family(operand) for operand in (node.left, *node.comparators))
+    ]
+    assert not named and not compared, f"names {sorted(named)}, compares names on lines {compared}: ask for a trait"
 
 
 @every_module
@@ -142,6 +182,19 @@ def test_every_way_to_import_is_seen(module: str, code: str, rooms: set[str]) ->
     assert {target for target in map(target_room, found) if target} == rooms
 
 
+@pytest.mark.parametrize(
+    ("graph", "expected"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": set()}, []),
+        ({"a": {"b"}, "b": {"a"}, "c": {"a"}}, [{"a", "b"}]),
+        ({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}}, [{"a", "b", "c"}, {"d", "e"}]),
+    ],
+)
+def test_circles_are_found(graph: dict[str, set[str]], expected: list[set[str]]) -> None:
+    """The finder of circles above tells those who reach each other from those who are reached."""
+    assert circles(graph) == expected
+
+
 @cache
 def libraries_loaded_by(program: str) -> set[str]:
     """Top-level names in `sys.modules` after a program has run in an interpreter of its own."""
@@ -166,6 +219,46 @@ def may_import(room: str, target: str) -> bool:
 def rooms_imported(path: Path) -> list[str]:
     """Rooms that a file imports anywhere: at the top, in a function, for type checking."""
     return sorted({room for room in map(target_room, imports(path, ast.walk(parsed(path)))) if room})
+
+
+def is_name_of_family(node: ast.AST) -> bool:
+    """Whether an expression is the name of a family or of its link."""
+    return isinstance(node, ast.Attribute) and (
+        node.attr == "link" or (node.attr == "name" and ast.unparse(node.value).endswith("family"))
+    )
+
+
+def modules_imported(path: Path) -> set[str]:
+    """Files of bochner that a file imports anywhere, itself left out."""
+    names = {module_name(other) for other in PATHS}
+    found = set()
+    for name in imports(path, ast.walk(parsed(path))):
+        while name and name not in names:  # what is imported may be a name in a module
+            name = name.rpartition(".")[0]
+        found.add(name)
+    return found - {"", module_name(path)}
+
+
+def circles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """Groups of nodes that all reach each other, in the order of the graph."""
+    reached = {node: reachable(graph, node) for node in graph}
+    groups: list[set[str]] = []
+    for node in graph:
+        group = {other for other in reached[node] if node in reached[other]}
+        if group and group not in groups:
+            groups.append(group)
+    return groups
+
+
+def reachable(graph: dict[str, set[str]], start: str) -> set[str]:
+    """Nodes that can be reached from one, itself only if there is a way back."""
+    seen: set[str] = set()
+    ahead = [start]
+    while ahead:
+        new = graph[ahead.pop()] - seen
+        seen |= new
+        ahead += new
+    return seen
 
 
 def target_room(name: str) -> str | None:

@@ -251,7 +251,36 @@ def test_first_bad_row_is_named(family):
 def test_families_are_found_by_name(family):
     assert type(family_named(family.name)) is type(family)
     assert family_named(family) is family
-    assert family.replace(link=family.links[0]).link == family.links[0]
+    assert all(family.replace(link=name).link == name for name in family.links)
+    assert type(family)().link == next(iter(family.links))  # the first is the default
+
+
+@every_family
+def test_traits_say_what_the_family_is(family):
+    """What the library asks a family instead of its name holds for the law itself."""
+    y, eta, size = rows(family, ordinary(family))
+    ends_at_size = np.all(family.cdf(size, np.full_like(eta, ordinary(family)[-1]), size) == 1)
+    assert ends_at_size == family.bounded_by_size
+    moved = family.cdf(y + 0.3, eta + 0.3, size)  # a law that is moved with eta, as a whole
+    assert np.allclose(moved, family.cdf(y, eta, size), rtol=1e-12) == family.observes_eta
+    if family.observes_eta:
+        assert family.link_function.linear
+    try:
+        family.check(np.zeros_like(y), size)
+        assert not family.positive_only
+    except InputError:
+        assert family.positive_only
+    if family.binary:
+        assert set(np.unique(y[: len(sizes(family)) * 5])) <= {0.0, 1.0}
+
+
+@every_family
+def test_a_family_describes_itself(family):
+    """One sentence that names the response, and how the link is undone."""
+    told = family.describe("catch of cod")
+    assert "catch of cod" in told and "{" not in told and "\n" not in told
+    assert family.observes_eta or family.link_function.inverse in told
+    assert family.surface_name is None or family.surface_name.islower()
 
 
 def refused(family: Family, y: list[float], size: list[float], match: str) -> None:

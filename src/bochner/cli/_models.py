@@ -34,8 +34,9 @@ def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
         if getattr(spec, name) is not None and family.size_name != name:
             has = f"has {family.size_name}" if family.size_name else "has neither trials nor exposure"
             raise PartError(f"--{name} was given, but the family {spec.family!r} {has}; leave it out, or set --family.")
-    if family.name == "binomial" and spec.trials is None:
-        raise InputError("the family is binomial and no trials were given; name their column with --trials.")
+    size = family.size_name
+    if family.bounded_by_size and size is not None and getattr(spec, size) is None:
+        raise InputError(f"the family is {family.name} and no {size} were given; name their column with --{size}.")
     model = unfitted(spec)
     spec, rows = training(spec)
     model.coords, model.covariates = rows.coords, rows.covariates or None

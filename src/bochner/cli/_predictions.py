@@ -17,14 +17,6 @@ from bochner.geo import Places
 from bochner.maps.extent import why_far
 from bochner.maps.tables import TableMaker
 
-# What the surface of a family is called.
-SURFACE = {
-    "binomial": "the prevalence",
-    "bernoulli": "the probability",
-    "poisson": "the rate",
-    "negative-binomial": "the rate",
-}
-
 
 @dataclass(frozen=True)
 class Wanted:
@@ -95,7 +87,7 @@ def _warn_of_distance(model: Any, table: Any) -> None:
 
 def _observable(family: Any, roles: dict[str, str], given: dict[str, str]) -> bool:
     """Whether a new observation says more than the surface: not of one trial, or of a rate without its exposure."""
-    if family.name in ("binomial", "bernoulli"):
+    if family.bounded_by_size:
         return "trials" in given
     return family.size_name is None or family.size_name in given or family.size_name not in roles
 
@@ -105,7 +97,7 @@ def _meaning(family: Any, given: dict[str, str], new: bool) -> str:
         return "new counts" if family.discrete else "a new observation"
     if family.size_name in given:
         return "expected counts"
-    return SURFACE.get(family.name, "the surface")
+    return f"the {family.surface_name or 'surface'}"
 
 
 def _column(places: Places, text: str) -> FloatArray:

@@ -14,12 +14,10 @@ from bochner.geo import read_areas
 from bochner.maps.report import MapLayers, Survey
 from bochner.maps.report.gridded import gridded_layers
 
-SURFACE = {"binomial": "prevalence", "bernoulli": "probability", "poisson": "rate", "negative-binomial": "rate"}
-
 
 def response_name(model: Any) -> str:
     """What the map shows: a prevalence, a rate, or the column that was fitted."""
-    return SURFACE.get(model._model.family.name, roles_of(model).get("target", "response"))
+    return model._model.family.surface_name or roles_of(model).get("target", "response")
 
 
 def survey_of(

@@ -13,7 +13,7 @@ from bochner.arrays import FloatArray
 from bochner.cli._spec import GAPS, Spec
 from bochner.exceptions import ColumnError, InputError
 from bochner.geo import (
-    FORMATS,
+    TABLES,
     Places,
     RasterGrid,
     as_crs,
@@ -141,7 +141,7 @@ def _read_coords(
     path: Path, coords: tuple[str, ...] | None, own: Sequence[str], crs: str | None, layer: str | None
 ) -> Places:
     """Places by the columns that are named; of a table, else by those that the model knows, or by the usual names."""
-    table = path.suffix.lower() in FORMATS and not is_geoparquet(path)
+    table = path.suffix.lower() in TABLES and not is_geoparquet(path)
     for names in [coords] if coords or not table else [tuple(own), None]:
         try:
             return read_places(path, layer=layer, coords=names, crs=crs)

@@ -27,6 +27,7 @@ from bochner.families.bernoulli import Bernoulli
 from bochner.families.binomial import Binomial
 from bochner.families.gamma import Gamma
 from bochner.families.gaussian import Gaussian
+from bochner.families.links import Link
 from bochner.families.negative_binomial import NegativeBinomial
 from bochner.families.poisson import Poisson
 
@@ -56,6 +57,7 @@ __all__ = [
     "Family",
     "Gamma",
     "Gaussian",
+    "Link",
     "NegativeBinomial",
     "Poisson",
     "family_named",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray, positive
 from bochner.exceptions import InputError, PartError
-from bochner.families.links import LINKS
+from bochner.families.links import Link
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Family:
     ``size`` is what y is counted out of: trials, or exposure; ones for a family without (`size_name` is None).
     Arrays broadcast, so draws of eta of shape (draws, n) are welcome. Values stay finite for \\|eta\\| up to 700.
 
+    What a family is, the rest of the library reads from the traits below; none asks for its name.
+
     Parameters
     ----------
     link : str
@@ -51,10 +54,16 @@ class Family:
     """
 
     name: ClassVar[str]
-    links: ClassVar[tuple[str, ...]]
+    links: ClassVar[Mapping[str, Link]]  # by name, the default first
+    law: ClassVar[str] = "its {inverse} is the mean of the {response}"  # in words, {inverse} that of the link
+    surface_name: ClassVar[str | None] = None  # of the mean per unit of size; None: the mean of the response itself
     size_name: ClassVar[str | None] = None
     discrete: ClassVar[bool] = False
     has_dispersion: ClassVar[bool] = False
+    observes_eta: ClassVar[bool] = False  # whether a response is eta and noise, so that eta may carry the noise
+    bounded_by_size: ClassVar[bool] = False  # whether a response ends at its size
+    positive_only: ClassVar[bool] = False  # whether a response is above zero
+    hint_of_dispersion: ClassVar[str] = ""  # to who gives a dispersion to a family without
 
     link: str = "identity"
     dispersion: float | None = None
@@ -68,11 +77,25 @@ class Family:
         if self.dispersion is None:
             return
         if not self.has_dispersion:
-            more = " For counts that scatter more, take family='negative-binomial'." if self.name == "poisson" else ""
             raise InputError(
-                f"dispersion={self.dispersion!r} was given, but family {self.name!r} has none; leave it out.{more}"
+                f"dispersion={self.dispersion!r} was given, but family {self.name!r} has none; leave it out."
+                f"{self.hint_of_dispersion}"
             )
         object.__setattr__(self, "dispersion", positive(self.dispersion, "dispersion"))
+
+    @property
+    def link_function(self) -> Link:
+        """The link itself, of which `link` is the name."""
+        return self.links[self.link]
+
+    @property
+    def binary(self) -> bool:
+        """Whether a response is 0 or 1."""
+        return self.bounded_by_size and self.size_name is None
+
+    def describe(self, response: str) -> str:
+        """The law in words, for a sentence that has spoken of the linear predictor."""
+        return self.law.format(response=response, inverse=self.link_function.inverse)
 
     def check(self, y: FloatArray, size: FloatArray) -> None:
         """Refuse rows outside the family's domain, naming the first bad one."""
@@ -99,11 +122,11 @@ class Family:
 
     def mean(self, eta: FloatArray) -> FloatArray:
         """Mean of the response per unit of size: prevalence, rate or mean."""
-        return LINKS[self.link].mean(eta)
+        return self.link_function.mean(eta)
 
     def link_of(self, mean: FloatArray) -> FloatArray:
         """Linear predictor of a mean per unit of size."""
-        return LINKS[self.link].eta(mean)
+        return self.link_function.eta(mean)
 
     def variance(self, eta: FloatArray, size: FloatArray) -> FloatArray:
         """Variance of the response given eta."""
@@ -119,6 +142,14 @@ class Family:
 
     def expected_variance(self, mean: FloatArray, square: FloatArray, size: FloatArray) -> FloatArray:
         """Variance of the response given eta, averaged over an eta of which E mean(eta) and its square are known."""
+        raise NotImplementedError
+
+    def log_average(self, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray) -> FloatArray:
+        """Log density averaged over eta ~ N(mean, variance); asked of families whose link is not smooth."""
+        raise NotImplementedError
+
+    def average_cdf(self, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray) -> FloatArray:
+        """`cdf` averaged over eta ~ N(mean, variance); asked of families whose link is not smooth."""
         raise NotImplementedError
 
     def draw(self, eta: FloatArray, size: FloatArray, rng: Generator) -> FloatArray:
@@ -180,6 +211,6 @@ def check_sizes(size: FloatArray, name: str) -> None:
     )
 
 
-def _nearest(name: object, names: tuple[str, ...]) -> str:
+def _nearest(name: object, names: Mapping[str, Link]) -> str:
     (nearest,) = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.0)
     return nearest

@@ -18,6 +18,8 @@ class Bernoulli(Binomial):
     """
 
     name: ClassVar[str] = "bernoulli"
+    law: ClassVar[str] = "its {inverse} is the {response}, the probability of a yes"
+    surface_name: ClassVar[str | None] = "probability"
     size_name: ClassVar[str | None] = None
 
     def check(self, y: FloatArray, size: FloatArray) -> None:

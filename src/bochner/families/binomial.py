@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ from scipy import special
 from bochner.arrays import FloatArray
 from bochner.families.base import Derivatives, Family, check_counts, check_sizes, refuse
 from bochner.families.factorials import log_choose
-from bochner.families.links import LINKS, ProbabilityLink
+from bochner.families.links import Link, Logit, ProbabilityLink, Probit, by_name
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,12 @@ class Binomial(Family):
     """
 
     name: ClassVar[str] = "binomial"
-    links: ClassVar[tuple[str, ...]] = ("logit", "probit")
+    links: ClassVar[Mapping[str, Link]] = by_name(Logit(), Probit())
+    law: ClassVar[str] = "its {inverse} is the {response}, and successes out of trials are binomial"
+    surface_name: ClassVar[str | None] = "prevalence"
     size_name: ClassVar[str | None] = "trials"
     discrete: ClassVar[bool] = True
+    bounded_by_size: ClassVar[bool] = True
 
     link: str = "logit"
 
@@ -81,6 +85,6 @@ class Binomial(Family):
 
     @property
     def _probability(self) -> ProbabilityLink:
-        link = LINKS[self.link]
+        link = self.link_function
         assert isinstance(link, ProbabilityLink)
         return link

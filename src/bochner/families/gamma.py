@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +12,8 @@ from scipy import special
 
 from bochner.arrays import FloatArray
 from bochner.families.base import Derivatives, Family, check_finite, refuse
-from bochner.families.links import LARGEST_EXPONENT, bounded_exp
+from bochner.families.links import Link, Log, by_name
+from bochner.families.overflow import LARGEST_EXPONENT, bounded_exp
 from bochner.families.stirling import remainder, remainder_slope
 
 
@@ -25,7 +27,9 @@ class Gamma(Family):
     """
 
     name: ClassVar[str] = "gamma"
-    links: ClassVar[tuple[str, ...]] = ("log",)
+    links: ClassVar[Mapping[str, Link]] = by_name(Log())
+    law: ClassVar[str] = "its {inverse} is the mean {response}, and single values are gamma: positive and skewed"
+    positive_only: ClassVar[bool] = True
     has_dispersion: ClassVar[bool] = True
 
     link: str = "log"

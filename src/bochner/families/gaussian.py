@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ from scipy import special
 
 from bochner.arrays import FloatArray
 from bochner.families.base import Derivatives, Family, check_finite
+from bochner.families.links import Identity, Link, by_name
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,9 @@ class Gaussian(Family):
     """
 
     name: ClassVar[str] = "gaussian"
-    links: ClassVar[tuple[str, ...]] = ("identity",)
+    links: ClassVar[Mapping[str, Link]] = by_name(Identity())
+    law: ClassVar[str] = "the {response} scatters about that sum with normal noise"
+    observes_eta: ClassVar[bool] = True
     has_dispersion: ClassVar[bool] = True
 
     def check(self, y: FloatArray, size: FloatArray) -> None:

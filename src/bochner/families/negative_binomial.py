@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +13,8 @@ from scipy import special
 from bochner.arrays import FloatArray
 from bochner.families.base import Derivatives, Family, check_counts, check_sizes
 from bochner.families.factorials import log_factorial
-from bochner.families.links import LARGEST_EXPONENT, bounded_exp, softplus
+from bochner.families.links import Link, Log, by_name
+from bochner.families.overflow import LARGEST_EXPONENT, bounded_exp, softplus
 from bochner.families.poisson import draw_poisson
 from bochner.families.stirling import remainder, remainder_slope
 
@@ -30,7 +32,9 @@ class NegativeBinomial(Family):
     """
 
     name: ClassVar[str] = "negative-binomial"
-    links: ClassVar[tuple[str, ...]] = ("log",)
+    links: ClassVar[Mapping[str, Link]] = by_name(Log())
+    law: ClassVar[str] = "its {inverse} is the {response}, and counts are negative binomial"
+    surface_name: ClassVar[str | None] = "rate"
     size_name: ClassVar[str | None] = "exposure"
     discrete: ClassVar[bool] = True
     has_dispersion: ClassVar[bool] = True

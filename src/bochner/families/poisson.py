@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,9 +11,11 @@ from numpy.random import Generator
 from scipy import special
 
 from bochner.arrays import FloatArray
+from bochner.families import rectified
 from bochner.families.base import Derivatives, Family, check_counts, check_sizes
 from bochner.families.factorials import log_factorial
-from bochner.families.links import bounded_exp
+from bochner.families.links import Link, Log, Rectified, by_name
+from bochner.families.overflow import bounded_exp
 
 # Beyond it the generator of integers overflows; a normal is as good to one part in 1e9.
 _LARGEST_DRAW = 1e18
@@ -29,9 +32,12 @@ class Poisson(Family):
     """
 
     name: ClassVar[str] = "poisson"
-    links: ClassVar[tuple[str, ...]] = ("log", "identity")
+    links: ClassVar[Mapping[str, Link]] = by_name(Log(), Rectified())
+    law: ClassVar[str] = "its {inverse} is the {response}, and counts are Poisson"
+    surface_name: ClassVar[str | None] = "rate"
     size_name: ClassVar[str | None] = "exposure"
     discrete: ClassVar[bool] = True
+    hint_of_dispersion: ClassVar[str] = " For counts that scatter more, take family='negative-binomial'."
 
     link: str = "log"
 
@@ -43,7 +49,7 @@ class Poisson(Family):
         return self.link_of((y + 0.5) / size)
 
     def log_density(self, y: FloatArray, eta: FloatArray, size: FloatArray) -> FloatArray:
-        if self.link == "identity":
+        if self._is_cut:
             mean = size * self.mean(eta)
             inside = special.xlogy(y, mean) - mean - log_factorial(y)
             return np.where(eta >= 0, inside, -np.inf)
@@ -51,16 +57,13 @@ class Poisson(Family):
         return np.asarray(y * log_mean - bounded_exp(log_mean) - log_factorial(y))
 
     def derivatives(self, y: FloatArray, eta: FloatArray, size: FloatArray) -> Derivatives:
-        if self.link == "identity":
+        if self._is_cut:
             with np.errstate(divide="ignore", invalid="ignore"):
                 per_eta = np.where(y == 0, 0.0, y / eta)
                 curvature = np.where(y == 0, 0.0, per_eta / eta)
                 return Derivatives(per_eta - size, curvature, np.where(y == 0, 0.0, -2 * curvature / eta))
         mean = bounded_exp(eta + np.log(size))
         return Derivatives(y - mean, mean, mean)
-
-    def mean(self, eta: FloatArray) -> FloatArray:
-        return np.maximum(eta, 0.0) if self.link == "identity" else super().mean(eta)
 
     def variance(self, eta: FloatArray, size: FloatArray) -> FloatArray:
         return self._mean_count(eta, size)
@@ -72,17 +75,28 @@ class Poisson(Family):
 
     def cdf_slope(self, y: FloatArray, eta: FloatArray, size: FloatArray) -> FloatArray:
         # dF/dmu = -P(Y = y)
-        rate = size if self.link == "identity" else self._mean_count(eta, size)
+        rate = size if self._is_cut else self._mean_count(eta, size)
         return np.asarray(rate * np.exp(self.log_density(y, eta, size)))
 
     def expected_variance(self, mean: FloatArray, square: FloatArray, size: FloatArray) -> FloatArray:
         return np.asarray(size * mean)
 
+    def log_average(self, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray) -> FloatArray:
+        return rectified.log_average(self.log_density, y, mean, variance, size)
+
+    def average_cdf(self, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray) -> FloatArray:
+        return rectified.average_cdf(self.cdf, y, mean, variance, size)
+
     def draw(self, eta: FloatArray, size: FloatArray, rng: Generator) -> FloatArray:
         return draw_poisson(self._mean_count(eta, size), rng)
 
+    @property
+    def _is_cut(self) -> bool:
+        """Whether the rate is eta, cut at zero."""
+        return not self.link_function.smooth
+
     def _mean_count(self, eta: FloatArray, size: FloatArray) -> FloatArray:
-        return np.asarray(size * self.mean(eta)) if self.link == "identity" else bounded_exp(eta + np.log(size))
+        return np.asarray(size * self.mean(eta)) if self._is_cut else bounded_exp(eta + np.log(size))
 
 
 def draw_poisson(mean: FloatArray, rng: Generator) -> FloatArray:

@@ -6,8 +6,8 @@ from bochner.features.fourier import FourierMap, wave_dtype
 from bochner.features.local_spectrum import LocalSpectrumMap, local_spectrum
 from bochner.features.nystroem import NystroemMap, choose_landmarks
 from bochner.features.paired import PairedMap
-from bochner.features.rows import Rows
-from bochner.features.support import ArealRows, covariance_and_gradient_of, covariance_between, joined, variance_of
+from bochner.features.rows import ArealRows, Rows
+from bochner.features.support import covariance_and_gradient_of, covariance_between, joined
 
 __all__ = [
     "ArealRows",
@@ -25,6 +25,5 @@ __all__ = [
     "find_grid",
     "joined",
     "local_spectrum",
-    "variance_of",
     "wave_dtype",
 ]

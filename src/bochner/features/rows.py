@@ -1,11 +1,20 @@
-"""Rows: where the linear predictor is evaluated, and with which trend columns."""
+"""Rows: where the linear predictor is evaluated, at points or as means over areas, and with which trend columns.
+
+A mean over an area is a weighted sum over points that stand for it, and a sum is linear: its covariance with anything
+is the same sum of the kernel. So points and areas enter one Gaussian model exactly.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
 
 from bochner.arrays import FloatArray, IntArray, box_of
+from bochner.kernels import Kernel
 
 
 @dataclass(frozen=True)
@@ -14,6 +23,8 @@ class Rows:
 
     coords: FloatArray
     trend: FloatArray
+
+    has_areas: ClassVar[bool] = False  # whether a row may be a mean over several points
 
     def __len__(self) -> int:
         return len(self.coords)
@@ -30,3 +41,98 @@ class Rows:
         """Side lengths of the bounding box, shape (dim,)."""
         low, high = box_of(self.coords)
         return high - low
+
+    # ---------------------------------------------------------------------- the field
+
+    @property
+    def support(self) -> FloatArray:
+        """Points of the field that the rows are made of, (k, dim): their own, one each."""
+        return self.coords
+
+    def averaged(self, values: FloatArray) -> FloatArray:
+        """Values of the rows (n, ...) from values at the points of their support (k, ...)."""
+        return values
+
+    def covariance_with(self, kernel: Kernel, other: Rows) -> FloatArray:
+        """Prior covariance of the field with that at other rows, (n, m)."""
+        k = kernel.covariance(self.support, other.support)
+        return other.averaged(self.averaged(k).T).T
+
+    def covariance_and_gradient(self, kernel: Kernel) -> tuple[FloatArray, list[FloatArray]]:
+        """Prior covariance of the field at the rows, (n, n), and its derivatives in each entry of theta."""
+        k, gradients = kernel.covariance_and_gradient(self.support, self.support)
+        return self._both_averaged(k), [self._both_averaged(dk) for dk in gradients]
+
+    def variance(self, kernel: Kernel) -> FloatArray:
+        """Prior variance of the field at each row, (n,)."""
+        return kernel.diag(self.coords)
+
+    def joined(self, other: Rows) -> Rows:
+        """These rows, then the other ones."""
+        if self.has_areas or other.has_areas:
+            return self.as_areas()._followed_by(other.as_areas())
+        return Rows(np.concatenate([self.coords, other.coords]), np.concatenate([self.trend, other.trend]))
+
+    def as_areas(self) -> ArealRows:
+        """The same rows as areas of one point each."""
+        return ArealRows(self.coords, self.trend, self.coords, np.arange(len(self)), np.ones(len(self)))
+
+    def _both_averaged(self, k: FloatArray) -> FloatArray:
+        return self.averaged(self.averaged(k).T).T
+
+
+@dataclass(frozen=True)
+class ArealRows(Rows):
+    """Rows with a support: row i is the sum of ``share`` over the points whose ``group`` is i.
+
+    The shares of a row sum to 1; `coords` are the weighted centres.
+    """
+
+    points: FloatArray  # (k, dim)
+    group: IntArray  # (k,)
+    share: FloatArray  # (k,)
+
+    has_areas: ClassVar[bool] = True
+
+    def __getitem__(self, index: slice | IntArray) -> ArealRows:
+        kept = np.arange(len(self))[index]
+        position = np.full(len(self), -1)
+        position[kept] = np.arange(len(kept))
+        at = (
+            np.concatenate([np.flatnonzero(self.group == i) for i in kept]) if len(kept) else np.zeros(0, dtype=np.intp)
+        )
+        return ArealRows(
+            self.coords[index], self.trend[index], self.points[at], position[self.group[at]], self.share[at]
+        )
+
+    @property
+    def averaging(self) -> Any:
+        """Sparse matrix (n, k) that takes values at the points to values of the rows."""
+        return sparse.csr_array(
+            (self.share, (self.group, np.arange(len(self.share)))), shape=(len(self), len(self.share))
+        )
+
+    @property
+    def support(self) -> FloatArray:
+        """Points of the field that the rows are made of, (k, dim): several for each."""
+        return self.points
+
+    def averaged(self, values: FloatArray) -> FloatArray:
+        return np.asarray(self.averaging @ values)
+
+    def variance(self, kernel: Kernel) -> FloatArray:
+        # row by row: the points of all rows together would be too many for one matrix
+        each = (self[i : i + 1] for i in range(len(self)))
+        return np.array([float(row.covariance_with(kernel, row)[0, 0]) for row in each])
+
+    def as_areas(self) -> ArealRows:
+        return self
+
+    def _followed_by(self, other: ArealRows) -> ArealRows:
+        return ArealRows(
+            np.concatenate([self.coords, other.coords]),
+            np.concatenate([self.trend, other.trend]),
+            np.concatenate([self.points, other.points]),
+            np.concatenate([self.group, other.group + len(self)]),
+            np.concatenate([self.share, other.share]),
+        )

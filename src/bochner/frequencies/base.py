@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from bochner.arrays import FloatArray, as_coords, as_rows
 from bochner.exceptions import InputError
-from bochner.kernels import Kernel, SpectralKernel, spectral_terms
+from bochner.kernels import Kernel, Waves, spectral_terms
 
-Term = tuple[SpectralKernel, ...]  # factors of one term of a sum
+Term = tuple[Waves, ...]  # factors of one term of a sum
 
 _BLOCK = 2**22  # cosines held at once: 32 MiB
 

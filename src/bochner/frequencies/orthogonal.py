@@ -11,7 +11,7 @@ from scipy import special
 
 from bochner.arrays import FloatArray
 from bochner.frequencies.base import Rule, Term, inside_unit
-from bochner.kernels import IsotropicKernel, OnAxes, SpectralKernel, SquaredExponential
+from bochner.kernels import IsotropicKernel, OnAxes, SpectralKernel, SquaredExponential, Waves
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Orthogonal(Rule):
         """Unit vectors, orthogonal in blocks, in `dim` dimensions or more; shape (n, >= dim)."""
         return haar_directions(n, dim, rng)
 
-    def _draw_factor(self, kernel: SpectralKernel, n: int, dim: int, rng: Generator) -> FloatArray:
+    def _draw_factor(self, kernel: Waves, n: int, dim: int, rng: Generator) -> FloatArray:
         if isinstance(kernel, IsotropicKernel):
             return kernel.from_unit(self._vectors(kernel, n, dim, rng))
         if isinstance(kernel, OnAxes) and isinstance(kernel.kernel, SpectralKernel):

@@ -5,13 +5,13 @@ Libraries for geographic files (geopandas, rasterio, xarray, pyproj) are importe
 
 from bochner.geo.areas import area_points
 from bochner.geo.crs import agreed_crs, as_crs, crs_name, crs_text, is_geographic, same_crs, transform
+from bochner.geo.formats import TABLES
 from bochner.geo.frames import attributes, frame_coords, is_geoframe, like_frame
 from bochner.geo.grids import (
     RasterGrid,
     Resolution,
     Window,
     bounds_of,
-    grid_like,
     grid_over,
     parse_resolution,
 )
@@ -21,13 +21,14 @@ from bochner.geo.placement import Placement, choose_placement
 from bochner.geo.places import Places
 from bochner.geo.rasters import raster_at, sample_raster
 from bochner.geo.reading import READABLE, read_places
-from bochner.geo.tables import FORMATS, Table, check_writable, find_coords, read_table, write_table
+from bochner.geo.tables import Table, check_writable, find_coords, read_table, write_table
+from bochner.geo.templates import grid_like
 from bochner.geo.vectors import checked_areas, read_areas, read_vector
 from bochner.geo.writing import WRITABLE, as_geoframe, complete_files, write_places, write_vector
 
 __all__ = [
-    "FORMATS",
     "READABLE",
+    "TABLES",
     "WRITABLE",
     "Placement",
     "Places",

@@ -18,8 +18,6 @@ from bochner.geo.grids import RasterGrid
 from bochner.geo.lonlat import AXES, is_lonlat
 from bochner.geo.tables import check_columns, first_line
 
-CUBES = (".nc", ".nc4", ".zarr")
-
 
 @contextmanager
 def opened_cube(path: str | os.PathLike[str]) -> Iterator[Any]:

@@ -10,19 +10,19 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
 from bochner.geo.crs import LONLAT, crs_name, km_per_unit, transform
 from bochner.geo.earth import Equirectangular, curvature_radii, geodesic, wrap
-from bochner.geo.lonlat import Region
+from bochner.geo.lonlat import Footprint
 
 
-def flat_error(region: Region) -> float:
-    """Largest relative error of a distance between places of a region in its equirectangular plane.
+def flat_error(footprint: Footprint) -> float:
+    """Largest relative error of a distance between places of a footprint in its equirectangular plane.
 
     Measured over all pairs of a 7 x 7 grid on its box; the whole box counts, for that is where maps are drawn.
     """
-    lonlat = _grid(region.west, region.east, region.south, region.north)
+    lonlat = _grid(footprint.west, footprint.east, footprint.south, footprint.north)
     first, second = np.triu_indices(len(lonlat), 1)
-    plane = Equirectangular(*region.middle).forward(lonlat)
-    # an arc of 180 degrees or more is no small region, and its ends meet in the plane
-    if region.east - region.west >= 180:
+    plane = Equirectangular(*footprint.middle).forward(lonlat)
+    # an arc of 180 degrees or more is no small footprint, and its ends meet in the plane
+    if footprint.east - footprint.west >= 180:
         return np.inf
     true = geodesic(lonlat[first], lonlat[second])
     flat = np.linalg.norm(plane[first] - plane[second], axis=1)

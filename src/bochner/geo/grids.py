@@ -1,12 +1,10 @@
-"""Grids: the pixels of a raster as places, by a resolution, like a template, in windows of bounded size."""
+"""Grids: the pixels of a raster as places, by a resolution, in windows of bounded size."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -206,23 +204,6 @@ def box_text(bounds: Sequence[float]) -> str:
     """A box (left, bottom, right, top) in words."""
     left, bottom, right, top = bounds
     return f"{left:.6g} to {right:.6g} east and {bottom:.6g} to {top:.6g} north"
-
-
-def grid_like(template: Any) -> RasterGrid:
-    """The grid of a raster file (GeoTIFF, NetCDF, Zarr), of an open rasterio dataset or of an xarray object."""
-    if isinstance(template, RasterGrid):
-        return template
-    if isinstance(template, (str, os.PathLike)):
-        from bochner.geo.rasters import raster_grid
-
-        return raster_grid(Path(template))
-    if hasattr(template, "rio") or hasattr(template, "coords"):
-        from bochner.geo.cubes import cube_grid
-
-        return cube_grid(template, "the template")
-    from bochner.geo.rasters import dataset_grid
-
-    return dataset_grid(template)
 
 
 def unwrapped(lon: FloatArray, west: float) -> FloatArray:

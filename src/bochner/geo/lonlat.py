@@ -1,4 +1,4 @@
-"""Longitude and latitude: recognised by name, checked, and the region that they cover."""
+"""Longitude and latitude: recognised by name, checked, and the footprint that they cover."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AXES = ((LONGITUDE, LATITUDE), (("easting",), ("northing",)), (("x",), ("y",)))
 
 
 @dataclass(frozen=True)
-class Region:
+class Footprint:
     """What places cover: a box of longitudes and latitudes, and a cap around them.
 
     `west` <= `east` may leave [-180, 180]: the box is the shorter way round. `radius` is that of the cap, in km.
@@ -72,8 +72,8 @@ def check_degrees(lonlat: FloatArray, source: str = "") -> None:
     )
 
 
-def region_of(lonlat: FloatArray) -> Region:
-    """The region of places in degrees; longitudes may run from -180, from 0, or across the antimeridian."""
+def footprint_of(lonlat: FloatArray) -> Footprint:
+    """The footprint of places in degrees; longitudes may run from -180, from 0, or across the antimeridian."""
     west, east = longitude_arc(lonlat[:, 0])
     vectors = unit_vectors(lonlat)
     # the middle of the box around the places in space: it does not move with their density, as a mean would
@@ -83,7 +83,7 @@ def region_of(lonlat: FloatArray) -> Region:
     radius = float(RADIUS * angle_between(vectors, np.broadcast_to(middle, vectors.shape)).max())
     lon, lat = lonlat_of(middle[None, :])[0]
     south, north = float(lonlat[:, 1].min()), float(lonlat[:, 1].max())
-    return Region(west, east, south, north, (float(lon), float(lat)), radius)
+    return Footprint(west, east, south, north, (float(lon), float(lat)), radius)
 
 
 def longitude_arc(lon: FloatArray) -> tuple[float, float]:

@@ -33,7 +33,7 @@ from bochner.geo.crs import (
 )
 from bochner.geo.distortion import fills_grid, flat_error, ground_range
 from bochner.geo.earth import RADIUS, EqualArea, Equirectangular, Sphere
-from bochner.geo.lonlat import check_degrees, is_lonlat, lonlat_axes, region_of
+from bochner.geo.lonlat import check_degrees, footprint_of, is_lonlat, lonlat_axes
 
 TOLERANCE = 0.01  # of distances in the user's projection or in an equirectangular plane
 # ... of the same where the alternative costs more: a grid that would no longer be one, or three dimensions
@@ -186,18 +186,18 @@ def _projected(pair: FloatArray, crs: Any, layout: dict[str, Any]) -> Placement:
 
 def _geographic(lonlat: FloatArray, crs: Any, layout: dict[str, Any]) -> Placement:
     check_degrees(lonlat)
-    region = region_of(lonlat)
+    footprint = footprint_of(lonlat)
     layout = {**layout, "crs": crs_text(crs)}
-    extent = f"longitude/latitude of a region {_rounded(2 * region.radius)} km across"
-    if region.radius > PLANE_RADIUS:
+    extent = f"longitude/latitude of a region {_rounded(2 * footprint.radius)} km across"
+    if footprint.radius > PLANE_RADIUS:
         return Placement("sphere", f"{extent}: chord coordinates on a sphere of radius 6,371 km.", **layout)
-    error = flat_error(region)
+    error = flat_error(footprint)
     if error < TOLERANCE or (error < WIDE_TOLERANCE and crs is None and fills_grid(lonlat)):
-        lon0, lat0 = region.middle
+        lon0, lat0 = footprint.middle
         why = f"{extent}: an equirectangular plane in km around {_place(lon0, lat0)} (distances within "
         return Placement("equirectangular", f"{why}{_percent(error)}).", lon0, lat0, **layout)
-    lon0, lat0 = region.centre
-    error = 1 / np.cos(region.radius / RADIUS / 2) - 1
+    lon0, lat0 = footprint.centre
+    error = 1 / np.cos(footprint.radius / RADIUS / 2) - 1
     why = f"{extent}: a local equal-area plane in km around {_place(lon0, lat0)} (lengths within {_percent(error)})."
     return Placement("equal-area", why, lon0, lat0, **layout)
 

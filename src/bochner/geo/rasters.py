@@ -17,27 +17,12 @@ from bochner.exceptions import InputError, MissingExtraError
 from bochner.geo.crs import as_crs, crs_text, is_geographic, transform
 from bochner.geo.grids import RasterGrid, Window, unwrapped
 
-RASTERS = (".tif", ".tiff")
 RESAMPLING = ("bilinear", "nearest", "cubic", "average", "sum", "mode")
 BLOCK = 16_000_000  # pixels of a raster that are held at once
 # Stands for the plane of the user where neither raster nor grid has a CRS; nothing is re-projected then.
 _PLANE = "EPSG:3857"
 
 Raster = str | os.PathLike[str] | Any
-
-
-def raster_grid(path: str | os.PathLike[str]) -> RasterGrid:
-    """The grid of a raster file."""
-    from bochner.geo.cubes import CUBES, cube_grid, opened_cube
-
-    path = Path(path)
-    if path.suffix.lower() in CUBES:
-        with opened_cube(path) as cube:
-            return cube_grid(cube, path.name)
-    if path.suffix.lower() not in RASTERS:
-        raise InputError(f"{path} ends in {path.suffix!r}; needed is a raster: one of {(*RASTERS, *CUBES)}.")
-    with opened_raster(path) as dataset:
-        return dataset_grid(dataset)
 
 
 def dataset_grid(dataset: Any) -> RasterGrid:

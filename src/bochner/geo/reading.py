@@ -12,16 +12,17 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
 from bochner.geo.crs import LONLAT, agreed_crs, as_crs, crs_name, is_geographic, is_projected
-from bochner.geo.cubes import CUBES, cube_rows, opened_cube
+from bochner.geo.cubes import cube_rows, opened_cube
 from bochner.geo.distortion import refuse_degrees
+from bochner.geo.formats import CUBES, RASTERS, TABLES, VECTORS
 from bochner.geo.frames import attributes, frame_coords
 from bochner.geo.lonlat import check_degrees, is_lonlat, lonlat_axes
 from bochner.geo.places import Places, made_names
-from bochner.geo.rasters import RASTERS, dataset_grid, opened_raster, read_band
-from bochner.geo.tables import FORMATS, check_columns, find_coords, read_table
-from bochner.geo.vectors import VECTORS, is_geoparquet, read_vector
+from bochner.geo.rasters import dataset_grid, opened_raster, read_band
+from bochner.geo.tables import check_columns, find_coords, read_table
+from bochner.geo.vectors import is_geoparquet, read_vector
 
-READABLE = (*FORMATS, *VECTORS, *RASTERS, *CUBES)
+READABLE = (*TABLES, *VECTORS, *RASTERS, *CUBES)
 
 
 def read_places(
@@ -53,7 +54,7 @@ def read_places(
         raise InputError(f"{path} ends in {suffix!r}; what can be read is {', '.join(READABLE)}.")
     if not path.exists():
         raise InputError(f"{path} does not exist; check the name of the file.")
-    if layer is not None and (suffix in (*FORMATS, *RASTERS) or is_geoparquet(path)):
+    if layer is not None and (suffix in (*TABLES, *RASTERS) or is_geoparquet(path)):
         raise InputError(f"layer {layer!r} was asked for, but {path.name} has no layers; leave it out.")
     if suffix in RASTERS:
         places = _from_raster(path, crs, columns)

@@ -14,9 +14,9 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError, MissingExtraError
+from bochner.geo.formats import TABLES
 
 COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("long", "lat"), ("easting", "northing"), ("x", "y"))
-FORMATS = (".csv", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,8 @@ def _read_csv(csv: Any, path: Path) -> Any:
 
 def _format(path: Path) -> str:
     suffix = path.suffix.lower()
-    if suffix not in FORMATS:
-        raise InputError(f"{path} ends in {suffix!r}; needed is one of {FORMATS}.")
+    if suffix not in TABLES:
+        raise InputError(f"{path} ends in {suffix!r}; needed is one of {TABLES}.")
     return suffix
 
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from bochner.exceptions import BochnerWarning, InputError
 from bochner.geo.crs import agreed_crs
+from bochner.geo.formats import VECTORS
 from bochner.geo.frames import geopandas_module
 from bochner.geo.tables import first_line
-
-VECTORS = (".gpkg", ".shp", ".geojson", ".json", ".geoparquet")
 
 
 def is_geoparquet(path: Path) -> bool:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from bochner.exceptions import InputError
+from bochner.geo.formats import TABLES, VECTORS
 from bochner.geo.frames import geopandas_module
 from bochner.geo.places import Places
-from bochner.geo.tables import FORMATS, Table, check_writable, write_table
-from bochner.geo.vectors import VECTORS
+from bochner.geo.tables import Table, check_writable, write_table
 
-WRITABLE = (*FORMATS, *VECTORS)
+WRITABLE = (*TABLES, *VECTORS)
 DRIVERS = {".gpkg": "GPKG", ".shp": "ESRI Shapefile", ".geojson": "GeoJSON", ".json": "GeoJSON"}
 
 

@@ -13,15 +13,14 @@ the coordinates only, `Separable` multiplies one in space with one in time::
     kernel = Separable(Matern(length_scale=50), Matern(length_scale=7, nu=0.5))  # the last coordinate is time
 """
 
-from bochner.kernels.algebra import Product, Sum, spectral_density, spectral_terms, total_variance
 from bochner.kernels.axes import Axes
-from bochner.kernels.base import Hyperparameter, Kernel
+from bochner.kernels.base import Hyperparameter, Kernel, Product, Sum
 from bochner.kernels.cauchy import Cauchy
 from bochner.kernels.empirical import Empirical
 from bochner.kernels.gneiting import Gneiting
 from bochner.kernels.laplacian import Laplacian
 from bochner.kernels.matern import Matern
-from bochner.kernels.measure import Piece, pieces_of
+from bochner.kernels.measure import Piece, pieces_of, spectral_density, spectral_terms, total_variance
 from bochner.kernels.metric import axis_groups, axis_units, reaches
 from bochner.kernels.on_axes import OnAxes
 from bochner.kernels.periodic import Periodic
@@ -33,6 +32,7 @@ from bochner.kernels.spectral import SpectralKernel
 from bochner.kernels.spectral_mixture import SpectralMixture
 from bochner.kernels.squared_exponential import SquaredExponential
 from bochner.kernels.stationary import AxisKernel, IsotropicKernel, SimpleKernel
+from bochner.kernels.waves import Waves
 
 __all__ = [
     "Axes",
@@ -59,6 +59,7 @@ __all__ = [
     "SpectralMixture",
     "SquaredExponential",
     "Sum",
+    "Waves",
     "axis_groups",
     "axis_units",
     "pieces_of",

@@ -1,13 +1,13 @@
 """The contract of a kernel: what is similar to what, and how it is asked.
 
 A kernel is a frozen value. It gives covariances between places, their derivatives with
-respect to its log hyperparameters `theta`, and a changed copy of itself.
+respect to its log hyperparameters `theta`, and a changed copy of itself. Kernels add and
+multiply, so `Sum` and `Product` belong to the contract.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import KernelError
 from bochner.kernels.axes import Axes
+from bochner.kernels.measure import spectral_density, total_variance
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,6 @@ class Kernel:
         raise NotImplementedError
 
     def __add__(self, other: Kernel) -> Kernel:
-        from bochner.kernels.algebra import Sum
-
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __radd__(self, other: int) -> Kernel:
@@ -138,8 +137,6 @@ class Kernel:
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __mul__(self, other: Kernel | float) -> Kernel:
-        from bochner.kernels.algebra import Product
-
         if isinstance(other, Kernel):
             return Product(self, other)
         if not isinstance(other, Real):
@@ -181,39 +178,118 @@ class Kernel:
         return self.replace(**own)
 
 
-def check_positive(kernel: Kernel, **values: Any) -> None:
-    """Refuse hyperparameters that are not finite positive numbers."""
-    for name, value in values.items():
-        numbers = np.atleast_1d(np.asarray(value, dtype=object))
-        for number in numbers:
-            try:
-                good = np.isfinite(float(number)) and float(number) > 0
-            except (TypeError, ValueError):
-                good = False
-            if not good:
-                raise KernelError(f"{type(kernel).__name__}: {name} is {value!r}; needed is a finite number > 0.")
+@dataclass(frozen=True, repr=False)
+class _Pair(Kernel):
+    """Two kernels joined."""
+
+    k1: Kernel
+    k2: Kernel
+
+    @property
+    def stationary(self) -> bool:  # type: ignore[override]
+        return self.k1.stationary and self.k2.stationary
+
+    @property
+    def variance(self) -> float:
+        """Variance of the field, for shift-invariant parts."""
+        return total_variance(self)
+
+    def leaves(self) -> tuple[Kernel, ...]:
+        return self.k1.leaves() + self.k2.leaves()
+
+    def check_dim(self, dim: int) -> None:
+        self.k1.check_dim(dim)
+        self.k2.check_dim(dim)
+
+    def _names(self) -> tuple[Hyperparameter, ...]:
+        return tuple(
+            Hyperparameter(f"{part}__{h.name}", h.role, h.axis)
+            for part, kernel in (("k1", self.k1), ("k2", self.k2))
+            for h in kernel.hyperparameters
+        )
 
 
-def freeze(kernel: Kernel, *names: str) -> None:
-    """Turn list, array and numpy parameters of a frozen kernel into tuples and numbers that compare, hash and print."""
-    for name in names:
-        object.__setattr__(kernel, name, _frozen(getattr(kernel, name)))
+@dataclass(frozen=True, repr=False)
+class Sum(_Pair):
+    """Sum of two independent fields."""
+
+    def covariance(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        return self.k1.covariance(x, z) + self.k2.covariance(x, z)
+
+    def covariance_and_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        k1, g1 = self.k1.covariance_and_gradient(x, z)
+        k2, g2 = self.k2.covariance_and_gradient(x, z)
+        return k1 + k2, g1 + g2
+
+    @property
+    def hyperparameters(self) -> tuple[Hyperparameter, ...]:
+        return self._names()
+
+    @property
+    def theta(self) -> FloatArray:
+        return np.r_[self.k1.theta, self.k2.theta]
+
+    def with_theta(self, theta: FloatArray) -> Self:
+        n1 = len(self.k1.theta)
+        return self.replace(k1=self.k1.with_theta(theta[:n1]), k2=self.k2.with_theta(theta[n1:]))
+
+    def scaled(self, factor: float) -> Kernel:
+        return Sum(self.k1.scaled(factor), self.k2.scaled(factor))
+
+    def terms(self) -> tuple[tuple[Kernel, ...], ...]:
+        return self.k1.terms() + self.k2.terms()
+
+    def spectral_density(self, omega: ArrayLike) -> FloatArray:
+        """Sum of the spectral densities, shape (m, dim) -> (m,)."""
+        return spectral_density(self.k1, omega) + spectral_density(self.k2, omega)
 
 
-def _frozen(value: Any) -> Any:
-    # what is frozen already is kept as it is: scikit-learn's clone asks for the same object
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (tuple, str)):
-        array = np.asarray(value)
-        return array.item() if array.ndim == 0 else tuple(float(v) for v in array.ravel())
-    if isinstance(value, tuple):
-        items = tuple(_frozen(v) for v in value)
-        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
-    return value
+@dataclass(frozen=True, repr=False)
+class Product(_Pair):
+    """Product of two kernels; while tuning, the variances of the second are held."""
 
+    def covariance(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        return self.k1.covariance(x, z) * self.k2.covariance(x, z)
 
-def table(array: FloatArray, given: Any) -> tuple[tuple[float, ...], ...]:
-    """Rows of an array as tuples; what was given, if it is that already."""
-    rows = tuple(tuple(float(v) for v in row) for row in array)
-    return given if isinstance(given, tuple) and given == rows and isinstance(given[0], tuple) else rows
+    def covariance_and_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        k1, g1 = self.k1.covariance_and_gradient(x, z)
+        k2, g2 = self.k2.covariance_and_gradient(x, z)
+        kept = [g for g, free in zip(g2, self._free, strict=True) if free]
+        return k1 * k2, [g * k2 for g in g1] + [k1 * g for g in kept]
+
+    @property
+    def _free(self) -> list[bool]:
+        # Only the product of the variances matters, so one of them is enough. Inside a sum the variances
+        # are shares, and all but the first are free.
+        held = False
+        free = []
+        for h in self.k2.hyperparameters:
+            first = h.role == "variance" and not held
+            held = held or first
+            free.append(not first)
+        return free
+
+    @property
+    def hyperparameters(self) -> tuple[Hyperparameter, ...]:
+        keep = [True] * len(self.k1.theta) + self._free
+        return tuple(h for h, free in zip(self._names(), keep, strict=True) if free)
+
+    @property
+    def theta(self) -> FloatArray:
+        return np.r_[self.k1.theta, self.k2.theta[self._free]]
+
+    def with_theta(self, theta: FloatArray) -> Self:
+        n1 = len(self.k1.theta)
+        second = self.k2.theta
+        second[self._free] = theta[n1:]
+        return self.replace(k1=self.k1.with_theta(theta[:n1]), k2=self.k2.with_theta(second))
+
+    def scaled(self, factor: float) -> Kernel:
+        return Product(self.k1.scaled(factor), self.k2)
+
+    def terms(self) -> tuple[tuple[Kernel, ...], ...]:
+        return tuple(a + b for a in self.k1.terms() for b in self.k2.terms())
+
+    def spectral_density(self, omega: ArrayLike) -> FloatArray:
+        """Convolution of the spectral densities: exact on separate axes and with lines, else quasi Monte Carlo."""
+        return spectral_density(self, omega)

@@ -9,8 +9,9 @@ import numpy as np
 
 from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import KernelError
-from bochner.kernels.base import check_positive, freeze, table
-from bochner.kernels.spectral import Atoms, ListedKernel
+from bochner.kernels.parameters import check_positive, freeze, table
+from bochner.kernels.spectral import ListedKernel
+from bochner.kernels.waves import Atoms
 
 COSINES_AT_ONCE = 2**22
 

@@ -12,8 +12,9 @@ from scipy import interpolate, special
 from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
 from bochner.kernels.axes import Axes
-from bochner.kernels.base import Hyperparameter, check_positive, freeze
+from bochner.kernels.base import Hyperparameter
 from bochner.kernels.matern import Matern
+from bochner.kernels.parameters import check_positive, freeze
 from bochner.kernels.spectral import ListedKernel
 from bochner.kernels.stationary import directions
 

@@ -10,8 +10,8 @@ from scipy import special
 from scipy.interpolate import CubicSpline
 
 from bochner.arrays import FloatArray
-from bochner.kernels.base import check_positive
 from bochner.kernels.bessel import log_bessel_k
+from bochner.kernels.parameters import check_positive
 from bochner.kernels.stationary import IsotropicKernel
 
 TABLE_FROM = 2_000  # distances from which a table is cheaper

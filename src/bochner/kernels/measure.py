@@ -1,7 +1,8 @@
-"""Spectral measure of a product of kernels, taken apart into pieces on separate axes.
+"""Spectral measure of sums and products of kernels, taken apart into pieces on separate axes.
 
-The frequency of a product is a sum of independent frequencies, one of each factor. Factors that share no axis make
-independent pieces of it. A piece has a density, or consists of lines, or is neither (a line across a density).
+The measure of a sum is the sum of the measures. The frequency of a product is a sum of independent frequencies, one of
+each factor. Factors that share no axis make independent pieces of it. A piece has a density, or consists of
+lines, or is neither (a line across a density).
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import qmc
 
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import KernelError
-from bochner.kernels.spectral import Atoms, SpectralKernel
+from bochner.kernels.waves import Atoms, SumOfProducts, Waves
 
-Factor = tuple[tuple[int, ...], SpectralKernel]  # axes, counted among those of the piece, and the kernel on them
+Factor = tuple[tuple[int, ...], Waves]  # axes, counted among those of the piece, and the kernel on them
 
 N_SHIFTS = 1024  # quasi Monte Carlo points of a convolution
 ROWS_AT_ONCE = 2**19
@@ -118,7 +120,29 @@ class Piece:
         return full
 
 
-def pieces_of(factors: Sequence[SpectralKernel], dim: int) -> tuple[Piece, ...]:
+def spectral_density(kernel: SumOfProducts, omega: ArrayLike) -> FloatArray:
+    """Spectral density of any shift-invariant kernel, sums and products included; (m, dim) -> (m,)."""
+    w = as_coords(omega, name="omega")
+    return np.sum([term_density(factors, w) for factors in spectral_terms(kernel)], axis=0)
+
+
+def spectral_terms(kernel: SumOfProducts) -> tuple[tuple[Waves, ...], ...]:
+    """`kernel.terms()`, refused if one of them has no spectral density."""
+    for leaf in kernel.leaves():
+        if not leaf.has_waves:
+            raise KernelError(
+                f"{type(leaf).__name__} is not shift-invariant, so Bochner's theorem gives it no spectral density "
+                f"and it has no Fourier features; use features='exact' or features='nystroem'."
+            )
+    return kernel.terms()
+
+
+def total_variance(kernel: SumOfProducts) -> float:
+    """Variance of a shift-invariant kernel: its value at lag zero."""
+    return float(sum(np.prod([k.variance for k in factors]) for factors in spectral_terms(kernel)))
+
+
+def pieces_of(factors: Sequence[Waves], dim: int) -> tuple[Piece, ...]:
     """Independent pieces of a product, in the order of their first axis; axes that no factor sees are in none."""
     seen = [k.seen(dim) for k in factors]
     groups: list[set[int]] = []
@@ -133,7 +157,7 @@ def pieces_of(factors: Sequence[SpectralKernel], dim: int) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def term_density(factors: Sequence[SpectralKernel], omega: FloatArray) -> FloatArray:
+def term_density(factors: Sequence[Waves], omega: FloatArray) -> FloatArray:
     """Spectral density of a product at frequencies (m, dim); refused where it has none."""
     dim = omega.shape[1]
     pieces = pieces_of(factors, dim)

@@ -12,7 +12,9 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
 from bochner.kernels.axes import Axes
 from bochner.kernels.base import Hyperparameter, Kernel
-from bochner.kernels.spectral import Atoms, SpectralKernel
+from bochner.kernels.measure import spectral_density
+from bochner.kernels.spectral import SpectralKernel
+from bochner.kernels.waves import Atoms
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,8 +143,6 @@ class OnAxes(SpectralKernel):
 
     def spectral_density(self, omega: ArrayLike) -> FloatArray:
         """Spectral density, if no axis is left out; (m, dim) -> (m,)."""
-        from bochner.kernels.algebra import spectral_density
-
         return spectral_density(self, omega)
 
     def atoms(self, dim: int) -> Atoms | None:

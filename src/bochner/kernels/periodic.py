@@ -10,8 +10,9 @@ from scipy import special
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
-from bochner.kernels.base import check_positive, freeze
-from bochner.kernels.spectral import Atoms, ListedKernel
+from bochner.kernels.parameters import check_positive, freeze
+from bochner.kernels.spectral import ListedKernel
+from bochner.kernels.waves import Atoms
 
 LEAST_MASS = 1e-12  # of the variance: harmonics that together carry less are left out
 

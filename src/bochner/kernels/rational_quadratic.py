@@ -8,8 +8,8 @@ import numpy as np
 from scipy import special
 
 from bochner.arrays import FloatArray
-from bochner.kernels.base import check_positive
 from bochner.kernels.bessel import log_bessel_k
+from bochner.kernels.parameters import check_positive
 from bochner.kernels.stationary import IsotropicKernel
 
 

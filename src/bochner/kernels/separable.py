@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
-from bochner.kernels.algebra import Product, total_variance
-from bochner.kernels.base import Hyperparameter, Kernel
+from bochner.kernels.base import Hyperparameter, Kernel, Product
+from bochner.kernels.measure import total_variance
 from bochner.kernels.on_axes import OnAxes
 
 

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
 from bochner.kernels.base import Hyperparameter, Kernel
-
-Atoms = tuple[FloatArray, FloatArray]  # omega (m, dim), one of each pair +-omega, and mass (m,)
+from bochner.kernels.waves import Atoms
 
 
 class SpectralKernel(Kernel):

@@ -11,7 +11,8 @@ from scipy import special
 
 from bochner.arrays import FloatArray, as_coords, as_finite
 from bochner.exceptions import KernelError
-from bochner.kernels.base import Hyperparameter, Kernel, check_positive, freeze, table
+from bochner.kernels.base import Hyperparameter, Kernel
+from bochner.kernels.parameters import check_positive, freeze, table
 from bochner.kernels.periodogram import spectral_peaks
 from bochner.kernels.spectral import SpectralKernel
 

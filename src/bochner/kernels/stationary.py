@@ -18,7 +18,8 @@ from scipy import interpolate, special
 from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import KernelError
 from bochner.kernels import anisotropy
-from bochner.kernels.base import Hyperparameter, Kernel, check_positive, freeze
+from bochner.kernels.base import Hyperparameter, Kernel
+from bochner.kernels.parameters import check_positive, freeze
 from bochner.kernels.spectral import SpectralKernel
 
 

@@ -15,7 +15,6 @@ from bochner.arrays import FloatArray
 from bochner.estimators.responses import checked_size
 from bochner.estimators.settings import memory_bytes
 from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError
-from bochner.families import Gaussian
 from bochner.geo import RasterGrid, Window, areas_bounds, areas_in, mask_within, read_areas, sample_raster
 from bochner.geo.grids import box_text
 from bochner.maps.band_surface import BandSurface, band_errors
@@ -220,9 +219,9 @@ class GridMap:
         """
         family, kinds = self.model._model.family, {band.kind for band in self.bands}
         cheap = len(self.model._model.mixture.mass) == 1 or (
-            family.link in ("identity", "log") and "quantile" not in kinds
+            family.link_function.closed_moments and "quantile" not in kinds
         )
-        counts = self.include_noise and not isinstance(family, Gaussian)
+        counts = self.include_noise and not family.observes_eta
         return bool(self.inputs.layers) or (len(kinds) > 2 and cheap and not counts)
 
     @property

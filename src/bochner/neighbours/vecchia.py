@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.kernels.base import Kernel
+from bochner.kernels import Kernel
 from bochner.neighbours import batches
 from bochner.neighbours.kriging import JITTER
 from bochner.neighbours.ordering import maximin_order, predecessors

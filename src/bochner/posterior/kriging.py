@@ -10,7 +10,7 @@ from numpy.random import Generator
 from scipy import linalg
 
 from bochner.arrays import FloatArray
-from bochner.features import Rows, covariance_between, variance_of
+from bochner.features import Rows
 from bochner.kernels import Kernel
 from bochner.posterior.base import Cost, Posterior, draw_gaussian
 from bochner.solvers import CholeskyFactor
@@ -44,24 +44,24 @@ class KrigingPosterior(Posterior):
         return self.schur.solve(np.eye(len(self.trend_coef)))
 
     def mean(self, rows: Rows) -> FloatArray:
-        return covariance_between(self.kernel, rows, self.rows) @ self.alpha + rows.trend @ self.trend_coef
+        return rows.covariance_with(self.kernel, self.rows) @ self.alpha + rows.trend @ self.trend_coef
 
     def variance(self, rows: Rows) -> FloatArray:
         whitened, drift = self._whitened(rows)
         explained = np.sum(whitened**2, axis=0)
         unsure = np.sum(drift**2, axis=0)
-        return np.maximum(variance_of(self.kernel, rows) - explained, 0.0) + unsure
+        return np.maximum(rows.variance(self.kernel) - explained, 0.0) + unsure
 
     def covariance(self, rows: Rows) -> FloatArray:
         whitened, drift = self._whitened(rows)
-        return covariance_between(self.kernel, rows, rows) - whitened.T @ whitened + drift.T @ drift
+        return rows.covariance_with(self.kernel, rows) - whitened.T @ whitened + drift.T @ drift
 
     def draw(self, rows: Rows, n_draws: int, rng: Generator) -> FloatArray:
         return draw_gaussian(self.mean(rows), self.covariance(rows), n_draws, rng)
 
     def _whitened(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
         # L^-1 k(X, x), and the trend left to be learned at x: S^-1/2 (t - X'Sigma^-1 k)
-        cross = covariance_between(self.kernel, self.rows, rows)
+        cross = self.rows.covariance_with(self.kernel, rows)
         scale = self.sigma.scale[:, None]
         whitened = linalg.solve_triangular(self.sigma.root, cross * scale, lower=True)
         trend = linalg.solve_triangular(self.sigma.root, self.rows.trend * scale, lower=True)

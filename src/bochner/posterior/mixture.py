@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 from scipy import special
 
 from bochner.arrays import FloatArray
@@ -77,10 +79,20 @@ class Moments:
     def variance(self) -> FloatArray:
         return np.asarray(self.mass @ (self.variances + (self.means - self.mean) ** 2))
 
+    def at(self, rows: NDArray[Any]) -> Moments:
+        """The mixtures of some of the rows: indices or a mask."""
+        return Moments(self.means[:, rows], self.variances[:, rows], self.mass)
+
     def cdf(self, value: FloatArray | float) -> FloatArray:
         """Probability of a value not above `value` (a number, or one per row)."""
         sd = np.sqrt(np.maximum(self.variances, 1e-300))
         return np.asarray(self.mass @ special.ndtr((value - self.means) / sd))
+
+    def log_density(self, value: FloatArray) -> FloatArray:
+        """Log density of one value per row."""
+        sd = np.sqrt(np.maximum(self.variances, 1e-300))
+        each = -0.5 * ((value - self.means) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi)
+        return np.asarray(special.logsumexp(each, axis=0, b=self.mass[:, None]))
 
     def quantile(self, q: float) -> FloatArray:
         """Quantile of each row: closed form for one component, bisection between the components' otherwise."""

@@ -8,38 +8,29 @@ where that is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from bochner.arrays import FloatArray
-from bochner.families import Binomial, Family
-from bochner.families.links import bounded_exp
+from bochner.families import Family
+from bochner.families.averages import REACH, in_chunks
 
-# Numbers held at once: a chunk of rows times its nodes stays in cache.
-_CHUNK = 2**17
-# Beyond nine standard deviations a Gaussian holds 1e-19.
-REACH = 9.0
 _NODES = 60
 _STEP = 0.36
 _PANEL_NODES = 240
 # Nodes beyond which the components of a mixture have too little in common to share them.
 _MOST_SHARED = 150
-# Widths of the Gaussian below which nodes at its own scale resolve a probability link.
-_NARROW = 1.5
-_LINK_STEP, _LINK_REACH = 0.6, 28.0
 
 
 def log_evidence(family: Family, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray) -> FloatArray:
     r"""Log density of an observation, :math:`\log \int p(y \mid \eta)\, N(\eta; m, v)\, d\eta`."""
-    rows = [y, mean, _floored(family, variance, mean), size]
-    if is_bounded(family):
-        return _in_chunks(lambda *chunk: _identity_log_evidence(family, *chunk), _PANEL_NODES, *rows)
-    out = _in_chunks(lambda *chunk: _log_evidence(family, *chunk), _NODES, *rows)
+    rows = [y, mean, family.link_function.floored(variance, mean), size]
+    if not family.link_function.smooth:
+        return in_chunks(family.log_average, _PANEL_NODES, *rows)
+    out = in_chunks(lambda *chunk: _log_evidence(family, *chunk), _NODES, *rows)
     # A flat likelihood that ends in a step has no scale of its own, unless only its end matters.
-    edge = (out > -5) & ((y == 0) | (y == size) & counts_trials(family)) & family.discrete
+    edge = (out > -5) & ((y == 0) | (y == size) & family.bounded_by_size) & family.discrete
     if edge.any():
         out[edge] = _edge_log_evidence(family, *(values[edge] for values in rows))
     return out
@@ -57,51 +48,16 @@ def mixture_cdf(
 
     The components share their nodes, so that what the family costs is paid once.
     """
-    variances = _floored(family, variances, means)
+    variances = family.link_function.floored(variances, means)
     if family.discrete:
         y = np.floor(y)
-    inside = (y >= 0) & ((y < size) | (not counts_trials(family)))
+    inside = (y >= 0) & ((y < size) | (not family.bounded_by_size))
     out = np.where(y < 0, 0.0, 1.0)
     rows = [values[..., inside] for values in (y, means, variances, size)]
     if len(rows[0]):
-        rule, n_nodes = (_identity_cdf, _PANEL_NODES) if is_bounded(family) else (_cdf, _NODES)
-        out[inside] = _in_chunks(lambda *chunk: rule(family, mass, *chunk), n_nodes, *rows)
+        rule, n_nodes = (_cdf, _NODES) if family.link_function.smooth else (_each_cdf, _PANEL_NODES)
+        out[inside] = in_chunks(lambda *chunk: rule(family, mass, *chunk), n_nodes, *rows)
     return np.clip(out, 0.0, 1.0)
-
-
-def surface_moments(family: Family, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    r"""Mean and variance of :math:`g^{-1}(\eta)`: prevalence, rate or mean."""
-    if family.link == "log":
-        return _lognormal(mean, variance)
-    if is_bounded(family):
-        return _rectified(mean, _floored(family, variance, mean))
-    if family.link == "identity":
-        return mean, variance
-    rule = _logit_moments if family.link == "logit" else _probit_moments
-    variance = _floored(family, variance, mean)
-    both = np.empty((2, len(mean)))
-    narrow = variance < _NARROW**2
-    for rows, function in ((narrow, _link_moments), (~narrow, rule)):
-        if rows.any():
-            both[:, rows] = _in_chunks(lambda *chunk, f=function: f(family, *chunk), _NODES, mean[rows], variance[rows])
-    return both[0], both[1]
-
-
-def counts_trials(family: Family) -> bool:
-    """Whether responses end at the number of trials."""
-    return isinstance(family, Binomial)
-
-
-def range_of_mean(family: Family) -> tuple[float, float]:
-    """Ends of what the inverse link can be."""
-    if family.link == "identity":
-        return (0.0 if is_bounded(family) else -np.inf), np.inf
-    return 0.0, (np.inf if family.link == "log" else 1.0)
-
-
-def is_bounded(family: Family) -> bool:
-    """Whether the mean is cut off at zero: counts with the identity link."""
-    return family.link == "identity" and family.discrete
 
 
 def _log_evidence(
@@ -189,6 +145,14 @@ def _cdf(
     return out
 
 
+def _each_cdf(
+    family: Family, mass: FloatArray, y: FloatArray, means: FloatArray, variances: FloatArray, size: FloatArray
+) -> FloatArray:
+    """By the family itself, one component after the other."""
+    pairs = zip(means, variances, strict=True)
+    return np.asarray(mass @ np.stack([family.average_cdf(y, *pair, size) for pair in pairs]))
+
+
 def _mean_of_cdf(
     family: Family, mass: FloatArray, y: FloatArray, means: FloatArray, sds: FloatArray, size: FloatArray
 ) -> FloatArray:
@@ -237,104 +201,3 @@ def _cdf_by_parts(
     for share, mean, sd in zip(mass, means, sds, strict=True):
         below += share * special.ndtr((eta - mean) / sd)
     return np.asarray((weight * below).sum(axis=0) / weight.sum(axis=0))
-
-
-def _link_moments(family: Family, mean: FloatArray, variance: FloatArray) -> FloatArray:
-    """Mean and variance of a smooth inverse link, from nodes of the Gaussian."""
-    z, weight = normal_nodes(_STEP)
-    values = family.mean(mean + np.sqrt(variance) * z[:, None])
-    first = weight @ values
-    return np.stack([first, weight @ (values - first) ** 2])
-
-
-def _logit_moments(family: Family, mean: FloatArray, variance: FloatArray) -> FloatArray:
-    """By parts, for a wide Gaussian: E G(eta) = int G'(x) Phi((mean - x) / sd)."""
-    x = np.arange(-_LINK_REACH, _LINK_REACH + _LINK_STEP, _LINK_STEP)
-    p = special.expit(x)
-    density = _LINK_STEP * p * special.expit(-x)
-    above = special.ndtr((mean - x[:, None]) / np.sqrt(variance))
-    first = density @ above
-    return np.stack([first, (2 * p * density) @ above - first**2])
-
-
-def _probit_moments(family: Family, mean: FloatArray, variance: FloatArray) -> FloatArray:
-    """Closed form: E Phi(eta)^2 is the probability of a quadrant, Owen's T."""
-    a = mean / np.sqrt(1 + variance)
-    first = special.ndtr(a)
-    return np.stack([first, first * (1 - first) - 2 * special.owens_t(a, 1 / np.sqrt(1 + 2 * variance))])
-
-
-def _lognormal(mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return bounded_exp(mean + 0.5 * variance), bounded_exp(2 * (mean + variance)) * -np.expm1(-variance)
-
-
-def _rectified(mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance of max(eta, 0)."""
-    sd = np.sqrt(variance)
-    z = mean / sd
-    share, density = special.ndtr(z), np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
-    first = mean * share + sd * density
-    # E (max(eta, 0) - first)^2, from the deviation above zero and the mass at zero
-    above = variance * share - variance * z * density + (mean - first) ** 2 * share + 2 * (mean - first) * sd * density
-    return first, above + first**2 * special.ndtr(-z)
-
-
-def _identity_log_evidence(
-    family: Family, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray
-) -> FloatArray:
-    """The Gaussian cut at zero; what lies below has no cases. Without cases it is an exponential, in closed form."""
-    sd = np.sqrt(variance)
-    shifted = mean - variance * size
-    none = np.logaddexp(special.log_ndtr(shifted / sd) - size * (mean + shifted) / 2, special.log_ndtr(-mean / sd))
-    # the mode solves y / eta - size = (eta - mean) / variance
-    mode = 0.5 * (shifted + np.sqrt(shifted**2 + 4 * variance * np.maximum(y, 1.0)))
-    scale = 1 / np.sqrt(np.maximum(y, 1.0) / mode**2 + 1 / variance)
-    eta, weight = _panels(mode + np.multiply.outer([-REACH, -3.0, 0.0, 3.0, REACH, 30.0], scale), mean, sd)
-    with np.errstate(divide="ignore"):
-        some = special.logsumexp(family.log_density(y, eta, size) + weight, axis=0)
-    return np.where(y == 0, none, some)
-
-
-def _identity_cdf(
-    family: Family, mass: FloatArray, y: FloatArray, means: FloatArray, variances: FloatArray, size: FloatArray
-) -> FloatArray:
-    each = [_identity_cdf_of(family, y, mean, sd, size) for mean, sd in zip(means, np.sqrt(variances), strict=True)]
-    return np.asarray(mass @ np.stack(each))
-
-
-def _identity_cdf_of(family: Family, y: FloatArray, mean: FloatArray, sd: FloatArray, size: FloatArray) -> FloatArray:
-    centre, width = y / size, np.sqrt(y + 1) / size
-    breaks = [mean + k * sd for k in (-REACH, -3, 0, 3, REACH)]
-    near = [np.clip(centre + k * width, breaks[0], breaks[-1]) for k in (-8, -2, 0, 2, 8, 40)]
-    eta, weight = _panels(np.array(breaks + near), mean, sd)
-    return np.asarray((np.exp(weight) * family.cdf(y, eta, size)).sum(axis=0) + special.ndtr(-mean / sd))
-
-
-def _panels(breaks: FloatArray, mean: FloatArray, sd: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Gauss-Legendre nodes between breaks, cut at zero, and the logs of their weights times the Gaussian's density."""
-    ends = np.sort(np.maximum(breaks, 0.0), axis=0)
-    x, weight = np.polynomial.legendre.leggauss(24)
-    half, middle = np.diff(ends, axis=0) / 2, (ends[1:] + ends[:-1]) / 2
-    eta = (middle + half * x[:, None, None]).reshape(-1, len(mean))
-    with np.errstate(divide="ignore"):
-        log_weight = np.log(half * weight[:, None, None]).reshape(-1, len(mean))
-    return eta, log_weight - 0.5 * ((eta - mean) / sd) ** 2 - 0.5 * np.log(2 * np.pi) - np.log(sd)
-
-
-def normal_nodes(step: float) -> tuple[FloatArray, FloatArray]:
-    """Trapezoidal nodes and weights of a standard normal."""
-    z = step * np.arange(-np.ceil(REACH / step), np.ceil(REACH / step) + 1)
-    weight = np.exp(-0.5 * z**2)
-    return z, weight / weight.sum()
-
-
-def _floored(family: Family, variance: FloatArray, mean: FloatArray) -> FloatArray:
-    """Variances that can be divided by; what is added is beyond the digits that eta needs."""
-    return np.maximum(variance, (1e-16 if is_bounded(family) else 1e-24) * (1 + mean**2))
-
-
-def _in_chunks(function: Callable[..., FloatArray], n_nodes: int, *rows: FloatArray) -> FloatArray:
-    """Function of rows, some rows at a time."""
-    step = max(1, _CHUNK // n_nodes)
-    parts = [function(*(values[..., i : i + step] for values in rows)) for i in range(0, len(rows[0]), step)]
-    return np.concatenate(parts, axis=-1) if parts else np.empty(0)

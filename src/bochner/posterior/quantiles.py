@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.families.links import bounded_exp
-from bochner.posterior.quadrature import counts_trials
-
-if TYPE_CHECKING:
-    from bochner.posterior.response import Response
+from bochner.families.overflow import bounded_exp
+from bochner.posterior.predictive import Predictive
 
 _FAR = 9.0
 _MOST_TURNS = 300
@@ -58,12 +54,17 @@ class Bracket:
         self.moved[rows] = np.where(short, -1, 1)
 
 
-def count_quantile(response: Response, q: float) -> FloatArray:
+def observed_quantile(law: Predictive, q: float) -> FloatArray:
+    """Quantile of each row: of counts the smallest whose probability below or at it reaches q."""
+    return _count_quantile(law, q) if law.family.discrete else _amount_quantile(law, q)
+
+
+def _count_quantile(law: Predictive, q: float) -> FloatArray:
     """Smallest count of each row with a probability of q or more below or at it."""
-    guess, spread = _guess(response, q)
-    most = np.where(counts_trials(response.family), response.sizes, np.inf)
+    guess, spread = _guess(law, q)
+    most = np.where(law.family.bounded_by_size, law.size, np.inf)
     bracket = Bracket.between(np.full_like(guess, -1.0), most)
-    shortfall = _shortfall(response, q)
+    shortfall = _shortfall(law, q)
     _enclose(shortfall, bracket, np.clip(np.ceil(guess), 0.0, np.minimum(most, 1e300)), np.ceil(spread) + 1.0)
     for turn in range(_MOST_TURNS):
         low, high = bracket.low, bracket.high
@@ -75,14 +76,14 @@ def count_quantile(response: Response, q: float) -> FloatArray:
     return bracket.high
 
 
-def amount_quantile(response: Response, q: float) -> FloatArray:
+def _amount_quantile(law: Predictive, q: float) -> FloatArray:
     """Amount of each row with probability q below it, its log good to 1e-8."""
-    by_value = _shortfall(response, q)
+    by_value = _shortfall(law, q)
 
     def shortfall(rows: IntArray, log_value: FloatArray) -> FloatArray:
         return by_value(rows, bounded_exp(log_value))
 
-    guess, spread = _guess(response, q)
+    guess, spread = _guess(law, q)
     step = np.maximum(spread / np.maximum(guess, 1e-300), 1e-3)
     endless = np.full_like(guess, np.inf)
     bracket = Bracket.between(-endless, endless)
@@ -101,19 +102,19 @@ def amount_quantile(response: Response, q: float) -> FloatArray:
     return bounded_exp(bracket.high)
 
 
-def _shortfall(response: Response, q: float) -> Shortfall:
+def _shortfall(law: Predictive, q: float) -> Shortfall:
     def shortfall(rows: IntArray, value: FloatArray) -> FloatArray:
-        score = np.clip(special.ndtri(response.at(rows).cdf(value)), -_FAR, _FAR)
+        score = np.clip(special.ndtri(law.at(rows).cdf(value)), -_FAR, _FAR)
         return np.asarray(score - special.ndtri(q))
 
     return shortfall
 
 
-def _guess(response: Response, q: float) -> tuple[FloatArray, FloatArray]:
+def _guess(law: Predictive, q: float) -> tuple[FloatArray, FloatArray]:
     """Quantile of the surface, and the spread of an observation about it."""
-    eta = response.eta.quantile(q)
-    spread = np.sqrt(response.family.variance(eta, response.sizes))
-    return response.sizes * response.family.mean(eta), np.minimum(spread, 1e150)
+    eta = law.eta.quantile(q)
+    spread = np.sqrt(law.family.variance(eta, law.size))
+    return law.size * law.family.mean(eta), np.minimum(spread, 1e150)
 
 
 def _enclose(shortfall: Shortfall, bracket: Bracket, value: FloatArray, step: FloatArray) -> None:

@@ -10,17 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.families import Gaussian
-from bochner.posterior.quadrature import is_bounded, mixture_nodes, n_nodes_of
-from bochner.validation.scores import crps_mixture_rows
-
-if TYPE_CHECKING:
-    from bochner.posterior.response import Response
+from bochner.posterior.predictive import Predictive
+from bochner.posterior.quadrature import mixture_nodes, n_nodes_of
+from bochner.posterior.quantiles import observed_quantile
 
 _TAIL = 1e-6
 _EXACT = 64
@@ -31,28 +27,25 @@ _PANELS = 12
 _NODES = 12
 
 
-def ranked_probability_score(response: Response, y: FloatArray) -> FloatArray:
+def ranked_probability_score(law: Predictive, y: FloatArray) -> FloatArray:
     """Continuous ranked probability score of every observation, in the unit of y."""
-    eta = response.eta
-    if isinstance(response.family, Gaussian):
-        return crps_mixture_rows(y, eta.means, np.sqrt(eta.variances), eta.mass)
-    low, high = response.quantile(_TAIL), response.quantile(1 - _TAIL)
-    if not response.family.discrete:
-        return _amounts(response, y, low, high)
+    low, high = observed_quantile(law, _TAIL), observed_quantile(law, 1 - _TAIL)
+    if not law.family.discrete:
+        return _amounts(law, y, low, high)
     out = np.empty(len(y))
     few, smooth = high - low <= _EXACT, (high - low > _SMOOTH) & (low > _EXACT)  # a few counts are lumps
     for rows, rule in ((few, _few_counts), (~few & ~smooth, _many_counts), (smooth, _amounts)):
         if rows.any():
-            out[rows] = rule(response.at(rows), y[rows], low[rows], high[rows])
+            out[rows] = rule(law.at(rows), y[rows], low[rows], high[rows])
     return out
 
 
-def _few_counts(response: Response, y: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+def _few_counts(law: Predictive, y: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """Every count that can occur, in turn."""
-    if is_bounded(response.family):
-        return _sum_of_steps(response, y, low, high, None)
-    step = _steps_needed(response, low, high)
-    n_nodes = n_nodes_of(response.eta.means, np.sqrt(response.eta.variances), step)
+    if not law.family.link_function.smooth:
+        return _sum_of_steps(law, y, low, high, None)
+    step = _steps_needed(law, low, high)
+    n_nodes = n_nodes_of(law.eta.means, np.sqrt(law.eta.variances), step)
     out = np.empty(len(y))
     order = np.argsort(n_nodes, kind="stable")
     start = 0
@@ -61,7 +54,7 @@ def _few_counts(response: Response, y: FloatArray, low: FloatArray, high: FloatA
         stop = start + max(1, _CHUNK // int(n_nodes[order[start]]))
         rows = order[start:stop]
         needed = int(n_nodes[rows[-1]])
-        part = response.at(rows)
+        part = law.at(rows)
         nodes = None
         if needed <= _MOST_NODES:
             nodes = mixture_nodes(part.eta.means, np.sqrt(part.eta.variances), part.eta.mass, step[rows])
@@ -71,59 +64,59 @@ def _few_counts(response: Response, y: FloatArray, low: FloatArray, high: FloatA
 
 
 def _sum_of_steps(
-    response: Response, y: FloatArray, low: FloatArray, high: FloatArray, nodes: tuple[FloatArray, FloatArray] | None
+    law: Predictive, y: FloatArray, low: FloatArray, high: FloatArray, nodes: tuple[FloatArray, FloatArray] | None
 ) -> FloatArray:
     """Sum over counts, whose probabilities come from nodes of eta, or one by one where these would be too many."""
     inside = np.clip(y, low, high)
     out, below = np.abs(y - inside), np.zeros(len(y))
-    mass = None if nodes is None else _mass_at_nodes(response, *nodes)
+    mass = None if nodes is None else _mass_at_nodes(law, *nodes)
     for step in range(int(np.max(high - low)) + 1):
         count = np.minimum(low + step, high)
-        below = response.cdf(count) if mass is None else below + mass(count)
+        below = law.cdf(count) if mass is None else below + mass(count)
         out += np.where(low + step <= high, (below - (count >= inside)) ** 2, 0.0)
     return out
 
 
-def _mass_at_nodes(response: Response, eta: FloatArray, weight: FloatArray) -> Callable[[FloatArray], FloatArray]:
+def _mass_at_nodes(law: Predictive, eta: FloatArray, weight: FloatArray) -> Callable[[FloatArray], FloatArray]:
     """Probability of a count, from the same nodes of eta for every count."""
 
     def mass(count: FloatArray) -> FloatArray:
-        return np.asarray((weight * np.exp(response.family.log_density(count, eta, response.sizes))).sum(axis=0))
+        return np.asarray((weight * np.exp(law.family.log_density(count, eta, law.size))).sum(axis=0))
 
     return mass
 
 
-def _steps_needed(response: Response, low: FloatArray, high: FloatArray) -> FloatArray:
+def _steps_needed(law: Predictive, low: FloatArray, high: FloatArray) -> FloatArray:
     """Steps in eta that resolve the narrowest component and the narrowest likelihood of a count."""
-    size, sd = response.sizes, np.sqrt(np.maximum(response.eta.variances.min(axis=0), 1e-300))
+    size, sd = law.size, np.sqrt(np.maximum(law.eta.variances.min(axis=0), 1e-300))
     width = np.full(len(low), np.inf)
     for count in (low, high, np.clip(np.floor(size / 2), low, high)):
-        at = response.family.start(count, size)
-        curvature = response.family.derivatives(count, at, size).curvature
+        at = law.family.start(count, size)
+        curvature = law.family.derivatives(count, at, size).curvature
         width = np.minimum(width, 1 / np.sqrt(np.maximum(curvature, 1e-300)))
     return np.minimum(0.7 * sd, 0.5 * width)
 
 
-def _many_counts(response: Response, y: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+def _many_counts(law: Predictive, y: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """Sums of parabolas through three counts each."""
-    inside, median = np.clip(y, low, high), np.clip(np.rint(_middle(response)), low, high)
+    inside, median = np.clip(y, low, high), np.clip(np.rint(_middle(law)), low, high)
     first, last = np.minimum(inside, median), np.maximum(inside, median)
     scale = np.maximum(median - low, 1.0) / 5
     out = np.abs(y - inside)
     for ends in (first - _growing(first - low, scale)[::-1], _even(first, last), last + _growing(high - last, scale)):
-        right = response.cdf(ends[0])
+        right = law.cdf(ends[0])
         for start, stop in pairwise(ends):
             middle, left = np.floor(0.5 * (start + stop)), right
-            right = response.cdf(stop)
+            right = law.cdf(stop)
             reached = start >= inside  # no panel has y inside
-            heights = (np.stack([left, response.cdf(middle), right]) - reached) ** 2
+            heights = (np.stack([left, law.cdf(middle), right]) - reached) ** 2
             out += _parabola_sum(np.stack([start, middle, stop]), heights)
     return out
 
 
-def _middle(response: Response) -> FloatArray:
+def _middle(law: Predictive) -> FloatArray:
     """About the median of each row; where exactly panels meet does not matter."""
-    return np.asarray(response.sizes * response.family.mean(response.eta.quantile(0.5)))
+    return np.asarray(law.size * law.family.mean(law.eta.quantile(0.5)))
 
 
 def _parabola_sum(x: FloatArray, f: FloatArray) -> FloatArray:
@@ -149,10 +142,10 @@ def _even(first: FloatArray, last: FloatArray) -> FloatArray:
     return np.rint(first + np.linspace(0, 1, _PANELS + 1)[:, None] * (last - first))
 
 
-def _amounts(response: Response, y: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+def _amounts(law: Predictive, y: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """Gauss-Legendre in the log of the amount, on either side of y and of the median."""
-    inside, median = np.clip(y, low, high), np.clip(_middle(response), low, high)
-    one = 1.0 if response.family.discrete else 0.0  # counts may be zero
+    inside, median = np.clip(y, low, high), np.clip(_middle(law), low, high)
+    one = 1.0 if law.family.discrete else 0.0  # counts may be zero
     low = np.maximum(low, 1e-8 * np.minimum(inside, median))
     ends = np.log(np.add([low, np.minimum(inside, median), np.maximum(inside, median), high], one))
     x, weight = np.polynomial.legendre.leggauss(_NODES)
@@ -161,5 +154,5 @@ def _amounts(response: Response, y: FloatArray, low: FloatArray, high: FloatArra
         for node, mass in zip(x, weight, strict=True):
             grown = np.exp(0.5 * (start + stop) + 0.5 * (stop - start) * node)
             value = grown - one
-            out += 0.5 * (stop - start) * mass * grown * (response.cdf(value) - (value >= inside)) ** 2
+            out += 0.5 * (stop - start) * mass * grown * (law.cdf(value) - (value >= inside)) ** 2
     return out

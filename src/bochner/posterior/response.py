@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError, PartError
-from bochner.families import Family, Gaussian
-from bochner.posterior import quadrature
+from bochner.families import Family
 from bochner.posterior.mixture import Moments
-from bochner.posterior.quantiles import amount_quantile, count_quantile
+from bochner.posterior.predictive import Predictive
+from bochner.posterior.quantiles import observed_quantile
 from bochner.posterior.ranked import ranked_probability_score
 from bochner.validation import Prediction
+from bochner.validation.scores import crps_mixture_rows
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Response:
         mean = self.eta.mass @ means
         with np.errstate(over="ignore"):
             variance = self.eta.mass @ (variances + (means - mean) ** 2)
-            if not self.new or self._is_gaussian:
+            if not self.new or self.family.observes_eta:
                 return np.asarray(self.sizes**2 * variance)
             within = self.family.expected_variance(mean, variance + mean**2, self.sizes)
             return np.asarray(self.sizes**2 * variance + within)
@@ -73,10 +73,9 @@ class Response:
     def cdf(self, value: FloatArray | float) -> FloatArray:
         """Probability of not more than `value`, a number or one per row."""
         value = np.broadcast_to(np.asarray(value, dtype=np.float64), (self.n_rows,))
-        if not self.new or self._is_gaussian:
+        if not self.new or self.family.observes_eta:
             return self._surface_cdf(value / self.sizes)
-        eta = self.eta
-        return quadrature.mixture_cdf(self.family, value, eta.means, eta.variances, eta.mass, self.sizes)
+        return self._predictive.cdf(value)
 
     def exceedance(self, threshold: FloatArray | float) -> FloatArray:
         """Probability of more than `threshold`, a number or one per row."""
@@ -86,24 +85,16 @@ class Response:
         """Quantile, (n,): of the surface exactly; of counts the smallest whose probability below or at it reaches q."""
         if not 0 < q < 1:
             raise InputError(f"q is {q!r}; needed is a probability between 0 and 1, such as 0.975.")
-        if not self.new or self._is_gaussian:
+        if not self.new or self.family.observes_eta:
             return np.asarray(self.sizes * self.family.mean(self.eta.quantile(q)))
-        return count_quantile(self, q) if self.family.discrete else amount_quantile(self, q)
+        return observed_quantile(self._predictive, q)
 
     def log_density(self, y: FloatArray) -> FloatArray:
         """Log probability (of counts) or log density of new observations y, (n,)."""
-        if self._is_gaussian:
-            sd = np.sqrt(np.maximum(self.eta.variances, 1e-300))
-            each = -0.5 * ((y - self.eta.means) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi)
-        else:
-            self._need_new("log_density")
-            each = np.stack(
-                [
-                    quadrature.log_evidence(self.family, y, mean, variance, self.sizes)
-                    for mean, variance in zip(self.eta.means, self.eta.variances, strict=True)
-                ]
-            )
-        return np.asarray(special.logsumexp(each, axis=0, b=self.eta.mass[:, None]))
+        if self.family.observes_eta:
+            return self.eta.log_density(y)
+        self._need_new("log_density")
+        return self._predictive.log_density(y)
 
     def pit_bounds(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """P(Y < y) and P(Y <= y) of new observations: what calibration is judged by; equal for amounts."""
@@ -114,18 +105,20 @@ class Response:
     def crps(self, y: FloatArray) -> FloatArray:
         """Continuous ranked probability score of each new observation, (n,), in the unit of y; lower is better."""
         self._need_new("crps")
-        return ranked_probability_score(self, np.asarray(y, dtype=np.float64))
+        y = np.asarray(y, dtype=np.float64)
+        if self.family.observes_eta:
+            return crps_mixture_rows(y, self.eta.means, np.sqrt(self.eta.variances), self.eta.mass)
+        return ranked_probability_score(self._predictive, y)
 
     def prediction(self, level: float = 0.95) -> Prediction:
         """What scores ask of new observations, with a central interval of probability `level`, or more for counts."""
         self._need_new("prediction")
-        trials = self.sizes if quadrature.counts_trials(self.family) else None
+        trials = self.sizes if self.family.bounded_by_size else None
         return Prediction.of(self, level, trials)
 
     def at(self, rows: NDArray[Any]) -> Response:
         """The law at some of the rows: indices or a mask."""
-        eta = Moments(self.eta.means[:, rows], self.eta.variances[:, rows], self.eta.mass)
-        return Response(self.family, eta, None if self.size is None else self.size[rows], self.new)
+        return Response(self.family, self.eta.at(rows), None if self.size is None else self.size[rows], self.new)
 
     @property
     def n_rows(self) -> int:
@@ -137,25 +130,26 @@ class Response:
         return np.ones(self.n_rows) if self.size is None else self.size
 
     @property
-    def _is_gaussian(self) -> bool:
-        """The noise of a Gaussian observation is in eta already."""
-        return isinstance(self.family, Gaussian)
+    def _predictive(self) -> Predictive:
+        return Predictive(self.family, self.eta, self.sizes)
 
     @property
     def _surface(self) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of the inverse link in every component, (components, n) each."""
         pairs = zip(self.eta.means, self.eta.variances, strict=True)
-        means, variances = zip(*(quadrature.surface_moments(self.family, *pair) for pair in pairs), strict=True)
+        means, variances = zip(*(self.family.link_function.moments(*pair) for pair in pairs), strict=True)
         return np.stack(means), np.stack(variances)
 
     def _surface_cdf(self, value: FloatArray) -> FloatArray:
-        low, high = quadrature.range_of_mean(self.family)
+        link = self.family.link_function
+        low, high = link.range
         inside = (value > low) & (value < high)
-        eta = self.family.link_of(np.where(inside, value, 0.5))
-        at_low = self.eta.cdf(0.0) if quadrature.is_bounded(self.family) else 0.0
+        eta = link.eta(np.where(inside, value, 0.5))
+        # a mean that is cut off lies at the end of its range with a probability of its own
+        at_low = 0.0 if link.smooth else self.eta.cdf(float(link.eta(np.array(low))))
         outside = np.where(value >= high, 1.0, np.where(value < low, 0.0, at_low))
         return np.where(inside, self.eta.cdf(eta), outside)
 
     def _need_new(self, name: str) -> None:
-        if not self.new and not self._is_gaussian:
+        if not self.new and not self.family.observes_eta:
             raise PartError(f"{name} was asked of a surface, which is not observed; needed is Response(..., new=True).")

@@ -10,7 +10,7 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
 from bochner.features import FourierMap
 from bochner.frequencies import Frequencies, QuasiMonteCarlo
-from bochner.kernels.algebra import spectral_density
+from bochner.kernels import spectral_density
 from bochner.maps.plots.style import BLUE, GREY, ORANGE, panels, styled
 from bochner.maps.tables import mappable
 from bochner.random import generator

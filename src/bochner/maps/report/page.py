@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 from bochner._version import __version__
 from bochner.estimators.diagnostics import Diagnostics, diagnostics_of
 from bochner.exceptions import InputError
-from bochner.families.links import LINKS
 from bochner.maps.report import calibration_charts, data_charts, space_charts, words
 from bochner.maps.report.figure import Figure
 from bochner.maps.report.layers import MapLayers, latent, predict_layers, rows_at
@@ -205,7 +204,7 @@ def _space_figures(model: Any, diagnostics: Diagnostics) -> list[Figure]:
         curves = space_charts.kernel_curves(kernel, dim, farthest)
         figures.append(space_charts.kernel_figure(curves, kernel, dim, unit))
     if variogram is not None:
-        working = model._model.family.link != "identity"
+        working = not model._model.family.observes_eta
         figures.append(space_charts.variogram_figure(variogram, curves, unit, working))
     return figures
 
@@ -240,7 +239,7 @@ def _calibration_figures(
 
 def _profile(model: Any, diagnostics: Diagnostics, survey: Survey | None, response: str) -> Figure:
     """Map of a single coordinate."""
-    region, link = diagnostics.region, LINKS[model._model.family.link]
+    region, link = diagnostics.region, model._model.family.link_function
     x = np.linspace(region.low[0], region.high[0], 301)
     mean, sd = latent(model, rows_at(model, x[:, None], diagnostics.covariate_means))
     middle, low, high = (link.mean(mean + k * sd) for k in (0.0, -1.96, 1.96))

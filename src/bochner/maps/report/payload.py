@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +14,6 @@ from bochner.estimators.diagnostics import Diagnostics
 from bochner.estimators.region import round_step
 from bochner.estimators.report import fixed_effects
 from bochner.exceptions import InputError
-from bochner.families.links import LINKS
 from bochner.maps.report.colours import ramps
 from bochner.maps.report.layers import MapLayers, latent, rows_at
 from bochner.maps.report.raster import pack
@@ -64,18 +62,17 @@ def map_payload(
 
 def threshold_of(model: Any, layers: MapLayers, given: float | None) -> dict[str, float]:
     """Threshold that the map opens with, and the range and step of its slider."""
-    link = LINKS[model._model.family.link]
+    link = model._model.family.link_function
     mean, sd = layers.mean_eta[layers.known], layers.sd_eta[layers.known]
     low, high = (float(link.mean(np.quantile(mean + k * sd, q))) for k, q in ((-2, 0.01), (2, 0.99)))
     step = round_step((high - low) / 200) if high > low else 1.0
     value = float(np.quantile(link.mean(mean), 0.75)) if given is None else float(given)
     value = float(np.round(value / (5 * step)) * 5 * step) if given is None else value
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        if not np.isfinite(link.eta(np.array(value))):
-            raise InputError(
-                f"threshold={given!r} is not a value that the mean can take under the {link.name} link; give one "
-                f"between {low:.3g} and {high:.3g}, say."
-            )
+    if not link.range[0] < value < link.range[1]:
+        raise InputError(
+            f"threshold={given!r} is not a value that the mean can take under the {link.name} link; give one "
+            f"between {low:.3g} and {high:.3g}, say."
+        )
     low, high = min(low, value), max(high, value)
     return {
         "value": _round(value),
@@ -118,7 +115,7 @@ def law_gap(model: Any, layers: MapLayers, diagnostics: Diagnostics, threshold: 
     mean, sd = latent(model, rows)
     shift = np.full(len(rows), model._trend.level)
     true = model._law(rows, shift, None, False).exceedance(threshold)
-    limit = float(LINKS[model._model.family.link].eta(np.array(threshold)))
+    limit = float(model._model.family.link_of(np.array(threshold)))
     normal = special.ndtr((mean - limit) / np.maximum(sd, 1e-300))
     return float(np.max(np.abs(true - normal)))
 
@@ -134,11 +131,11 @@ def _brought_to(model: Any, survey: Survey, means: Mapping[str, float]) -> Float
     covariates = model._columns.covariates_of(survey.table(model))
     if not covariates.shape[1]:
         return survey.response
-    family, link = model._model.family, LINKS[model._model.family.link]
+    family = model._model.family
     beta = fixed_effects(model._model, model._trend)[0][int(model._trend.intercept) :]
     effect = (covariates - np.array([means[name] for name in model._columns.covariate_names])) @ beta
-    start = survey.response if link.name == "identity" else family.start(np.asarray(survey.y, float), survey.size)
-    return np.asarray(link.mean(start - effect))
+    start = survey.response if family.observes_eta else family.start(np.asarray(survey.y, float), survey.size)
+    return np.asarray(family.mean(start - effect))
 
 
 def _rounded(values: FloatArray) -> list[float]:

@@ -36,15 +36,6 @@ SCORES = {
     "brier": ("Brier score", "squared error of probabilities, trial by trial; lower is better"),
     "bias": ("bias", "prediction minus observation; best at 0"),
 }
-LAWS = {
-    "gaussian": "the {response} scatters about that sum with normal noise",
-    "binomial": "its inverse {link} is the {response}, and successes out of trials are binomial",
-    "bernoulli": "its inverse {link} is the {response}, the probability of a yes",
-    "poisson": "its exponential is the {response}, and counts are Poisson",
-    "negative-binomial": "its exponential is the {response}, and counts are negative binomial",
-    "gamma": "its exponential is the mean {response}, and single values are gamma: positive and skewed",
-}
-RATIOS = {"logit": "odds ratio", "log": "rate ratio"}
 
 
 @dataclass(frozen=True)
@@ -62,11 +53,9 @@ def model_words(model: Any, diagnostics: Diagnostics, response: str) -> str:
     covariates = model._columns.covariate_names
     trend = f"a linear effect of {_joined(covariates)}, " if covariates else ""
     level = "a constant level, " if model._trend.intercept else ""
-    law = LAWS.get(family.name, f"the {{response}} follows the {family.name} family with that sum as linear predictor")
-    told = law.format(response=response, link=family.link)
     return (
-        f"At every place, {level}{trend}and a smooth random field over {names} are added up; {told}. The model was "
-        f"learned from {diagnostics.n_rows:,} rows."
+        f"At every place, {level}{trend}and a smooth random field over {names} are added up; "
+        f"{family.describe(response)}. The model was learned from {diagnostics.n_rows:,} rows."
     )
 
 
@@ -85,14 +74,14 @@ def key_numbers(model: Any, diagnostics: Diagnostics) -> list[tuple[str, str]]:
 def in_short(model: Any, diagnostics: Diagnostics) -> list[str]:
     """What a reader should take away, in sentences."""
     unit, said = diagnostics.distance_unit, []
-    kernel, gaussian = model.kernel_, model._model.family.link == "identity"
+    kernel, family = model.kernel_, model._model.family
     reach = _range(model)
     if reach is not None:
         said.append(
             f"The field reaches about {_length(reach, unit)}: beyond that, places tell little of each other "
             f"(correlation below 5 %)."
         )
-    if kernel.stationary and gaussian and model.noise_variance_ > 0:
+    if kernel.stationary and family.observes_eta and model.noise_variance_ > 0:
         variance = float(kernel.diag(np.zeros((1, _dim(model))))[0])
         share = variance / (variance + model.noise_variance_)
         said.append(
@@ -100,7 +89,7 @@ def in_short(model: Any, diagnostics: Diagnostics) -> list[str]:
             f"noise that no map can predict (sd {number(float(f'{np.sqrt(model.noise_variance_):.3g}'))})."
         )
     for held in diagnostics.held_out:
-        said.append(_held_out(held, " (in counts)" if model._model.family.size_name else ""))
+        said.append(_held_out(held, " (in counts)" if family.size_name else ""))
     return said
 
 
@@ -119,7 +108,7 @@ def coefficients(model: Any) -> Table | None:
     if not len(mean):
         return None
     se = np.sqrt(np.diag(covariance))
-    ratio = RATIOS.get(model._model.family.link)
+    ratio = model._model.family.link_function.ratio
     header = ["", "estimate", "std. error", "z", f"{ratio}, 95 % interval" if ratio else "95 % interval"]
     rows = []
     for name, b, s in zip(model._trend.names, mean, se, strict=True):
@@ -135,12 +124,11 @@ def coefficients(model: Any) -> Table | None:
 def parameters(model: Any) -> Table:
     """Kernel, noise and likelihood of the fit."""
     rows = [["kernel", describe(model.kernel_)]]
-    gaussian = model._model.family.link == "identity"
-    noise = "noise variance" if gaussian else "variance of single rows, on the link"
+    family = model._model.family
+    noise = "noise variance" if family.observes_eta else "variance of single rows, on the link"
     rows.append([noise, f"{model.noise_variance_:.4g}"])
-    dispersion = getattr(model._model.family, "dispersion", None)
-    if dispersion is not None:
-        rows.append(["dispersion", f"{dispersion:.4g}"])
+    if family.dispersion is not None:
+        rows.append(["dispersion", f"{family.dispersion:.4g}"])
     rows.append(["log evidence", _minus(f"{model.log_evidence_:.2f}")])
     rows.append(["log likelihood", _minus(f"{model.log_likelihood_:.2f}")])
     return Table(["", "value"], rows)
