@@ -12,10 +12,10 @@ from scipy.spatial import cKDTree
 
 from bochner import SpatialRegressor, load
 from bochner.estimators import holdout
-from bochner.estimators.calibration import LEVELS, calibration
-from bochner.estimators.diagnostics import Diagnostics, Summary, correlation_range, diagnose, diagnostics_of
-from bochner.estimators.region import MOST_CELLS, region_of, round_step
-from bochner.estimators.variogram import empirical_variogram
+from bochner.diagnostics.held_out_calibration import LEVELS, calibration
+from bochner.diagnostics.diagnostics import Diagnostics, Summary, correlation_range, diagnose, diagnostics_of
+from bochner.diagnostics.region import MOST_CELLS, region_of, round_step
+from bochner.diagnostics.variogram import empirical_variogram
 from bochner.exceptions import InputError
 from bochner.kernels import Linear, Matern, SquaredExponential
 from tests.estimators.fields import KINDS, draw, field

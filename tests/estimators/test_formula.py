@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from bochner import SpatialRegressor, load
-from bochner.estimators.formula import parse_formula
+from bochner.layout.formula import parse_formula
 from bochner.exceptions import ColumnError, InputError, MissingExtraError
 from bochner.kernels import Matern
 

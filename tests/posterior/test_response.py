@@ -11,7 +11,7 @@ from scipy import stats
 
 from bochner.exceptions import InputError, PartError
 from bochner.families import Bernoulli, Binomial, Family, Gamma, Gaussian, NegativeBinomial, Poisson
-from bochner.posterior import Moments, Response, ranked
+from bochner.posterior import Latent, Response, ranked
 from bochner.validation import crps_mixture, crps_sample
 from tests.laws.registry_families import FAMILIES
 
@@ -32,7 +32,7 @@ def response(family: Family, components: int = 1, *, new: bool = True, sized: bo
         means = means + 1.0  # some of it below zero, where a rate is cut off
     mass = np.array([1.0]) if components == 1 else np.array([0.5, 0.3, 0.2])
     size = np.array([1.0, 2.0, 10.0, 40.0, 300.0, 5000.0]) if sized and family.size_name else None
-    return Response(family, Moments(means, sd**2, mass), size, new)
+    return Response(family, Latent(means, sd**2, mass), size, new)
 
 
 def draws(law: Response, n: int = 40_000, seed: int = 0) -> np.ndarray:
@@ -146,7 +146,7 @@ def test_quantile_of_amounts(dispersion):
 def test_known_eta_gives_the_family_itself(family):
     """Variance zero: nothing is left of the mixture."""
     law = response(family)
-    law = Response(family, Moments(np.abs(law.eta.means), np.zeros((1, N)), np.ones(1)), law.size, True)
+    law = Response(family, Latent(np.abs(law.eta.means), np.zeros((1, N)), np.ones(1)), law.size, True)
     eta = law.eta.means[0]
     assert_allclose(law.mean, law.sizes * family.mean(eta))
     if family.name != "gaussian":
@@ -176,7 +176,7 @@ def test_prevalence_has_closed_forms_for_probit():
     law = response(Bernoulli("probit"), new=False)
     mean, variance = law.eta.means[0], law.eta.variances[0]
     assert_allclose(law.mean, stats.norm.cdf(mean / np.sqrt(1 + variance)), rtol=1e-10)
-    wide = Response(law.family, Moments(law.eta.means, 100 * law.eta.variances, np.ones(1)))
+    wide = Response(law.family, Latent(law.eta.means, 100 * law.eta.variances, np.ones(1)))
     assert_allclose(wide.mean, stats.norm.cdf(mean / np.sqrt(1 + 100 * variance)), rtol=1e-10)
 
 
@@ -220,7 +220,7 @@ def test_score_of_many_counts_agrees_with_the_sum(family, monkeypatch):
     rng = np.random.default_rng(3)
     size = np.full(8, 700.0) if isinstance(family, Binomial) else np.full(8, 60.0)
     means = rng.normal(scale=0.5, size=(1, 8))
-    law = Response(family, Moments(means, np.full((1, 8), 0.25), np.ones(1)), size, True)
+    law = Response(family, Latent(means, np.full((1, 8), 0.25), np.ones(1)), size, True)
     y = np.r_[law.quantile(0.5)[:3], law.quantile(0.99)[3:5], 0.0, law.quantile(1 - 1e-8)[6:] + 50]
     quick = law.crps(np.minimum(y, 700))
     monkeypatch.setattr(ranked, "_EXACT", 10**9)
@@ -232,7 +232,7 @@ def test_score_of_very_many_counts_agrees_with_panels(family, monkeypatch):
     """Counts in the thousands are taken for amounts."""
     rng = np.random.default_rng(4)
     means = rng.normal(scale=0.3, size=(2, 12))
-    law = Response(family, Moments(means, np.full((2, 12), 0.2), np.array([0.3, 0.7])), np.full(12, 20_000.0), True)
+    law = Response(family, Latent(means, np.full((2, 12), 0.2), np.array([0.3, 0.7])), np.full(12, 20_000.0), True)
     y = np.r_[law.quantile(0.5)[:4], law.quantile(0.01)[4:8], law.quantile(0.999)[8:]]
     quick = law.crps(y)
     monkeypatch.setattr(ranked, "_SMOOTH", 10**9)
@@ -248,8 +248,8 @@ def test_components_that_have_little_in_common(family):
     mass = np.array([0.4, 0.6])
     for narrow in (1e-12, 1e-4, 0.05):
         variances = np.array([np.full(n, narrow), np.full(n, 1.5)])
-        law = Response(family, Moments(means, variances, mass), size, True)
-        parts = [Response(family, Moments(means[[k]], variances[[k]], np.ones(1)), size, True) for k in range(2)]
+        law = Response(family, Latent(means, variances, mass), size, True)
+        parts = [Response(family, Latent(means[[k]], variances[[k]], np.ones(1)), size, True) for k in range(2)]
         for y in (0.0, 1.0, 4.0):
             assert_allclose(law.cdf(y), mass @ [part.cdf(y) for part in parts], atol=1e-7)
 
@@ -263,7 +263,7 @@ def test_score_of_presence_is_its_brier_score():
 def test_memory_is_bounded():
     """Nodes of all rows at once would be 30 MB for every array of the rule."""
     n, rng = 60_000, np.random.default_rng(0)
-    law = Response(Binomial(), Moments(rng.normal(size=(1, n)), np.ones((1, n)), np.ones(1)), np.full(n, 50.0), True)
+    law = Response(Binomial(), Latent(rng.normal(size=(1, n)), np.ones((1, n)), np.ones(1)), np.full(n, 50.0), True)
     tracemalloc.start()
     law.cdf(np.full(n, 20.0))
     _, peak = tracemalloc.get_traced_memory()

@@ -10,7 +10,7 @@ from scipy import special, stats
 from bochner import validation as v
 from bochner.exceptions import InputError
 from bochner.families import Bernoulli, Binomial, Gamma, NegativeBinomial, Poisson
-from bochner.posterior import Moments, Response
+from bochner.posterior import Latent, Response
 from bochner.validation.wilson import wilson_interval
 
 LAWS = {
@@ -27,7 +27,7 @@ def simulated(family, rng: np.random.Generator, n: int = 2000) -> tuple[Response
     """A law for each of n rows, and an observation from it."""
     mean, sd = rng.normal(size=n), 0.6
     size = rng.integers(1, 30, size=n).astype(float) if family.size_name else None
-    law = Response(family, Moments(mean[None], np.full((1, n), sd**2), np.ones(1)), size, new=True)
+    law = Response(family, Latent(mean[None], np.full((1, n), sd**2), np.ones(1)), size, new=True)
     return law, family.draw(mean + sd * rng.normal(size=n), law.sizes, rng)
 
 
@@ -48,7 +48,7 @@ def test_calibrated_laws_look_calibrated(family, rng):
 def test_laws_too_narrow_show(rng):
     """Predictions without the scatter that the counts have: too few in every interval."""
     law, y = simulated(Poisson(), rng)
-    narrow = Response(law.family, Moments(law.eta.means, law.eta.variances / 100, law.eta.mass), law.size, new=True)
+    narrow = Response(law.family, Latent(law.eta.means, law.eta.variances / 100, law.eta.mass), law.size, new=True)
     table = v.coverage_table(*narrow.pit_bounds(y), levels=[0.5, 0.9])
     assert (table.upper < table.level).all()
 
@@ -90,7 +90,7 @@ def test_scores_are_proper(rng):
     """On average nothing scores better than the law that the counts come from."""
     law, y = simulated(NegativeBinomial(dispersion=0.4), rng, 200)
     poisson = Response(Poisson(), law.eta, law.size, new=True)
-    biased = Response(law.family, Moments(law.eta.means + 0.4, law.eta.variances, law.eta.mass), law.size, new=True)
+    biased = Response(law.family, Latent(law.eta.means + 0.4, law.eta.variances, law.eta.mass), law.size, new=True)
     truth, *others = (each.prediction() for each in (law, poisson, biased))
     for other in others:
         assert v.SCORES["crps"](y, truth) < v.SCORES["crps"](y, other)
@@ -119,7 +119,7 @@ def test_intervals_of_a_probability_table_hold_the_truth(trials, scatter, rng):
     n, inside, bins = 600, 0, 0
     for _ in range(20):
         eta = rng.normal(size=n)
-        p = Response(Bernoulli(), Moments(eta[None], np.full((1, n), scatter**2), np.ones(1))).mean
+        p = Response(Bernoulli(), Latent(eta[None], np.full((1, n), scatter**2), np.ones(1))).mean
         y = rng.binomial(trials, special.expit(eta + scatter * rng.normal(size=n)))
         table = v.probability_table(y, p, np.full(n, trials), n_bins=6)
         inside += np.sum((table.lower <= table.predicted) & (table.predicted <= table.upper))

@@ -13,7 +13,7 @@ from bochner import SpatialRegressor, load
 from bochner.cli._kernels import kernel_named
 from bochner.cli._spec import Spec
 from bochner.cli._tables import Training, training
-from bochner.estimators.diagnostics import diagnose
+from bochner.diagnostics.diagnostics import diagnose
 from bochner.estimators.report import describe, fixed_effects
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named

@@ -8,11 +8,11 @@ from typing import Any
 
 from bochner.cli._models import roles_of
 from bochner.cli._tables import model_table, read_like, with_rasters
-from bochner.estimators.diagnostics import diagnostics_of
+from bochner.diagnostics.diagnostics import diagnostics_of
 from bochner.exceptions import InputError
 from bochner.geo import read_areas
-from bochner.maps.report import MapLayers, Survey
-from bochner.maps.report.gridded import gridded_layers
+from bochner.report import MapLayers, Survey
+from bochner.report.gridded import gridded_layers
 
 
 def response_name(model: Any) -> str:

@@ -55,7 +55,7 @@ def report(
     from bochner.cli._spec import inputs_named, names_in
     from bochner.cli._terminal import note, say, status
     from bochner.geo import check_writable
-    from bochner.maps.report import write_report
+    from bochner.report import write_report
 
     check_writable(output, (".html", ".htm"))
     fitted = opened(model)

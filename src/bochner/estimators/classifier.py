@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from bochner.arrays import FloatArray
 from bochner.estimators import storage
-from bochner.estimators.columns import refuse_gaps, used_part
+from bochner.layout.columns import refuse_gaps, used_part
 from bochner.estimators.crossvalidation import CrossValidation
-from bochner.estimators.geography import without_geometry
+from bochner.layout.geography import without_geometry
 from bochner.estimators.parameters import KernelParameters
 from bochner.estimators.regressor import SpatialRegressor
 from bochner.exceptions import InputError, PartError
@@ -113,7 +113,7 @@ memory_limit, n_jobs, random_state, verbose
         predict_at : array or data frame, optional
             As in `SpatialRegressor.fit`.
         """
-        if family_named(self.family).name != "bernoulli":
+        if not family_named(self.family).binary:
             raise PartError(f"family={self.family!r}; a classifier needs 'bernoulli'. Counts go to SpatialRegressor.")
         part = used_part(without_geometry(X, self.coords, self.covariates, None), self.coords, self.covariates)
         refuse_gaps(validate_data(self, part, dtype=np.float64, ensure_all_finite=False), part)
@@ -169,8 +169,7 @@ memory_limit, n_jobs, random_state, verbose
     def _each(self, X: Any, offset: Any) -> FloatArray:
         """Probability (n, n_models) of the label of each model against the rest."""
         check_is_fitted(self)
-        laws = [model._law(*model._new_rows(X, offset), False) for model in self.models_]
-        return np.column_stack([law.mean for law in laws])
+        return np.column_stack([model.predict_distribution(X, offset=offset).mean for model in self.models_])
 
     def cross_validate(self, cv: Any = None, scoring: Any = None, *, groups: Any = None) -> CrossValidation:
         """Scores on held-out rows without refitting, of two classes; see `SpatialRegressor.cross_validate`."""
@@ -197,3 +196,6 @@ memory_limit, n_jobs, random_state, verbose
         """Write the fitted classifier to one file, without pickle; `bochner.load` reads it."""
         check_is_fitted(self)
         storage.save(self, path)
+
+
+storage.register(SpatialClassifier)

@@ -10,7 +10,7 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError
 from bochner.inference import Fold, HeldOut, Model, Responses
-from bochner.posterior import Moments
+from bochner.posterior import Latent
 from bochner.posterior.response import Response
 from bochner.validation import (
     SCORES,
@@ -98,12 +98,12 @@ def summarise(held: Sequence[HeldOut], model: Model, responses: Responses, scori
     """Scores of new observations at the held-out rows, averaged over the components of the model."""
     index = held[0].index
     noise = model.mixture.noise_variance[:, None] + responses.error[index]
-    moments = Moments(
+    eta = Latent(
         np.stack([h.mean for h in held]) + responses.offset[index],
         np.stack([h.variance for h in held]) + noise,
         model.mixture.mass,
     )
-    law = Response(model.family, moments, responses.size[index], new=True)
+    law = Response(model.family, eta, responses.size[index], new=True)
     result = CrossValidation()
     result.prediction, result.law = law.prediction(0.95), law
     result.index, result.fold = index, held[0].fold

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
-from bochner.arrays import FloatArray
-from bochner.estimators.formula import Design, parse_formula
+from bochner.estimators import storage
+from bochner.estimators.distribution import Distribution
 from bochner.estimators.regressor import SpatialRegressor
-from bochner.exceptions import ColumnError, InputError
-from bochner.features import Rows
+from bochner.layout import Design, Given, parse_formula
+from bochner.layout.formula import as_table, column_of
 
 
 class FormulaRegressor(SpatialRegressor):
@@ -69,7 +67,7 @@ class FormulaRegressor(SpatialRegressor):
         self.exposure = exposure
         self.offset = offset
 
-    def fit(self, X: Any, y: Any = None, **known: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, *, predict_at: Any = None, **known: Any) -> Self:
         """Learn from a table.
 
         Parameters
@@ -78,49 +76,36 @@ class FormulaRegressor(SpatialRegressor):
             Has every column that the formula, `trials`, `exposure` and `offset` name.
         y : array of shape (n,), optional
             Response in place of the formula's.
+        predict_at : array or data frame, optional
+            As in `SpatialRegressor.fit`.
         **known
-            `sample_weight`, `measurement_variance`, `predict_at` as in `SpatialRegressor.fit`; names of columns or
-            arrays.
+            `sample_weight`, `measurement_variance`, `trials`, `exposure`, `offset` as in `SpatialRegressor.fit`; names
+            of columns or arrays.
         """
         formula = parse_formula(self.formula)
-        self._design = Design(formula, _table(X))
-        self.coords, self.fit_intercept = list(formula.coords), formula.intercept
-        frame = self._frame(X)
-        self.covariates = [name for name in frame.columns if name not in formula.coords] or None
+        design = Design.learn(formula, as_table(X))
         for name in ("trials", "exposure", "offset"):
             known.setdefault(name, getattr(self, name))
-        columns = {name: _column(X, value) for name, value in known.items()}
-        return super().fit(frame, _column(X, formula.response) if y is None else y, **columns)
+        given = Given(**{name: column_of(X, value) for name, value in known.items()})
+        response = column_of(X, formula.response) if y is None else y
+        names = [name for name in design.frame(X).columns if name not in formula.coords]
+        self._learn(X, response, given, predict_at, (list(formula.coords), names), formula.intercept, design)
+        return self
 
-    def _frame(self, X: Any) -> Any:
-        """Coordinates and linear terms of a table, as the columns that the model is fitted to."""
-        formula = self._design.formula
-        frame = self._design.covariates(_table(X))
-        for position, name in enumerate(formula.coords):
-            frame.insert(position, name, np.asarray(_column(X, name), dtype=float))
-        return frame
-
-    def _new_rows(
-        self, X: Any, offset: Any, trials: Any = None, exposure: Any = None
-    ) -> tuple[Rows, FloatArray, FloatArray | None]:
-        known = (_column(X, value) for value in (offset, trials, exposure))
-        return super()._new_rows(self._frame(X), *known)
-
-
-def _table(X: Any) -> Any:
-    if not hasattr(X, "columns"):
-        raise InputError(
-            f"a formula needs a table with named columns, and X is a {type(X).__name__}; pass a data frame."
+    def predict_distribution(
+        self,
+        X: Any,
+        *,
+        include_noise: bool = False,
+        trials: Any = None,
+        exposure: Any = None,
+        offset: Any = None,
+    ) -> Distribution:
+        """The predictive law itself; `trials`, `exposure` and `offset` may be names of columns."""
+        trials, exposure, offset = (column_of(X, value) for value in (trials, exposure, offset))
+        return super().predict_distribution(
+            X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset
         )
-    return X if hasattr(X, "iloc") or not hasattr(X, "to_pandas") else X.to_pandas()
 
 
-def _column(X: Any, value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    if value not in _table(X).columns:
-        raise ColumnError(f"there is no column {value!r}; the table has {list(X.columns)}.")
-    try:
-        return np.asarray(X[value], dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"column {value!r} cannot be read as numbers ({error}); needed is one of numbers.") from error
+storage.register(FormulaRegressor)

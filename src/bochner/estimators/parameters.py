@@ -1,10 +1,22 @@
-"""Parameters of a kernel inside an estimator: `kernel__length_scale` and the like."""
+"""Parameters of an estimator: those of a kernel inside it, and all of them checked and made plain."""
 
 from __future__ import annotations
 
+import numbers
+import re
 from typing import Any, Self
 
-from bochner.kernels import Kernel
+import numpy as np
+
+from bochner.arrays import positive
+from bochner.exceptions import InputError, KernelError
+from bochner.families import family_named
+from bochner.inference import Settings
+from bochner.kernels import Kernel, kernel_named
+from bochner.random import seed_of
+from bochner.resources import Resources
+
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
 class KernelParameters:
@@ -24,3 +36,93 @@ class KernelParameters:
                 )
             self.kernel = self.kernel.with_params(**{k.removeprefix("kernel__"): v for k, v in inner.items()})
         return self
+
+
+def settings_of(estimator: Any) -> Settings:
+    """Check every parameter of an estimator, once, before any data is looked at."""
+    family_named(estimator.family)
+    one_of(estimator.fit_intercept, "fit_intercept", (True, False))
+    noise, tune = estimator.noise_variance, _tune(estimator.tune)
+    return Settings(
+        kernel=_kernel(estimator.kernel),
+        features=estimator.features,
+        n_frequencies=_frequencies(estimator.n_frequencies),
+        tolerance=positive(estimator.tolerance, "tolerance"),
+        noise_variance=None if noise is None else positive(noise, "noise_variance", zero=True),
+        learns=tune is not None,
+        criterion="likelihood" if isinstance(tune, str) and tune == "likelihood" else "evidence",
+        seed=seed_of(estimator.random_state),
+        resources=resources_of(estimator),
+    )
+
+
+def resources_of(estimator: Any) -> Resources:
+    """Threads, device, memory and precision that an estimator may use."""
+    return Resources(
+        n_jobs=_threads(estimator.n_jobs),
+        device=one_of(estimator.device, "device", ("auto", "cpu")),
+        memory_limit=memory_bytes(estimator.memory_limit),
+        dtype=one_of(estimator.dtype, "dtype", ("auto", "float32", "float64")),
+    )
+
+
+def memory_bytes(limit: Any) -> int | None:
+    """Bytes from a number or from text like "2GB"."""
+    if limit is None:
+        return None
+    if isinstance(limit, str):
+        match = re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]*)\s*", limit)
+        if not match or match[2].upper() not in UNITS:
+            raise InputError(f"memory_limit={limit!r}; needed is a number of bytes, or text like '2GB'.")
+        return int(positive(match[1], "memory_limit") * UNITS[match[2].upper()])
+    return int(positive(limit, "memory_limit"))
+
+
+def is_count(number: Any) -> bool:
+    """Whether a value is a whole number >= 1."""
+    return (
+        isinstance(number, numbers.Real)
+        and not isinstance(number, bool)
+        and float(number).is_integer()
+        and float(number) >= 1
+    )
+
+
+def one_of(value: Any, name: str, allowed: tuple[Any, ...], more: str = "") -> Any:
+    """A value out of those allowed."""
+    if not np.isscalar(value) or value not in allowed:
+        tail = f", {more}" if more else ""
+        raise InputError(f"{name}={value!r}; needed is one of {allowed}{tail}.")
+    return value
+
+
+def _kernel(kernel: Any) -> Kernel | None:
+    if isinstance(kernel, str):
+        return kernel_named(kernel)
+    if kernel is None or isinstance(kernel, Kernel):
+        return kernel
+    raise KernelError(
+        f"kernel={kernel!r} is not a kernel; take one from bochner.kernels, e.g. Matern(nu=1.5), or a name: 'matern32'."
+    )
+
+
+def _threads(n_jobs: Any) -> int | None:
+    if n_jobs is None or is_count(n_jobs):
+        return None if n_jobs is None else int(n_jobs)
+    if isinstance(n_jobs, numbers.Integral) and n_jobs == -1:
+        return None
+    raise InputError(f"n_jobs={n_jobs!r}; needed is a number of threads >= 1, or None (or -1) for all cores.")
+
+
+def _frequencies(number: Any) -> int | str:
+    if isinstance(number, str) and number == "auto":
+        return number
+    if not is_count(number):
+        raise InputError(f"n_frequencies={number!r}; needed is 'auto' or an integer >= 1.")
+    return int(number)
+
+
+def _tune(tune: Any) -> Any:
+    if tune is None or (hasattr(tune, "split") and not isinstance(tune, str)):
+        return tune
+    return one_of(tune, "tune", ("evidence", "likelihood", "spatial-cv"), "None, or a scikit-learn splitter")

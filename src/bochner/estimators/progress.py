@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def told(verbose: int) -> Iterator[None]:
+def progress_logging(verbose: int) -> Iterator[None]:
     """Within: what the library logs is written to standard error, if `verbose` is positive."""
     if not verbose:
         yield

@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import os
-import warnings
-from typing import Any, Self
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bochner.arrays import FloatArray, as_finite, as_rows
-from bochner.estimators import report, storage
+from bochner.estimators import storage
 from bochner.estimators.crossvalidation import CrossValidation, make_folds, summarise
-from bochner.estimators.geography import framed
+from bochner.estimators.distribution import Distribution
+from bochner.estimators.fitted import Estimate, Fitted
 from bochner.estimators.mapped import Mapped
-from bochner.estimators.parameters import KernelParameters
-from bochner.estimators.predicting import Predicting
-from bochner.estimators.settings import is_count
-from bochner.exceptions import CheckWarning, InputError
+from bochner.estimators.parameters import KernelParameters, resources_of, settings_of
+from bochner.estimators.progress import progress_logging
+from bochner.estimators.summary import findings, summary
+from bochner.exceptions import CheckWarning, InputError, warn
+from bochner.families import family_named
+from bochner.features import Rows
 from bochner.geo import is_geoframe
-from bochner.inference import Chain, leave_out, sample
+from bochner.inference import Chain, Responses, fit_model, leave_out, sample
+from bochner.layout import Design, Given, Training, lay_out
+from bochner.layout.columns import (
+    plain_selectors,
+    refuse_gaps,
+    refuse_text,
+    resolve_columns,
+    roles_of,
+    table_names,
+    used_part,
+)
+from bochner.layout.geography import crs_of, framed, support_of, without_geometry
+from bochner.layout.sizes import checked_size, survey_weights
 from bochner.random import generator, seed_of
-from bochner.threads import threads_for
 
 
-class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, BaseEstimator):
+class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
     """Spatial regression with calibrated uncertainty.
 
     A Gaussian field on the coordinates plus a linear trend on covariates. By default everything is
@@ -34,10 +49,11 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
 
     Parameters
     ----------
-    kernel : Kernel, default None
+    kernel : Kernel or str, default None
         None: smoothness and per-axis scales are chosen by the evidence; for many rows also rotated scales and a sum of
         a short, a middle and a long field, by predictions of held-out rows. A kernel, e.g. ``Matern(nu=0.5)``: only its
-        values are learned; a scalar `length_scale` is isotropic, a tuple is one per axis.
+        values are learned; a scalar `length_scale` is isotropic, a tuple is one per axis. Names as in the command line,
+        e.g. ``"matern32"``.
     family : str or Family, default "gaussian"
         Law of the response: ``"gaussian"``, ``"bernoulli"``, ``"binomial"`` (out of `trials`), ``"poisson"``,
         ``"negative-binomial"`` (by `exposure`), ``"gamma"``; or a family with its parameters, e.g.
@@ -66,9 +82,9 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
     device : str, default "auto"
         ``"auto"`` or ``"cpu"``.
     memory_limit : int or str, default None
-        Bytes that a fit may use, e.g. ``"2GB"``.
+        Bytes that a fit or a prediction may use beyond what the process holds, e.g. ``"2GB"``.
     n_jobs : int, default None
-        Threads for the parts that take them.
+        Threads that may compute; None: one per core.
     random_state : int, RandomState or None
         Seed; None is as good as 0: the same call gives the same answer.
     verbose : int, default 0
@@ -91,8 +107,10 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
         Log density of the data with the trend integrated out, and at its maximum.
     n_frequencies_ : int or None
         Number of waves or landmarks.
-    choices_ : dict
-        What was chosen, and why.
+    choices_ : dict of str to Choice
+        What was chosen, and why: each is a text with `value`, `reason` and `given`.
+    fitted_ : Fitted
+        All of it as one frozen value: what `save` writes.
     n_features_in_, feature_names_in_
         As in scikit-learn; when columns are named, the ones in use.
 
@@ -151,9 +169,7 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
         ``SpatialRegressor.from_formula("positive ~ elevation + gp(lon, lat)", family="binomial", trials="examined")``.
         Parameters are those of `SpatialRegressor`, and `trials`, `exposure` and `offset`, as names of columns.
         """
-        from bochner.estimators.formula_regressor import FormulaRegressor
-
-        return FormulaRegressor(formula, **parameters)
+        return storage.class_named("FormulaRegressor")(formula, **parameters)
 
     # ---------------------------------------------------------------------------- fit
 
@@ -190,10 +206,93 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
             Where predictions will be wanted: shapes the blocks of ``tune="spatial-cv"``, and the held-out rows by which
             a kernel is chosen for many rows; widens the box that the lattice covers.
         """
-        self._learn(X, y, sample_weight, trials, exposure, offset, measurement_variance, predict_at)
+        given = Given(sample_weight, trials, exposure, offset, measurement_variance)
+        asked = (self.coords, self.covariates)
+        self._learn(X, y, given, predict_at, asked, bool(self.fit_intercept))
         return self
 
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        given: Given,
+        predict_at: Any,
+        asked: tuple[Any, Any],
+        fit_intercept: bool,
+        design: Design | None = None,
+    ) -> None:
+        settings, family = settings_of(self), family_named(self.family)
+        part = without_geometry(X, *asked, None) if design is None else design.frame(X)
+        part = used_part(part, *asked)
+        refuse_text(part, "X")
+        refuse_text(y, "y")
+        table, y_values = validate_data(
+            self, part, y, dtype=np.float64, y_numeric=True, ensure_min_samples=1, ensure_all_finite=False
+        )
+        refuse_gaps(table, part)
+        columns = resolve_columns(table_names(part, table.shape[1]), *asked)
+        crs = crs_of(X, columns.coord_names)
+        layout, responses = lay_out(
+            table,
+            np.asarray(y_values, dtype=np.float64),
+            given,
+            family,
+            columns,
+            fit_intercept=fit_intercept,
+            centred=settings.kernel is None or settings.kernel.stationary,
+            crs=crs,
+            support=None if design is not None else support_of(X, asked[0], crs),
+            design=design,
+            roles=roles_of(y, given),
+            asked=plain_selectors(*asked),
+        )
+        if np.count_nonzero(responses.weight) == 1 and settings.learns:
+            raise InputError(
+                "fit was given 1 sample (n_samples=1); learning a kernel needs at least 2. Give more rows, or a kernel "
+                "with tune=None."
+            )
+        wanted = layout.wanted(predict_at)
+        # blocks are laid out around the user's own origin, not around the middle of the data
+        coords, at = responses.rows.coords + layout.centre, None if wanted is None else wanted + layout.centre
+        folds = make_folds(self.tune, coords, responses.y, at, settings.seed)
+        with settings.resources.in_use(len(responses)), progress_logging(self.verbose):
+            model = fit_model(settings, responses, folds, wanted)
+        placed = () if layout.placement.unit == "" else (layout.placement.choice,)
+        survey = survey_weights(responses.weight)
+        self._training = Training(X, y, given)
+        self.set_fitted(
+            Fitted(layout, replace(model, choices=(*model.choices, *placed)), () if survey is None else (survey,))
+        )
+
+    def set_fitted(self, fitted: Fitted) -> None:
+        """Take a fitted value as one's own: that of a file, or one that carries its diagnostics."""
+        model = fitted.model
+        self.fitted_ = fitted
+        self.crs_ = fitted.layout.crs
+        self.kernel_ = model.kernel
+        self.family_ = model.family
+        self.noise_variance_ = model.noise_variance
+        self.log_evidence_ = fitted.log_evidence
+        self.log_likelihood_ = model.log_likelihood
+        self.n_frequencies_ = model.n_frequencies
+        self.choices_ = model.decided
+        trend, _ = fitted.fixed_effects
+        self.coef_ = np.r_[trend, model.posterior.feature_coef]
+        self.intercept_ = float(trend[0]) if fitted.layout.trend.intercept else 0.0
+        if model.posterior.row_coef is not None:
+            self.dual_coef_ = model.posterior.row_coef
+
     # ------------------------------------------------------------------------ predict
+
+    @overload
+    def predict(
+        self, X: Any, return_std: Literal[False] = ..., return_cov: Literal[False] = ..., **options: Any
+    ) -> FloatArray: ...
+
+    @overload
+    def predict(
+        self, X: Any, return_std: bool = ..., return_cov: bool = ..., **options: Any
+    ) -> tuple[FloatArray, FloatArray]: ...
 
     def predict(
         self,
@@ -211,7 +310,7 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
         Parameters
         ----------
         X : array or data frame of shape (n, columns)
-            Places, with the covariates of the fit.
+            Places, with the covariates of the fit. Of a GeoDataFrame the answer is one, too.
         return_std, return_cov : bool
             Also return the standard deviations (n,) or the covariance matrix (n, n).
         include_noise : bool
@@ -221,18 +320,37 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
         """
         if return_std and return_cov:
             raise InputError("return_std and return_cov were both asked for; ask for one of them.")
-        rows, shift, size = self._new_rows(X, offset, trials, exposure)
-        if return_cov:
-            return self._joint(rows, shift, size, include_noise)
-        spread = return_std or self._model.family.link != "identity"
-        law = self._law(rows, shift, size, include_noise, variance=spread)
-        return framed(X, mean=law.mean, sd=law.sd) if return_std else framed(X, mean=law.mean)
+        law = self.predict_distribution(
+            X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset
+        )
+        with self._resources(law):
+            if return_cov:
+                return law.mean, law.covariance
+            return framed(X, sd=law.sd, mean=law.mean) if return_std else framed(X, mean=law.mean)
+
+    def predict_distribution(
+        self,
+        X: Any,
+        *,
+        include_noise: bool = False,
+        trials: Any = None,
+        exposure: Any = None,
+        offset: Any = None,
+    ) -> Distribution:
+        """The predictive law itself: mean, sd, cdf, quantile, interval, exceedance, sample, log_density, crps."""
+        rows = self._rows(X)
+        n, family = len(rows), self.fitted_.model.family
+        shift = as_rows(offset, n, "offset", 0.0)
+        assert shift is not None
+        return Distribution(
+            self.fitted_, rows, shift, checked_size(family, n, trials, exposure), bool(include_noise)
+        )
 
     def predict_latent(self, X: Any, *, offset: Any = None) -> tuple[FloatArray, FloatArray]:
         """Mean and sd (n,) of the linear predictor: of the surface before the link."""
-        rows, shift, _ = self._new_rows(X, offset)
-        moments = self._moments(rows)
-        return moments.mean + shift, np.sqrt(moments.variance)
+        law = self.predict_distribution(X, offset=offset)
+        with self._resources(law):
+            return law.law.eta.mean, law.law.eta.sd
 
     def predict_interval(
         self,
@@ -245,12 +363,12 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
         offset: Any = None,
     ) -> FloatArray:
         """Central interval of probability `level`, (n, 2): of the surface, or of a new observation."""
-        if not 0 < level < 1:
-            raise InputError(f"level={level!r}; needed is a probability between 0 and 1, e.g. 0.95.")
-        tail = (1 - level) / 2
-        law = self._law(*self._new_rows(X, offset, trials, exposure), include_noise)
-        lower, upper = law.quantile(tail), law.quantile(1 - tail)
-        return framed(X, lower=lower, upper=upper) if is_geoframe(X) else np.column_stack([lower, upper])
+        law = self.predict_distribution(
+            X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset
+        )
+        with self._resources(law):
+            interval = law.interval(level)
+        return framed(X, lower=interval[:, 0], upper=interval[:, 1]) if is_geoframe(X) else interval
 
     def predict_quantiles(
         self,
@@ -266,8 +384,11 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
         levels = as_finite(q, "q")
         if np.any((levels <= 0) | (levels >= 1)) or levels.ndim > 1:
             raise InputError(f"q={q!r}; needed are probabilities strictly between 0 and 1.")
-        law = self._law(*self._new_rows(X, offset, trials, exposure), include_noise)
-        columns = {f"q{p:g}": law.quantile(float(p)) for p in np.atleast_1d(levels)}
+        law = self.predict_distribution(
+            X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset
+        )
+        with self._resources(law):
+            columns = {f"q{p:g}": law.quantile(float(p)) for p in np.atleast_1d(levels)}
         if is_geoframe(X) or levels.ndim == 0:
             return framed(X, **columns)
         return np.column_stack(list(columns.values()))
@@ -283,10 +404,12 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
         offset: Any = None,
     ) -> FloatArray:
         """Probability (n,) that the surface, or a new observation, lies above `threshold`."""
-        rows, shift, size = self._new_rows(X, offset, trials, exposure)
-        limit = as_rows(threshold, len(rows), "threshold")
-        assert limit is not None
-        return framed(X, exceedance=self._law(rows, shift, size, include_noise).exceedance(limit))
+        law = self.predict_distribution(
+            X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset
+        )
+        limit = as_rows(threshold, len(law), "threshold")
+        with self._resources(law):
+            return framed(X, exceedance=law.exceedance(limit))
 
     def sample_y(
         self,
@@ -300,11 +423,11 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
         offset: Any = None,
     ) -> FloatArray:
         """Joint draws (n, n_samples) of the surface, or of new observations."""
-        rows, shift, size = self._new_rows(X, offset, trials, exposure)
-        if not is_count(n_samples):
-            raise InputError(f"n_samples={n_samples!r}; needed is an integer >= 1.")
-        rng = generator(seed_of(random_state), "draws")
-        return self._draws(rows, shift, size, int(n_samples), rng, include_noise).T
+        law = self.predict_distribution(
+            X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset
+        )
+        with self._resources(law):
+            return law.sample(n_samples, random_state)
 
     def sample_full(
         self, X: Any, n_samples: int = 1_000, random_state: Any = 0, *, offset: Any = None
@@ -314,11 +437,24 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
         The check of Laplace's approximation, at the best hyperparameters, for up to 3,000 rows and places together. The
         chain holds the draws on the link scale, and how many independent ones they are worth.
         """
-        rows, shift, _ = self._new_rows(X, offset)
-        if not hasattr(self, "_responses"):
-            raise InputError("sample_full needs the training rows, which a loaded model does not hold; fit it again.")
-        chain = sample(self._model, self._responses, rows, int(n_samples), generator(seed_of(random_state), "draws"))
-        return self._model.family.mean(chain.draws + shift).T, chain
+        law, model = self.predict_distribution(X, offset=offset), self.fitted_.model
+        rng = generator(seed_of(random_state), "draws")
+        with self._resources(law):
+            chain = sample(model, self.training_responses(), law.rows, int(n_samples), rng)
+        shift = law.offset + self.fitted_.layout.trend.level
+        return model.family.mean(chain.draws + shift).T, chain
+
+    def _rows(self, X: Any) -> Rows:
+        """Rows of a table of the user's, checked."""
+        check_is_fitted(self)
+        layout = self.fitted_.layout
+        part = layout.frame(X)
+        table = validate_data(self, part, dtype=np.float64, reset=False, ensure_all_finite=False)
+        refuse_gaps(table, part)
+        return self.fitted_.check_rows(layout.rows(table, layout.support(X)))
+
+    def _resources(self, law: Distribution) -> AbstractContextManager[None]:
+        return resources_of(self).in_use(len(law))
 
     # ------------------------------------------------------------- validate and explain
 
@@ -335,8 +471,9 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
         """Share of the variance of `y` that the predicted means explain (R²); counts need their trials or exposure."""
         from sklearn.metrics import r2_score
 
-        law = self._law(*self._new_rows(X, offset, trials, exposure), False)
-        return float(r2_score(y, law.mean, sample_weight=sample_weight))
+        law = self.predict_distribution(X, trials=trials, exposure=exposure, offset=offset)
+        with self._resources(law):
+            return float(r2_score(y, law.mean, sample_weight=sample_weight))
 
     def cross_validate(self, cv: Any = None, scoring: Any = None, *, groups: Any = None) -> CrossValidation:
         """Scores on held-out rows without refitting; hyperparameters are held.
@@ -357,37 +494,46 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
             Mapping of score names to values; its `prediction`, `index` and `fold` hold the rows, its methods
             `pit_histogram`, `coverage_table` and `reliability` are tables of calibration.
         """
-        check_is_fitted(self)
-        if not hasattr(self, "_responses"):
-            raise InputError(
-                "cross_validate needs the training rows, which a loaded model does not hold; fit it again."
-            )
-        responses = self._responses
+        responses, layout = self.training_responses(), self.fitted_.layout
         folds = None
         if cv is not None:
-            coords = responses.rows.coords + self._centre
+            coords = responses.rows.coords + layout.centre
             folds = make_folds(cv, coords, responses.y, None, seed_of(self.random_state), groups)
-        with threads_for(len(responses), self.n_jobs):
-            held = leave_out(self._model, responses, folds)
-        return summarise(held, self._model, responses, scoring)
+        with resources_of(self).in_use(len(responses)):
+            held = leave_out(self.fitted_.model, responses, folds)
+            return summarise(held, self.fitted_.model, responses, scoring)
+
+    @property
+    def has_training(self) -> bool:
+        """Whether the training rows are at hand: not of a model that was loaded."""
+        return hasattr(self, "_training")
+
+    def training_responses(self) -> Responses:
+        """Training rows as the model sees them; refused for a model that was loaded, which does not hold them."""
+        check_is_fitted(self)
+        if not self.has_training:
+            raise InputError(
+                "this needs the training rows, which a loaded model does not hold; fit it again in this session."
+            )
+        return self._training.responses(self.fitted_.layout, self.fitted_.model.family)
 
     def summary(self) -> str:
         """What was fitted, in words and numbers."""
         check_is_fitted(self)
-        return report.summary(self, self._model, self._trend)
+        return summary(self.fitted_)
 
     def check(self) -> list[str]:
         """What looks wrong with the fit; each finding is also raised as a `CheckWarning`."""
         check_is_fitted(self)
-        findings = report.findings(self._model, self._spare_sd, float(self.tolerance), self._survey)
-        for finding in findings:
-            warnings.warn(finding, CheckWarning, stacklevel=2)
-        return findings
+        found = findings(self.fitted_, float(self.tolerance))
+        for finding in found:
+            warn(finding, CheckWarning)
+        return found
 
-    def estimate(self, X: Any) -> report.Estimate:
+    def estimate(self, X: Any) -> Estimate:
         """Memory and time that predicting at `X` with sd will take, before the work."""
-        rows, _, _ = self._new_rows(X, None)
-        return report.estimate(self._model, rows)
+        with resources_of(self).in_use():
+            return self.fitted_.estimate(self._rows(X))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, without pickle; `bochner.load` reads it.
@@ -401,5 +547,8 @@ class SpatialRegressor(KernelParameters, Mapped, Predicting, RegressorMixin, Bas
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = False
-        tags.target_tags.positive_only = getattr(self.family, "name", self.family) == "gamma"
+        tags.target_tags.positive_only = family_named(self.family).positive_only
         return tags
+
+
+storage.register(SpatialRegressor)

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from bochner import archive, families, kernels
-from bochner.estimators.columns import Columns
-from bochner.estimators.trend import Trend
+from bochner import archive
+from bochner.estimators.fitted import Fitted
+from bochner.estimators.saved import upgraded
 from bochner.exceptions import ArchiveError
-from bochner.features import ArealRows, FourierMap, LocalSpectrumMap, NystroemMap, PairedMap, Rows
-from bochner.frequencies import Frequencies, Lattice, PairedFrequencies
-from bochner.geo import Placement
-from bochner.inference import Model, Scale
-from bochner.posterior import CoefficientPosterior, KrigingPosterior, Mixture, OperatorPosterior
-from bochner.solvers import CholeskyFactor, LeastSquares, Report, WoodburyFactor
 
-KERNELS = [k for k in vars(kernels).values() if isinstance(k, type) and issubclass(k, kernels.Kernel)]
-FAMILIES = [type(family) for family in families.FAMILIES.values()]
+ESTIMATORS: dict[str, type] = {}
 
-archive.register(
-    LocalSpectrumMap, PairedMap, PairedFrequencies,
-    *KERNELS, *FAMILIES, Columns, Trend, FourierMap, NystroemMap, Rows, Frequencies, Model, Scale, CoefficientPosterior,
-    KrigingPosterior, Placement, Mixture, OperatorPosterior, Lattice, CholeskyFactor, LeastSquares, Report,
-    WoodburyFactor, ArealRows,
-)  # fmt: skip
 
-FITTED = ("_columns", "_trend", "_centre", "_model", "_spare_sd", "_survey", "_placement", "crs_")
+def register(estimator: type) -> None:
+    """Let files hold estimators of a class."""
+    ESTIMATORS[estimator.__name__] = estimator
+
+
+def class_named(name: str) -> Any:
+    """Estimator class of a name."""
+    if name not in ESTIMATORS:
+        raise ArchiveError(f"the file holds a {name!r}, which this version does not know; upgrade bochner.")
+    return ESTIMATORS[name]
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -44,7 +41,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     state = archive.read(path, "model")
     try:
-        return _estimator(state)
+        return _estimator(upgraded(state))
     except (KeyError, TypeError, AttributeError) as error:
         raise ArchiveError(f"{path} is not a complete bochner model file ({error!r}); save it again.") from error
 
@@ -60,43 +57,22 @@ def _state(estimator: Any) -> dict[str, Any]:
     if hasattr(estimator, "models_"):
         labels = [_plain(label) for label in estimator.classes_.tolist()]
         return {**state, "classes_": labels, "models_": [_state(m) for m in estimator.models_]}
-    if hasattr(estimator, "_design"):
-        state["design"] = estimator._design.as_dict()
-    if hasattr(estimator, "roles_"):  # which columns of a file were response, trials, exposure and offset
-        state["roles_"] = dict(estimator.roles_)
-    if hasattr(estimator, "diagnostics_"):
-        state["diagnostics_"] = estimator.diagnostics_.as_dict()
-    return {**state, "fitted": {name: getattr(estimator, name) for name in FITTED}}
+    return {**state, "fitted": estimator.fitted_}
 
 
-def _estimator(state: dict[str, Any]) -> Any:
-    from bochner.estimators.classifier import SpatialClassifier
-    from bochner.estimators.diagnostics import Diagnostics
-    from bochner.estimators.formula import Design, parse_formula
-    from bochner.estimators.formula_regressor import FormulaRegressor
-    from bochner.estimators.regressor import SpatialRegressor
-
-    known = {c.__name__: c for c in (SpatialRegressor, SpatialClassifier, FormulaRegressor)}
-    estimator = known[state.get("estimator", "SpatialRegressor")](**state["params"])
+def _estimator(state: Mapping[str, Any]) -> Any:
+    estimator = class_named(state["estimator"])(**state["params"])
     estimator.n_features_in_ = state["n_features_in_"]
     if state["feature_names_in_"] is not None:
         estimator.feature_names_in_ = np.array(state["feature_names_in_"], dtype=object)
-    if isinstance(estimator, SpatialClassifier):
+    if "models_" in state:
         estimator.classes_ = np.array(state["classes_"])
         estimator.models_ = [_estimator(part) for part in state["models_"]]
         return estimator
-    for name, value in state["fitted"].items():
-        setattr(estimator, name, value)
-    if "roles_" in state:
-        estimator.roles_ = dict(state["roles_"])
-    if "diagnostics_" in state:
-        estimator.diagnostics_ = Diagnostics.from_dict(state["diagnostics_"])
-    if "design" in state:
-        formula = parse_formula(estimator.formula)
-        estimator._design = Design.from_dict(formula, state["design"])
-        estimator.coords, estimator.fit_intercept = list(formula.coords), formula.intercept
-        estimator.covariates = [n for n in state["feature_names_in_"] if n not in formula.coords] or None
-    estimator._set_fitted()
+    fitted = state["fitted"]
+    if not isinstance(fitted, Fitted):
+        raise TypeError(f"fitted is a {type(fitted).__name__}")
+    estimator.set_fitted(fitted)
     return estimator
 
 

@@ -7,7 +7,6 @@ from bochner.features.local_spectrum import LocalSpectrumMap, local_spectrum
 from bochner.features.nystroem import NystroemMap, choose_landmarks
 from bochner.features.paired import PairedMap
 from bochner.features.rows import ArealRows, Rows
-from bochner.features.support import covariance_and_gradient_of, covariance_between, joined
 
 __all__ = [
     "ArealRows",
@@ -20,10 +19,7 @@ __all__ = [
     "PairedMap",
     "Rows",
     "choose_landmarks",
-    "covariance_and_gradient_of",
-    "covariance_between",
     "find_grid",
-    "joined",
     "local_spectrum",
     "wave_dtype",
 ]

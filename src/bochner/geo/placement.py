@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bochner.arrays import FloatArray, as_coords
+from bochner.choices import Choice
 from bochner.exceptions import ArchiveError, InputError
 from bochner.geo.crs import (
     LONLAT,
@@ -28,9 +29,9 @@ from bochner.geo.crs import (
     in_plain_degrees,
     is_geographic,
     is_projected,
-    km_per_unit,
     transform,
 )
+from bochner.geo.crs import km_per_unit as km_per_unit_of
 from bochner.geo.distortion import fills_grid, flat_error, ground_range
 from bochner.geo.earth import RADIUS, EqualArea, Equirectangular, Sphere
 from bochner.geo.lonlat import check_degrees, footprint_of, is_lonlat, lonlat_axes
@@ -74,6 +75,30 @@ class Placement:
     def unit(self) -> str:
         """`km`, or nothing for the user's own unit."""
         return "" if self.kind == "planar" else "km"
+
+    @property
+    def choice(self) -> Choice:
+        """How rows are laid out, as a decision."""
+        return Choice("places", self.kind, text=self.why)
+
+    @property
+    def in_degrees(self) -> bool:
+        """Whether the coordinates are longitude and latitude."""
+        return self.kind not in ("planar", "projected") and self.crs is None
+
+    @property
+    def map_axes(self) -> tuple[int, ...]:
+        """Columns that point east and north on a map."""
+        return self.axes[: self.n_columns]
+
+    def km_per_unit(self, at: FloatArray) -> tuple[float, float] | None:
+        """Kilometres in one unit of the coordinates that point east and north, around a place; None without a CRS."""
+        if not self.unit:
+            return None
+        steps = [np.eye(len(at))[axis] * 1e-3 for axis in self.map_axes]
+        moved = self.forward(np.stack([at, *(at + step for step in steps)]))
+        east, north = np.linalg.norm(moved[1:] - moved[0], axis=1) / 1e-3
+        return float(east), float(north)
 
     @property
     def dim(self) -> int:
@@ -165,7 +190,7 @@ def choose_placement(coords: ArrayLike, crs: Any = None, names: Sequence[str] = 
 
 
 def _projected(pair: FloatArray, crs: Any, layout: dict[str, Any]) -> Placement:
-    scale, name = km_per_unit(crs), crs_name(crs)
+    scale, name = km_per_unit_of(crs), crs_name(crs)
     low, high = ground_range(pair, crs)
     error = max(abs(1 / low - 1), abs(1 / high - 1))
     told = f"coordinates are in {name}, used as they are, in km (lengths within {_percent(error)})."

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
-from bochner.estimators.region import frame_of
+from bochner.diagnostics.region import frame_of
 from bochner.exceptions import InputError
 from bochner.geo import (
     RasterGrid,

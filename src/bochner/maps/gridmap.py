@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
-from bochner.estimators.responses import checked_size
+from bochner.layout.sizes import checked_size
 from bochner.estimators.settings import memory_bytes
 from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError
 from bochner.geo import RasterGrid, Window, areas_bounds, areas_in, mask_within, read_areas, sample_raster

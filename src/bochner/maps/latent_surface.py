@@ -18,7 +18,7 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.maps.law import law_at, law_of
 from bochner.maps.pixels import Pixels
-from bochner.posterior import Moments
+from bochner.posterior import Latent
 from bochner.posterior.response import Response
 
 N_TRIED = 100  # places at which the form of the surface is checked
@@ -70,7 +70,7 @@ class LatentSurface:
         components, q = self.slope.shape
         return components * (2 + q)
 
-    def moments_at(self, coords: FloatArray, inputs: FloatArray) -> Moments:
+    def moments_at(self, coords: FloatArray, inputs: FloatArray) -> Latent:
         """Linear predictor at places (n, 2) with inputs (n, q), from the model itself."""
         return self.law_at(coords, inputs).eta
 
@@ -99,7 +99,7 @@ class LatentSurface:
                 worst = np.maximum(worst, (error / sd).max(axis=0))
         return worst / self.tolerance
 
-    def moments(self, values: FloatArray, inputs: FloatArray) -> Moments:
+    def moments(self, values: FloatArray, inputs: FloatArray) -> Latent:
         """Linear predictor from coefficients (n, components (2 + q)) and inputs, (q,) or (n, q)."""
         components, q = self.slope.shape
         m, v, *c = np.moveaxis(values.reshape(len(values), components, 2 + q), 2, 0)
@@ -108,13 +108,13 @@ class LatentSurface:
         variances = v.T + np.einsum("ni,kij,nj->kn", d, self.bend, d, optimize=True)
         for cj, dj in zip(c, d.T, strict=True):
             variances += cj.T * dj
-        return Moments(means, np.maximum(variances, 0.0), self._mass)
+        return Latent(means, np.maximum(variances, 0.0), self._mass)
 
     def law(self, values: FloatArray, inputs: FloatArray, offset: Any, size: Any) -> Response:
         """Law of the response at n pixels with these coefficients and inputs."""
         eta = self.moments(values, inputs)
         if offset is not None:
-            eta = Moments(eta.means + offset, eta.variances, eta.mass)
+            eta = Latent(eta.means + offset, eta.variances, eta.mass)
         return law_of(self._like, eta, size)
 
     def holds(self, coords: FloatArray, inputs: FloatArray) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from bochner.arrays import FloatArray
-from bochner.posterior import Moments
+from bochner.posterior import Latent
 from bochner.posterior.response import Response
 
 
@@ -17,6 +17,6 @@ def law_at(
     return model._law(*model._new_rows(table, offset, trials, exposure), include_noise)
 
 
-def law_of(like: Response, eta: Moments, size: FloatArray | None) -> Response:
+def law_of(like: Response, eta: Latent, size: FloatArray | None) -> Response:
     """The law of another linear predictor and size, of the same family."""
     return replace(like, eta=eta, size=size)

@@ -27,20 +27,17 @@ class Mixture:
     mass: FloatArray
     noise_variance: FloatArray
 
-    def moments(self, rows: Rows, *, variance: bool = True, noise: FloatArray | None = None) -> Moments:
-        """Means and variances of every component at some rows.
+    def latent(self, rows: Rows, *, spread: bool = True, new: bool = False) -> Latent:
+        """Means and variances of every component at some rows; without `spread` the means alone.
 
-        `noise` (n,) is added as further variance of a new observation, beside the components' own;
-        None leaves the latent surface.
+        `new`: with the noise variance of an observation, or of an effect of its own.
         """
-        if not variance:
+        if not spread:
             means = np.stack([c.mean(rows) for c in self.components])
-            return Moments(means, np.zeros_like(means), self.mass)
+            return Latent(means, np.zeros_like(means), self.mass)
         found = [c.mean_and_variance(rows) for c in self.components]
         means, variances = (np.stack([both[i] for both in found]) for i in range(2))
-        if noise is not None:
-            variances += self.noise_variance[:, None] + noise
-        return Moments(means, variances, self.mass)
+        return Latent(means, variances + self.noise_variance[:, None] if new else variances, self.mass)
 
     def covariance(self, rows: Rows) -> FloatArray:
         """Joint covariance of the latent surface, the spread of the means included."""
@@ -49,27 +46,39 @@ class Mixture:
         within = sum(m * c.covariance(rows) for m, c in zip(self.mass, self.components, strict=True))
         return np.asarray(within + (centred.T * self.mass) @ centred)
 
-    def draw(self, rows: Rows, n_draws: int, rng: Generator, *, noise: FloatArray | None = None) -> FloatArray:
-        """Joint draws, (n_draws, n); with `noise`, of new observations."""
+    def draw(self, rows: Rows, n_draws: int, rng: Generator, *, new: bool = False) -> FloatArray:
+        """Joint draws, (n_draws, n); `new`: of new observations."""
         counts = rng.multinomial(n_draws, self.mass)
         draws = []
         for count, component, s2 in zip(counts, self.components, self.noise_variance, strict=True):
             if not count:
                 continue
             eta = component.draw(rows, int(count), rng)
-            if noise is not None:
-                eta = eta + np.sqrt(s2 + noise) * rng.standard_normal(eta.shape)
+            if new:
+                eta = eta + np.sqrt(s2) * rng.standard_normal(eta.shape)
             draws.append(eta)
         return np.asarray(rng.permutation(np.concatenate(draws)))
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Pointwise Gaussian mixtures: means and variances (components, n) and masses (components,)."""
+class Latent:
+    """Linear predictor at n rows, row by row: Gaussian mixtures with common masses.
+
+    Attributes
+    ----------
+    means, variances : (components, n)
+    mass : (components,)
+    """
 
     means: FloatArray
     variances: FloatArray
     mass: FloatArray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Latent]) -> Latent:
+        """Rows of several, one after the other."""
+        means, variances = (np.concatenate([getattr(p, name) for p in parts], axis=1) for name in ("means", "variances"))
+        return cls(means, variances, parts[0].mass)
 
     @property
     def mean(self) -> FloatArray:
@@ -79,9 +88,9 @@ class Moments:
     def variance(self) -> FloatArray:
         return np.asarray(self.mass @ (self.variances + (self.means - self.mean) ** 2))
 
-    def at(self, rows: NDArray[Any]) -> Moments:
-        """The mixtures of some of the rows: indices or a mask."""
-        return Moments(self.means[:, rows], self.variances[:, rows], self.mass)
+    @property
+    def sd(self) -> FloatArray:
+        return np.sqrt(self.variance)
 
     def cdf(self, value: FloatArray | float) -> FloatArray:
         """Probability of a value not above `value` (a number, or one per row)."""
@@ -103,3 +112,11 @@ class Moments:
             below = self.cdf(middle) < q
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray((low + high) / 2)
+
+    def shifted(self, offset: FloatArray | float) -> Latent:
+        """With a known part added to the linear predictor."""
+        return Latent(self.means + offset, self.variances, self.mass)
+
+    def at(self, rows: NDArray[Any]) -> Latent:
+        """Some of the rows: indices or a mask."""
+        return Latent(self.means[:, rows], self.variances[:, rows], self.mass)

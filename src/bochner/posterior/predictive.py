@@ -12,7 +12,7 @@ from scipy import special
 from bochner.arrays import FloatArray
 from bochner.families import Family
 from bochner.posterior import quadrature
-from bochner.posterior.mixture import Moments
+from bochner.posterior.mixture import Latent
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class Predictive:
     ----------
     family : Family
         Law of an observation given eta; its dispersion, where it has one, is a number.
-    eta : Moments
+    eta : Latent
         Gaussian mixture of the linear predictor, offset and effect of the row included.
     size : ndarray of shape (n,)
         Trials or exposure.
     """
 
     family: Family
-    eta: Moments
+    eta: Latent
     size: FloatArray
 
     def cdf(self, value: FloatArray) -> FloatArray:

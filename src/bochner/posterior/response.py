@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError, PartError
 from bochner.families import Family
-from bochner.posterior.mixture import Moments
+from bochner.posterior.mixture import Latent
 from bochner.posterior.predictive import Predictive
 from bochner.posterior.quantiles import observed_quantile
 from bochner.posterior.ranked import ranked_probability_score
@@ -27,7 +27,7 @@ class Response:
     ----------
     family : Family
         Law of an observation given eta; its dispersion, where it has one, is a number.
-    eta : Moments
+    eta : Latent
         Gaussian mixture of the linear predictor, offset included. For new observations its variances include what
         scatters beside the surface: the effect of each row, and the noise of a Gaussian.
     size : ndarray of shape (n,), optional
@@ -44,7 +44,7 @@ class Response:
     """
 
     family: Family
-    eta: Moments
+    eta: Latent
     size: FloatArray | None = None
     new: bool = False
 

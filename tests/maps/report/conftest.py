@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from bochner import SpatialRegressor
-from bochner.estimators.diagnostics import diagnose
+from bochner.diagnostics.diagnostics import diagnose
 from bochner.kernels import Matern
-from bochner.maps.report import Survey, write_report
+from bochner.report import Survey, write_report
 
 # of Debian's Chromium: nothing is asked of the network, of the GPU or of a profile
 FLAGS = (

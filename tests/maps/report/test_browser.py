@@ -12,8 +12,8 @@ from scipy import integrate, special
 
 from bochner import SpatialRegressor
 from bochner.kernels import Matern
-from bochner.maps.report import write_report
-from bochner.maps.report.raster import unpack
+from bochner.report import write_report
+from bochner.report.raster import unpack
 from tests.maps.report.conftest import places, surface
 
 every_link = pytest.mark.parametrize("link", ["identity", "logit", "probit", "log"])

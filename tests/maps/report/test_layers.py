@@ -9,11 +9,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bochner import SpatialRegressor
-from bochner.estimators.diagnostics import diagnose
+from bochner.diagnostics.diagnostics import diagnose
 from bochner.exceptions import InputError
 from bochner.kernels import Matern
-from bochner.maps.report.layers import MapLayers, predict_layers
-from bochner.maps.report.payload import law_gap, threshold_of
+from bochner.report.layers import MapLayers, predict_layers
+from bochner.report.payload import law_gap, threshold_of
 from tests.maps.report.conftest import places, surface
 
 
@@ -123,7 +123,7 @@ def test_places_on_the_earth_have_kilometres():
 
 
 def test_pixels_are_fewer_where_they_cost_more(fitted):
-    from bochner.maps.report.layers import affordable_pixels
+    from bochner.report.layers import affordable_pixels
 
     one = fitted("identity").model
     many = SimpleNamespace(

@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose
 from bochner import SpatialClassifier, SpatialRegressor, load
 from bochner.exceptions import CheckWarning, InputError
 from bochner.kernels import Linear, Matern
-from bochner.maps.report import MapLayers, Survey, write_report
-from bochner.maps.report.page import as_json
+from bochner.report import MapLayers, Survey, write_report
+from bochner.report.page import as_json
 from tests.maps.report.conftest import places, surface
 
 

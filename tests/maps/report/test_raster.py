@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bochner.maps.report.raster import pack, unpack
+from bochner.report.raster import pack, unpack
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (40, 33)])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bochner.maps.report.colours import ramps
-from bochner.maps.report.svg import Chart, number, ticks, widened
+from bochner.report.colours import ramps
+from bochner.report.svg import Chart, number, ticks, widened
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-3.2, 7.9), (1e-7, 3e-7), (5e8, 5.1e8), (0, 0.95)])

@@ -18,7 +18,7 @@ from bochner.inference.evidence.feature_evidence import feature_slopes
 from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.fits.newton import Data, find_mode
 from bochner.inference.observed.observations import Observations
-from bochner.posterior import Moments
+from bochner.posterior import Latent
 from bochner.posterior.response import Response
 from bochner.random import generator
 from bochner.validation import BlockKFold, gap_size
@@ -223,7 +223,7 @@ def held_out_scores(features: FeatureMap, noise_variance: float, known: Data, un
     if isinstance(unknown, Observations):
         total = np.maximum(variance + unknown.copy_variance(noise_variance), 1e-300)
         return np.asarray(-0.5 * share * (np.log(2 * np.pi * total) + (unknown.y - mean) ** 2 / total))
-    eta = Moments((mean + unknown.offset)[None], (variance + noise_variance + unknown.error)[None], np.ones(1))
+    eta = Latent((mean + unknown.offset)[None], (variance + noise_variance + unknown.error)[None], np.ones(1))
     law = Response(unknown.family, eta, unknown.size, new=True)
     return np.asarray(share * law.log_density(unknown.y))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.features import covariance_and_gradient_of
 from bochner.inference.fits.exact import ExactEngine, inverse_of, residual_precision
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel
@@ -15,7 +14,7 @@ def exact_objective(
     kernel: Kernel, obs: Observations, noise_variance: float, *, reml: bool
 ) -> tuple[float, FloatArray]:
     """Log evidence (or likelihood) and its gradient in [theta, log noise variance]."""
-    k, gradients = covariance_and_gradient_of(kernel, obs.rows)
+    k, gradients = obs.rows.covariance_and_gradient(kernel)
     fit = ExactEngine(kernel, noise_variance, k).fit(obs)
     post = fit.posterior
     # dL = 1/2 tr[(alpha alpha' - Pi) dSigma]

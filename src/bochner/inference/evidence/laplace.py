@@ -16,7 +16,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError
-from bochner.features import FeatureMap, FourierMap, covariance_and_gradient_of
+from bochner.features import FeatureMap, FourierMap
 from bochner.frequencies import Frequencies
 from bochner.inference.evidence.feature_evidence import chain_to_theta, frequency_gradient, residual_product
 from bochner.inference.fits.base import Engine
@@ -73,7 +73,7 @@ class ExactBound:
 
     def __init__(self, kernel: Kernel, noise_variance: float, responses: Responses) -> None:
         self.kernel, self.noise_variance = kernel, noise_variance
-        self.k, self.gradients = covariance_and_gradient_of(kernel, responses.rows)
+        self.k, self.gradients = responses.rows.covariance_and_gradient(kernel)
 
     def point(self, responses: Responses, start: FloatArray | None) -> LaplacePoint:
         mode = _mode(responses, ExactEngine(self.kernel, self.noise_variance, self.k), start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,10 @@ from scipy import linalg
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
-from bochner.features import Rows, covariance_between
+from bochner.features import Rows
 from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.fits.folds import Fold, HeldOut, block_root, each_fold
+from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel
 from bochner.posterior import KrigingPosterior
@@ -39,10 +40,10 @@ class ExactEngine(Engine):
 
     def of(self, rows: Rows) -> ExactEngine:
         """The same, with the covariance of these rows made once."""
-        return ExactEngine(self.kernel, self.noise_variance, covariance_between(self.kernel, rows, rows))
+        return ExactEngine(self.kernel, self.noise_variance, rows.covariance_with(self.kernel, rows))
 
     def fit(self, obs: Observations) -> ExactFit:
-        k = covariance_between(self.kernel, obs.rows, obs.rows) if self.covariance is None else self.covariance
+        k = obs.rows.covariance_with(self.kernel, obs.rows) if self.covariance is None else self.covariance
         return _solved(self, obs, k)
 
 
@@ -65,6 +66,9 @@ class ExactFit(GaussianFit):
 
     def leave_out(self, obs: Observations, folds: Iterable[Fold] | None) -> HeldOut:
         return leave_out_exact(self.engine.kernel, obs, self.engine.noise_variance, folds)
+
+    def leave_out_quickly(self, obs: Observations, folds: Sequence[Fold]) -> HeldOut:
+        return held_out_locally(self.engine.kernel, obs, self.engine.noise_variance, folds)
 
 
 def leave_out_exact(kernel: Kernel, obs: Observations, noise_variance: float, folds: Iterable[Fold] | None) -> HeldOut:
@@ -130,4 +134,5 @@ def _solved(engine: ExactEngine, obs: Observations, k: FloatArray) -> ExactFit:
     log_likelihood = fit - 0.5 * n * np.log(2 * np.pi)
     log_evidence = fit - 0.5 * (n - q) * np.log(2 * np.pi) - 0.5 * schur.logdet()
     posterior = KrigingPosterior(engine.kernel, obs.rows, alpha, beta, sigma, schur)
-    return ExactFit(engine, posterior, float(log_evidence), float(log_likelihood))
+    # the matrix is not kept with the fit
+    return ExactFit(ExactEngine(engine.kernel, engine.noise_variance), posterior, float(log_evidence), float(log_likelihood))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,7 +16,8 @@ from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.fits.companion import companion
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.iterative_folds import leave_out_iterative
-from bochner.inference.fits.iterative_system import SolvedSystem, noise_floor, solve_system
+from bochner.inference.fits.iterative_system import SolvedSystem, nearest_system, noise_floor, solve_system
+from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel
 from bochner.posterior import CoefficientPosterior, OperatorPosterior
@@ -33,7 +34,7 @@ class IterativeEngine(Engine):
     newton_tolerance: ClassVar[float] = 1e-6
 
     def fit(self, obs: Observations) -> IterativeFit:
-        system = solve_system(self.kernel, obs, self.noise_variance, TOLERANCE)
+        system = self.system(obs, TOLERANCE)
         self._warn_unless_settled(system, obs)
         coords = obs.rows.coords
         box = (coords.min(axis=0), coords.max(axis=0))
@@ -41,7 +42,11 @@ class IterativeEngine(Engine):
         return self._finished(system, obs, None if waves is None else waves.posterior)
 
     def draft(self, obs: Observations) -> IterativeFit:
-        return self._finished(solve_system(self.kernel, obs, self.noise_variance, DRAFT_TOLERANCE), obs, None)
+        return self._finished(self.system(obs, DRAFT_TOLERANCE), obs, None)
+
+    def system(self, obs: Observations, tolerance: float) -> SolvedSystem:
+        """The kriging system of all rows, solved."""
+        return solve_system(self.kernel, obs, self.noise_variance, tolerance)
 
     def _finished(
         self, system: SolvedSystem, obs: Observations, waves: CoefficientPosterior | None
@@ -84,6 +89,17 @@ class IterativeEngine(Engine):
 
 
 @dataclass(frozen=True)
+class NearestEngine(IterativeEngine):
+    """The same without iteration: every place is kriged from its nearest rows."""
+
+    def system(self, obs: Observations, tolerance: float) -> SolvedSystem:
+        return nearest_system(self.kernel, obs, self.noise_variance)
+
+    def _warn_unless_settled(self, system: SolvedSystem, obs: Observations) -> None:
+        """Nothing was to settle."""
+
+
+@dataclass(frozen=True)
 class IterativeFit(GaussianFit):
     """Posterior by conjugate gradients, and how likely the data are (log determinant by Vecchia)."""
 
@@ -98,6 +114,9 @@ class IterativeFit(GaussianFit):
 
     def leave_out(self, obs: Observations, folds: Iterable[Fold] | None) -> HeldOut:
         return leave_out_iterative(self.engine.kernel, obs, self.engine.noise_variance, folds)
+
+    def leave_out_quickly(self, obs: Observations, folds: Sequence[Fold]) -> HeldOut:
+        return held_out_locally(self.engine.kernel, obs, self.engine.noise_variance, folds)
 
 
 def _solver(system: SolvedSystem) -> Choice:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,8 +25,6 @@ logger = logging.getLogger("bochner")
 PRECONDITIONER_NEIGHBOURS = 20
 N_PROBES = 1_000
 LEAST_NOISE = 1e-9  # of the variance, in the system of all rows; neighbours then put right what it smooths
-
-Box = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -73,30 +72,56 @@ class SolvedSystem:
 
 def solve_system(kernel: Kernel, obs: Observations, noise_variance: float, tolerance: float) -> SolvedSystem:
     """Solve for the responses and the trend side by side, until predictions at probe places settle to a tolerance."""
-    coords, n, q = obs.rows.coords, len(obs), obs.n_trend
+    operator = _operator(kernel, obs)
+    if not operator.faithful:
+        return _assembled(operator, obs, noise_variance, None, Report("nearest rows", len(obs), {"converged": False}))
     noise = row_noise(kernel, obs, noise_variance)
-    operator = CovarianceOperator(kernel, coords, (coords.min(axis=0), coords.max(axis=0)))
-    root = preconditioner_root(kernel, noise, coords)
+    probes = operator.probes(N_PROBES, generator(0, "probes"))
+    root = preconditioner_root(kernel, noise, obs.rows.coords)
     back = root.T.tocsr()
-    # a first guess of the trend keeps large offsets out of the iteration
-    start = np.linalg.lstsq(obs.rows.trend, obs.y, rcond=None)[0] if q else np.zeros(0)
-    residual = obs.y - obs.rows.trend @ start
-    columns = np.column_stack([obs.rows.trend, residual])
-    if operator.faithful:
-        probes = operator.probes(N_PROBES, generator(0, "probes"))
-        solution, report = conjugate_gradient(
-            lambda v: operator.apply(v) + noise[:, None] * v,
-            lambda v: back @ (root @ v),
-            columns,
-            probe=lambda v: operator.cross(probes, v),
-            tolerance=tolerance,
-        )
-    else:
-        report = Report("nearest rows", n, {"converged": False})
-    if not report.details["converged"]:
-        solution = back @ (root @ columns)
+    solution, report = conjugate_gradient(
+        lambda v: operator.apply(v) + noise[:, None] * v,
+        lambda v: back @ (root @ v),
+        _right_hand_sides(obs)[0],
+        probe=lambda v: operator.cross(probes, v),
+        tolerance=tolerance,
+    )
+    return _assembled(operator, obs, noise_variance, solution if report.details["converged"] else None, report, root)
+
+
+def nearest_system(kernel: Kernel, obs: Observations, noise_variance: float) -> SolvedSystem:
+    """The same by the preconditioner alone: every row given its nearest predecessors."""
+    report = Report("nearest rows", len(obs), {"converged": False})
+    return _assembled(_operator(kernel, obs), obs, noise_variance, None, report)
+
+
+def _operator(kernel: Kernel, obs: Observations) -> CovarianceOperator:
+    coords = obs.rows.coords
+    return CovarianceOperator(kernel, coords, (coords.min(axis=0), coords.max(axis=0)))
+
+
+def _right_hand_sides(obs: Observations) -> tuple[FloatArray, FloatArray]:
+    """Trend and residual as columns, and the first guess of the trend, which keeps large offsets out of them."""
+    start = np.linalg.lstsq(obs.rows.trend, obs.y, rcond=None)[0] if obs.n_trend else np.zeros(0)
+    return np.column_stack([obs.rows.trend, obs.y - obs.rows.trend @ start]), start
+
+
+def _assembled(
+    operator: CovarianceOperator,
+    obs: Observations,
+    noise_variance: float,
+    solution: FloatArray | None,
+    report: Report,
+    root: Any = None,
+) -> SolvedSystem:
+    """Generalised least squares from a solution of all columns, or from the preconditioner's."""
+    q, noise = obs.n_trend, row_noise(operator.kernel, obs, noise_variance)
+    root = preconditioner_root(operator.kernel, noise, obs.rows.coords) if root is None else root
+    columns, start = _right_hand_sides(obs)
+    if solution is None:
+        solution = root.T.tocsr() @ (root @ columns)
     logger.info("solved: %s", report)
-    weights, response = solution[:, :q], solution[:, q]
+    weights, response, residual = solution[:, :q], solution[:, q], columns[:, q]
     schur = cholesky_factor(obs.rows.trend.T @ weights, q)
     beta = schur.solve(weights.T @ residual) if q else np.zeros(0)
     alpha = response - weights @ beta
@@ -125,7 +150,7 @@ def noise_floor(kernel: Kernel) -> float:
     return LEAST_NOISE * total_variance(kernel)
 
 
-def preconditioner_root(kernel: Kernel, noise: FloatArray, coords: FloatArray):  # type: ignore[no-untyped-def]
+def preconditioner_root(kernel: Kernel, noise: FloatArray, coords: FloatArray) -> Any:
     """Sparse W with W'W close to (K + noise)^-1."""
     units = axis_units(kernel, np.ptp(coords, axis=0))
     return inverse_root(kernel, noise, coords, PRECONDITIONER_NEIGHBOURS, units)

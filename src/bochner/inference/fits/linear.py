@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import linalg
@@ -97,6 +98,7 @@ class LinearFit(GaussianFit):
     log_evidence: float
     log_likelihood: float
     solver: Choice
+    forgets_rows: ClassVar[bool] = True
 
     def row_weights(self, obs: Observations) -> FloatArray:
         precision = row_precision(self.engine.features, obs, self.noise_variance)

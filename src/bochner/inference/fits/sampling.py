@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
-from bochner.features import Rows, joined
+from bochner.features import Rows
 from bochner.inference.fits.newton import Mode
 from bochner.inference.observed.responses import Linearised
 
@@ -83,7 +83,7 @@ def _log_ratio(seen: Linearised, eta: FloatArray) -> float:
 def _reference_draws(mode: Mode, seen: Linearised, rows: Rows, n_draws: int, rng: Generator) -> Pair:
     """Deviations from the mode under Laplace's Gaussian: of the surface, and of the latent values."""
     own = mode.obs.rows
-    draws = mode.posterior.draw(joined(rows, own), n_draws, rng)
+    draws = mode.posterior.draw(rows.joined(own), n_draws, rng)
     surface, carried = draws[:, : len(rows)], draws[:, len(rows) :]
     r = seen.responses
     # given the surface e, a latent value has prior N(e, v) and the stand-in N(z, 1/W)

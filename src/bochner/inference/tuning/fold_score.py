@@ -19,7 +19,7 @@ from bochner.inference.schemes.iterative_kriging import iterative_mode
 from bochner.inference.tuning.limits import MAX_EXACT_TUNING_ROWS
 from bochner.inference.tuning.search import Tuned
 from bochner.kernels import Kernel
-from bochner.posterior import Moments
+from bochner.posterior import Latent
 from bochner.posterior.response import Response
 from bochner.validation import crps
 
@@ -62,7 +62,7 @@ def _log_score(
         obs = exact_mode(kernel, noise_variance, responses).obs if fixed is None else fixed
         held = _held_out(task, scheme, kernel, noise_variance, obs, folds)
         i = held.index
-        eta = Moments(
+        eta = Latent(
             (held.mean + responses.offset[i])[None],
             (held.variance + noise_variance + responses.error[i])[None],
             np.ones(1),

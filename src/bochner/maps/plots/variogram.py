@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.estimators.diagnostics import Diagnostics, diagnose
+from bochner.diagnostics.diagnostics import Diagnostics, diagnose
 from bochner.exceptions import InputError
 from bochner.maps.plots.style import BLUE, GREY, INK, RED, panels, styled
 from bochner.maps.tables import mappable

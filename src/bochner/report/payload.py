@@ -10,14 +10,14 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy import special
 
 from bochner.arrays import FloatArray
-from bochner.estimators.diagnostics import Diagnostics
-from bochner.estimators.region import round_step
+from bochner.diagnostics.diagnostics import Diagnostics
+from bochner.diagnostics.region import round_step
 from bochner.estimators.report import fixed_effects
 from bochner.exceptions import InputError
-from bochner.maps.report.colours import ramps
-from bochner.maps.report.layers import MapLayers, latent, rows_at
-from bochner.maps.report.raster import pack
-from bochner.maps.report.survey import Survey
+from bochner.report.colours import ramps
+from bochner.report.layers import MapLayers, latent, rows_at
+from bochner.report.raster import pack
+from bochner.report.survey import Survey
 from bochner.random import generator
 
 MOST_OBSERVATIONS = 5_000

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from bochner.estimators.calibration import Calibration
-from bochner.estimators.diagnostics import Diagnostics, correlation_range
+from bochner.diagnostics.held_out_calibration import Calibration
+from bochner.diagnostics.diagnostics import Diagnostics, correlation_range
 from bochner.estimators.report import describe, fixed_effects
-from bochner.maps.report.svg import number, percent
+from bochner.report.svg import number, percent
 
 CHOICES = {
     "place": "Places",

@@ -6,11 +6,12 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from bochner.exceptions import InputError, MissingExtraError
+from bochner.exceptions import ColumnError, InputError, MissingExtraError
 
 FIELD = re.compile(r"\bgp\(([^()]*)\)")
 LEAST_ROWS = 50  # of the table on which a saved design is built again: enough for any polynomial or spline
@@ -34,14 +35,62 @@ class Formula:
         return f"1 {self.terms}" if self.terms.startswith("-") else f"1 + {self.terms}"
 
 
+@dataclass(frozen=True)
 class Design:
-    """Columns of a formula's linear terms, the same for new tables as for the one it was learned from."""
+    """Columns of a formula's linear terms, the same for new tables as for the one it was learned from.
 
-    def __init__(self, formula: Formula, data: Any) -> None:
-        self.formula = formula
-        self.spec = _built(
-            formula, lambda: _formulaic().model_matrix(formula.right, data, na_action="raise")
-        ).model_spec
+    Attributes
+    ----------
+    formula : Formula
+    levels : mapping of str to list
+        Levels of each factor.
+    transforms : mapping of str to nested lists
+        Numbers that transforms have learned.
+    variables : tuple of str
+        Columns of the user's table that the linear terms read.
+    """
+
+    formula: Formula
+    levels: Mapping[str, Any]
+    transforms: Mapping[str, Any]
+    variables: tuple[str, ...]
+
+    @classmethod
+    def learn(cls, formula: Formula, data: Any) -> Design:
+        """Levels and transforms of a table."""
+        spec = _built(formula, lambda: _formulaic().model_matrix(formula.right, data, na_action="raise")).model_spec
+        levels = {
+            name: [_number(v) for v in state["categories"]]
+            for name, (_, state) in spec.encoder_state.items()
+            if "categories" in state
+        }
+        transforms = {name: _as_list(state) for name, state in spec.transform_state.items()}
+        variables = tuple(sorted(str(v) for v in spec.required_variables))
+        design = cls(formula, levels, transforms, variables)
+        design.__dict__["spec"] = spec  # what `spec` would build again
+        return design
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Columns of the user's table that a prediction asks for, coordinates first."""
+        coords = self.formula.coords
+        return (*coords, *(name for name in self.variables if name not in coords))
+
+    def frame(self, X: Any) -> Any:
+        """Coordinates and linear terms of a table, as the columns that the model is fitted to."""
+        table = as_table(X)
+        frame = self.covariates(table)
+        for position, name in enumerate(self.formula.coords):
+            frame.insert(position, name, np.asarray(column_of(table, name), dtype=float))
+        return frame
+
+    def columns(self, given: Mapping[str, Any], n: int) -> dict[str, Any]:
+        """The same by name, from columns of numbers: arrays (n,), or numbers for all rows."""
+        import pandas as pd
+
+        table = pd.DataFrame({name: np.broadcast_to(values, (n,)) for name, values in given.items()})
+        frame = self.frame(table)
+        return {str(name): frame[name].to_numpy() for name in frame.columns}
 
     def covariates(self, data: Any) -> Any:
         """Data frame with one column for each coefficient; factors become indicators."""
@@ -50,34 +99,22 @@ class Design:
             matrix = _built(self.formula, lambda: self.spec.get_model_matrix(data))
         return matrix.drop(columns="Intercept")
 
-    def as_dict(self) -> dict[str, Any]:
-        """What cannot be told from the formula: levels of factors, and numbers that transforms have learned."""
-        levels = {
-            name: [_number(v) for v in state["categories"]]
-            for name, (_, state) in self.spec.encoder_state.items()
-            if "categories" in state
-        }
-        transforms = {name: _as_list(state) for name, state in self.spec.transform_state.items()}
-        columns = sorted(str(v) for v in self.spec.required_variables)
-        return {"levels": levels, "transforms": transforms, "columns": columns}
-
-    @classmethod
-    def from_dict(cls, formula: Formula, state: dict[str, Any]) -> Design:
-        """The design of a saved model."""
+    @cached_property
+    def spec(self) -> Any:
+        """Formulaic's own specification, built again on a table that has the same levels."""
         import pandas as pd
 
-        height = max([LEAST_ROWS, *(len(v) for v in state["levels"].values())])
+        height = max([LEAST_ROWS, *(len(v) for v in self.levels.values())])
         table = {}
-        for name in state["columns"]:
-            levels = next(
-                (v for factor, v in state["levels"].items() if re.search(rf"\b{re.escape(name)}\b", factor)), None
-            )
+        for name in self.variables:
+            pattern = rf"\b{re.escape(name)}\b"
+            levels = next((v for factor, v in self.levels.items() if re.search(pattern, factor)), None)
             values = [1.0 + i for i in range(height)] if levels is None else levels
             table[name] = [values[i % len(values)] for i in range(height)]
-        design = cls(formula, pd.DataFrame(table))
-        for name, learned in state["transforms"].items():
-            design.spec.transform_state[name] = _as_dict(learned)
-        return design
+        spec = type(self).learn(self.formula, pd.DataFrame(table)).spec
+        for name, learned in self.transforms.items():
+            spec.transform_state[name] = _as_dict(learned)
+        return spec
 
 
 def parse_formula(text: str) -> Formula:
@@ -104,6 +141,27 @@ def parse_formula(text: str) -> Formula:
     kept = [pair for pair in terms if pair[1] not in ("0", "1") and not FIELD.fullmatch(pair[1])]
     rest = " ".join(f"{sign} {term}" for sign, term in kept).removeprefix("+ ")
     return Formula(sides[0].strip(), rest, coords, intercept, text)
+
+
+def as_table(X: Any) -> Any:
+    """A table with named columns, as pandas."""
+    if not hasattr(X, "columns"):
+        raise InputError(
+            f"a formula needs a table with named columns, and X is a {type(X).__name__}; pass a data frame."
+        )
+    return X if hasattr(X, "iloc") or not hasattr(X, "to_pandas") else X.to_pandas()
+
+
+def column_of(X: Any, value: Any) -> Any:
+    """A column of a table by its name; anything that is no name as it is."""
+    if not isinstance(value, str):
+        return value
+    if value not in as_table(X).columns:
+        raise ColumnError(f"there is no column {value!r}; the table has {list(X.columns)}.")
+    try:
+        return np.asarray(X[value], dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"column {value!r} cannot be read as numbers ({error}); needed is one of numbers.") from error
 
 
 def _terms(right: str) -> list[tuple[str, str]]:

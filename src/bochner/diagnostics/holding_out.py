@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.estimators.calibration import Calibration, calibration
+from bochner.diagnostics.held_out_calibration import Calibration, calibration
+from bochner.estimators import SpatialRegressor
 from bochner.estimators.crossvalidation import CrossValidation, summarise
 from bochner.exceptions import InputError
-from bochner.inference import Fold, HeldOut, Observations, Responses
-from bochner.inference.fits.folds import leave_out_linear
-from bochner.inference.fits.linear import LinearFit
-from bochner.inference.fits.local_folds import held_out_locally
-from bochner.inference.observed.responses import merge_equal_responses
-from bochner.posterior import CoefficientPosterior
+from bochner.inference import Fold, Responses
 from bochner.posterior.response import Response
 from bochner.random import generator
 from bochner.validation import BlockKFold, blocks_of, gap_size
@@ -29,16 +24,17 @@ N_PARTS = 10  # in which they are held out
 MOST_BLOCKS, BLOCK_ROWS = 40, 200
 
 
-def hold_out(model: Any, unit: str = "") -> tuple[Calibration, ...]:
+def hold_out(model: SpatialRegressor, unit: str = "") -> tuple[Calibration, ...]:
     """Leave one out, then blocks; what cannot be done (a single place, say) is left out."""
-    rng = generator(0, "held-out rows")
-    few = np.count_nonzero(model._responses.weight) <= ALL_ROWS
-    done = []
-    for kind in (_one_by_one, _in_blocks) if few else (_some_one_by_one, _some_blocks):
+    responses = model.training_responses()
+    few = np.count_nonzero(responses.weight) <= ALL_ROWS
+    ways = (_one_by_one, _in_blocks) if few else (_some_one_by_one, _some_blocks)
+    rng, done = generator(0, "held-out rows"), []
+    for way in ways:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                done.append(kind(model, rng, unit))
+                done.append(way(model, responses, rng, unit))
         except InputError:
             continue
     return tuple(done)
@@ -53,14 +49,14 @@ def pit_of(law: Response, observed: FloatArray) -> FloatArray:
 # --------------------------------------------------------------------------------- all rows
 
 
-def _one_by_one(model: Any, rng: Generator, unit: str) -> Calibration:
-    n = np.count_nonzero(model._responses.weight)
+def _one_by_one(model: SpatialRegressor, responses: Responses, rng: Generator, unit: str) -> Calibration:
+    n = np.count_nonzero(responses.weight)
     text = f"each of the {n:,} rows predicted from all the others"
-    return _calibration("leave one out", text, model.cross_validate(None), model._responses)
+    return _calibration("leave one out", text, model.cross_validate(None), responses)
 
 
-def _in_blocks(model: Any, rng: Generator, unit: str) -> Calibration:
-    coords = model._responses.rows.coords
+def _in_blocks(model: SpatialRegressor, responses: Responses, rng: Generator, unit: str) -> Calibration:
+    coords = responses.rows.coords
     splitter = BlockKFold(5, block_size=gap_size(coords))
     try:
         blocks = splitter.describe(coords)
@@ -71,29 +67,30 @@ def _in_blocks(model: Any, rng: Generator, unit: str) -> Calibration:
         f"{blocks.n_blocks} blocks, {_length(blocks.block_size[0], unit)} wide, in 5 folds: rows predicted from "
         f"others typically {_length(blocks.distance, unit)} away"
     )
-    return _calibration("blocks", text, model.cross_validate(splitter), model._responses)
+    return _calibration("blocks", text, model.cross_validate(splitter), responses)
 
 
 # -------------------------------------------------------------------------------- some rows
 
 
-def _some_one_by_one(model: Any, rng: Generator, unit: str) -> Calibration:
-    responses, obs = _working(model)
+def _some_one_by_one(model: SpatialRegressor, responses: Responses, rng: Generator, unit: str) -> Calibration:
+    fits = model.fitted_.model.fits
+    responses, obs = model.fitted_.model.working(responses)
     rows = np.sort(rng.choice(len(obs), SAMPLED_ROWS, replace=False))
     drawn = f"{len(rows):,} of the {len(obs):,} rows, drawn at random,"
-    if isinstance(model._model.posterior, CoefficientPosterior):
-        held = [replace(h, index=rows[h.index]) for h in _by_features(model, obs[rows], None)]
+    if fits[0].forgets_rows:
+        held = [replace(h, index=rows[h.index]) for h in (fit.leave_out(obs[rows], None) for fit in fits)]
         text = f"{drawn} each predicted from all the others"
     else:
         folds = [_without(part, len(obs)) for part in np.array_split(rng.permutation(rows), N_PARTS)]
-        held = _by_neighbours(model, obs, folds)
+        held = [fit.leave_out_quickly(obs, folds) for fit in fits]
         text = f"{drawn} held out {SAMPLED_ROWS // N_PARTS} at a time and predicted from the nearest others"
-    return _calibration("leave one out", text, summarise(held, model._model, responses, None), responses)
+    return _calibration("leave one out", text, summarise(held, model.fitted_.model, responses, None), responses)
 
 
-def _some_blocks(model: Any, rng: Generator, unit: str) -> Calibration:
+def _some_blocks(model: SpatialRegressor, responses: Responses, rng: Generator, unit: str) -> Calibration:
     """Some whole blocks, small enough to be taken out one after the other."""
-    responses, obs = _working(model)
+    responses, obs = model.fitted_.model.working(responses)
     side = gap_size(obs.rows.coords)
     while (blocks := _blocks(obs.rows.coords, side)) is None:
         side *= 0.7
@@ -101,32 +98,9 @@ def _some_blocks(model: Any, rng: Generator, unit: str) -> Calibration:
     total = np.cumsum(np.bincount(blocks)[order])
     chosen = order[: 1 + int(np.searchsorted(total, SAMPLED_ROWS))]
     folds = [_without(np.flatnonzero(blocks == block), len(obs)) for block in chosen]
-    by_features = isinstance(model._model.posterior, CoefficientPosterior)
-    held = (_by_features if by_features else _by_neighbours)(model, obs, folds)
+    held = [fit.leave_out_quickly(obs, folds) for fit in model.fitted_.model.fits]
     text = f"{len(folds)} blocks, {_length(side, unit)} wide, drawn at random, each held out as a whole"
-    return _calibration("blocks", text, summarise(held, model._model, responses, None), responses)
-
-
-def _working(model: Any) -> tuple[Responses, Observations]:
-    """Rows with weight, and Gaussian observations that stand for them."""
-    responses: Responses = model._responses.with_weight()
-    if responses.gaussian:
-        return responses, responses.observations()
-    obs: Observations = model._model._working
-    return (responses if len(obs) == len(responses) else merge_equal_responses(responses)), obs
-
-
-def _by_features(model: Any, obs: Observations, folds: list[Fold] | None) -> list[HeldOut]:
-    mixture = model._model.mixture
-    return [
-        leave_out_linear(LinearFit(posterior, np.nan, np.nan, ""), obs, float(noise), folds)
-        for posterior, noise in zip(mixture.components, mixture.noise_variance, strict=True)
-    ]
-
-
-def _by_neighbours(model: Any, obs: Observations, folds: list[Fold]) -> list[HeldOut]:
-    kernels, noises = model._model.kernels, model._model.mixture.noise_variance
-    return [held_out_locally(k, obs, float(s2), folds) for k, s2 in zip(kernels, noises, strict=True)]
+    return _calibration("blocks", text, summarise(held, model.fitted_.model, responses, None), responses)
 
 
 def _blocks(coords: FloatArray, side: float) -> IntArray | None:

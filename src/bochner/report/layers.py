@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.estimators.diagnostics import Diagnostics
-from bochner.estimators.region import Region
+from bochner.diagnostics.diagnostics import Diagnostics
+from bochner.diagnostics.region import Region
 from bochner.exceptions import InputError
 from bochner.features import Rows
 from bochner.posterior import OperatorPosterior, Posterior

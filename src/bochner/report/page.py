@@ -17,13 +17,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bochner._version import __version__
-from bochner.estimators.diagnostics import Diagnostics, diagnostics_of
+from bochner.diagnostics.diagnostics import Diagnostics, diagnostics_of
 from bochner.exceptions import InputError
-from bochner.maps.report import calibration_charts, data_charts, space_charts, words
-from bochner.maps.report.figure import Figure
-from bochner.maps.report.layers import MapLayers, latent, predict_layers, rows_at
-from bochner.maps.report.payload import MOST_OBSERVATIONS, law_gap, map_payload, observations_of, threshold_of
-from bochner.maps.report.survey import Survey, diagnose_survey, held_out_means, judge
+from bochner.report import calibration_charts, data_charts, space_charts, words
+from bochner.report.figure import Figure
+from bochner.report.layers import MapLayers, latent, predict_layers, rows_at
+from bochner.report.payload import MOST_OBSERVATIONS, law_gap, map_payload, observations_of, threshold_of
+from bochner.report.survey import Survey, diagnose_survey, held_out_means, judge
 
 SCRIPTS = ("raster.js", "law.js", "scale.js", "view.js", "gestures.js", "print.js", "page.js")
 
@@ -168,7 +168,7 @@ def _unbroken(value: Any) -> Any:
 
 
 def _asset(name: str) -> str:
-    return resources.files("bochner.maps.report").joinpath("assets", name).read_text("utf-8")
+    return resources.files("bochner.report").joinpath("assets", name).read_text("utf-8")
 
 
 def _regressor(model: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.estimators.columns import Selector
+from bochner.layout.columns import Selector
 from bochner.exceptions import InputError
 from bochner.geo import (
     area_points,

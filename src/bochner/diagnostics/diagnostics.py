@@ -14,12 +14,13 @@ import numpy as np
 from numpy.random import Generator
 
 from bochner.arrays import FloatArray
-from bochner.estimators.calibration import Calibration
-from bochner.estimators.holdout import hold_out
-from bochner.estimators.region import Region, frame_of, region_of
-from bochner.estimators.variogram import Variogram, empirical_variogram
+from bochner.diagnostics.held_out_calibration import Calibration
+from bochner.diagnostics.holding_out import hold_out
+from bochner.diagnostics.region import Region, region_of
+from bochner.diagnostics.variogram import Variogram, empirical_variogram
 from bochner.exceptions import InputError
-from bochner.inference import Observations, Responses
+from bochner.estimators import SpatialRegressor
+from bochner.inference import Model, Responses
 from bochner.kernels import Kernel
 from bochner.random import generator
 from bochner.validation import Reliability
@@ -78,12 +79,12 @@ class Diagnostics:
     held_out: tuple[Calibration, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values: what JSON and the model file can hold."""
+        """Plain values: what JSON can hold."""
         return _plain(asdict(self))
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Diagnostics:
-        """Back from `as_dict`."""
+        """Back from `as_dict`, as files of format 1 hold it."""
         return cls(
             n_rows=int(state["n_rows"]),
             region=_built(Region, state["region"]),
@@ -115,7 +116,7 @@ class Diagnostics:
         )
 
 
-def diagnose(model: Any, *, coords: FloatArray | None = None) -> Diagnostics:
+def diagnose(model: SpatialRegressor, *, coords: FloatArray | None = None) -> Diagnostics:
     """Summaries of a model that still has its training rows; a few seconds at most.
 
     Parameters
@@ -125,33 +126,41 @@ def diagnose(model: Any, *, coords: FloatArray | None = None) -> Diagnostics:
     coords : array of shape (n, dim), optional
         Coordinates of the training rows as the user has them; by default they are brought back from the model.
     """
-    if not hasattr(model, "_responses"):
+    if not model.has_training:
         raise InputError(
             "diagnostics need the training rows, which this model does not hold (it was loaded from a file); fit it "
             "again, and save it: the file then carries them."
         )
-    frame, kept = frame_of(model), np.flatnonzero(model._responses.weight > 0)
-    rows: Responses = model._responses[kept]
-    places = frame.coords(rows.rows.coords + model._centre) if coords is None else np.asarray(coords)[kept]
-    columns = model._columns
+    responses, layout = model.training_responses(), model.fitted_.layout
+    kept = np.flatnonzero(responses.weight > 0)
+    rows = responses[kept]
+    places = layout.coords(rows.rows.coords) if coords is None else np.asarray(coords)[kept]
+    columns, unit = layout.columns, layout.placement.unit
+    covariates = layout.covariates(rows.rows)
     return Diagnostics(
         n_rows=len(rows),
-        region=region_of(places, columns.coord_names, frame),
+        region=region_of(places, columns.coord_names, layout.placement, layout.crs),
         response=Summary.of(rows.y / rows.size),
         coordinates=dict(zip(columns.coord_names, map(Summary.of, places.T), strict=True)),
-        covariates=dict(zip(columns.covariate_names, map(Summary.of, _covariates(model, rows).T), strict=True)),
-        variogram=_variogram(model),
-        distance_unit=frame.unit,
-        held_out=hold_out(model, frame.unit),
+        covariates=dict(zip(columns.covariate_names, map(Summary.of, covariates.T), strict=True)),
+        variogram=_variogram(model.fitted_.model, responses),
+        distance_unit=unit,
+        held_out=hold_out(model, unit),
     )
 
 
-def diagnostics_of(model: Any) -> Diagnostics | None:
+def diagnostics_of(model: SpatialRegressor) -> Diagnostics | None:
     """Diagnostics that a model carries, or new ones if it has its rows; None if it has neither."""
-    carried: Diagnostics | None = getattr(model, "diagnostics_", None)
+    carried: Diagnostics | None = model.fitted_.diagnostics
     if carried is not None:
         return carried
-    return diagnose(model) if hasattr(model, "_responses") else None
+    return diagnose(model) if model.has_training else None
+
+
+def remember(model: SpatialRegressor) -> None:
+    """Let a model carry its diagnostics: summaries that a report and a map need, none of the rows themselves."""
+    if model.fitted_.diagnostics is None:
+        model.set_fitted(replace(model.fitted_, diagnostics=diagnose(model)))
 
 
 def correlation_range(kernel: Kernel, dim: int, level: float = 0.05) -> float | None:
@@ -177,28 +186,20 @@ def correlation_range(kernel: Kernel, dim: int, level: float = 0.05) -> float | 
 # ------------------------------------------------------------------------------ training rows
 
 
-def _covariates(model: Any, rows: Responses) -> FloatArray:
-    """Covariates in the user's units, out of the columns of the trend."""
-    trend = model._trend
-    full = rows.rows.trend @ np.linalg.pinv(trend.basis)
-    return np.asarray(full[:, int(trend.intercept) :] * trend.scale + trend.centre)
-
-
-def _variogram(model: Any) -> Variogram | None:
+def _variogram(model: Model, responses: Responses) -> Variogram | None:
     """Variogram about the trend, with an envelope of what the model would draw.
 
     Of the response of a Gaussian model; of the working response, on the scale of the link, of another.
     """
-    responses: Responses = model._responses.with_weight()
-    obs: Observations = responses.observations() if responses.gaussian else model._model._working
-    mixture, kernel, coords = model._model.mixture, model.kernel_, obs.rows.coords
+    _, obs = model.working(responses)
+    mixture, kernel, coords = model.mixture, model.kernel, obs.rows.coords
     beta = sum(p * c.trend_coef for p, c in zip(mixture.mass, mixture.components, strict=True))
     diagonal = float(np.linalg.norm(np.ptp(coords, axis=0)))
     if diagonal == 0:
         return None
     reach = correlation_range(kernel, coords.shape[1]) if kernel.stationary else None
     farthest = float(np.clip(1.6 * (reach or np.inf), 0.1 * diagonal, 0.5 * diagonal))
-    noise = obs.copy_variance(model.noise_variance_)
+    noise = obs.copy_variance(model.noise_variance)
 
     def draw(places: FloatArray, n_draws: int, rng: Generator) -> FloatArray:
         variance = noise + 1e-9 * float(kernel.at(np.zeros((1, places.shape[1])))[0])

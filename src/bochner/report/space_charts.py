@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.estimators.diagnostics import correlation_range
-from bochner.estimators.variogram import Variogram
+from bochner.diagnostics.diagnostics import correlation_range
+from bochner.diagnostics.variogram import Variogram
 from bochner.kernels import Kernel
-from bochner.maps.report.figure import Figure
-from bochner.maps.report.svg import Chart, number
+from bochner.report.figure import Figure
+from bochner.report.svg import Chart, number
 from bochner.random import generator
 
 ISOTROPIC = 0.03  # of the variance: curves closer than this are one

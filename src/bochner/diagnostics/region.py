@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import ndimage
 from scipy.spatial import ConvexHull, QhullError, cKDTree
 
 from bochner.arrays import FloatArray
+from bochner.geo import Placement
 from bochner.geo.lonlat import longitude_arc
 from bochner.random import generator
 
@@ -81,72 +81,27 @@ class Region:
         return self.low[self.axes[axis]], self.high[self.axes[axis]]
 
 
-@dataclass(frozen=True)
-class Frame:
-    """How the coordinates of the user and those of the kernel hang together; by default they are the same."""
-
-    placement: Any = None
-    crs: str | None = None
-
-    @property
-    def unit(self) -> str:
-        """Unit of the kernel's distances: "km", or "" for that of the coordinates."""
-        return "" if self.placement is None else str(self.placement.unit)
-
-    @property
-    def in_degrees(self) -> bool:
-        """Whether the coordinates are longitude and latitude."""
-        return (
-            self.placement is not None
-            and self.placement.kind not in ("planar", "projected")
-            and self.placement.crs is None
-        )
-
-    def axes(self, dim: int) -> tuple[int, ...]:
-        """Coordinates that point east and north."""
-        return (0, 1)[:dim] if self.placement is None else tuple(self.placement.axes)[:dim]
-
-    def coords(self, places: FloatArray) -> FloatArray:
-        """Coordinates as the user has them, from those that the kernel sees."""
-        if self.placement is None:
-            return places
-        coords: FloatArray = self.placement.inverse(places)
-        return coords
-
-    def km_per_unit(self, at: FloatArray) -> tuple[float, float] | None:
-        """Kilometres in one unit of the coordinates that point east and north, around a place."""
-        if not self.unit:
-            return None
-        steps = [np.eye(len(at))[axis] * 1e-3 for axis in self.axes(len(at))]
-        moved = self.placement.forward(np.stack([at, *(at + step for step in steps)]))
-        east, north = np.linalg.norm(moved[1:] - moved[0], axis=1) / 1e-3
-        return float(east), float(north)
-
-
-def frame_of(model: Any) -> Frame:
-    """Frame of a fitted model."""
-    return Frame(getattr(model, "_placement", None), getattr(model, "crs_", None))
-
-
-def region_of(coords: FloatArray, names: tuple[str, ...], frame: Frame | None = None) -> Region:
+def region_of(
+    coords: FloatArray, names: tuple[str, ...], placement: Placement | None = None, crs: str | None = None
+) -> Region:
     """Region of some places (n, dim), as the user has them."""
-    frame = frame or Frame()
-    coords = _unwrapped(coords, frame)
+    placement = placement or Placement("planar", "", n_columns=coords.shape[1])
+    coords = _unwrapped(coords, placement)
     low, high = _rounded_box(coords)
-    if frame.in_degrees:
-        east, north = frame.axes(coords.shape[1])
+    axes = placement.map_axes
+    if placement.in_degrees:
+        east, north = axes
         low[north], high[north] = max(low[north], -90.0), min(high[north], 90.0)
         if high[east] - low[east] >= 360:
             low[east] = -180.0 if low[east] < -180 or high[east] <= 180 else 0.0
             high[east] = low[east] + 360
     middle = np.median(coords, axis=0)
-    axes, km = frame.axes(coords.shape[1]), frame.km_per_unit(middle)
+    km = placement.km_per_unit(middle)
     unit = np.ones(len(axes)) if km is None else np.asarray(km)
     flat = coords[:, axes] * unit
     if len(flat) > MOST_ROWS:
         flat = flat[generator(0, "region").choice(len(flat), MOST_ROWS, replace=False)]
     mask, reach = _mask(flat, low[list(axes)] * unit, high[list(axes)] * unit)
-    crs = None if frame.crs is None else str(frame.crs)
     low_corner, high_corner, centre = (tuple(corner.tolist()) for corner in (low, high, middle))
     return Region(names, low_corner, high_corner, centre, mask, float(reach / unit[0]), axes, km, crs)
 
@@ -157,11 +112,11 @@ def round_step(size: float) -> float:
     return float(max(k * power for k in (1, 2, 5) if k * power <= size * (1 + 1e-9)))
 
 
-def _unwrapped(coords: FloatArray, frame: Frame) -> FloatArray:
+def _unwrapped(coords: FloatArray, placement: Placement) -> FloatArray:
     """Longitudes made continuous where the places lie on both sides of the antimeridian."""
-    if not frame.in_degrees:
+    if not placement.in_degrees:
         return coords
-    axis = frame.axes(coords.shape[1])[0]
+    axis = placement.map_axes[0]
     west, east = longitude_arc(coords[:, axis])
     if east - west > WIDEST_ARC:  # all round the globe
         return coords

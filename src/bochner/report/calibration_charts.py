@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import special
 
-from bochner.estimators.calibration import Calibration
-from bochner.maps.report.figure import Figure
-from bochner.maps.report.svg import Chart, percent
+from bochner.diagnostics.held_out_calibration import Calibration
+from bochner.report.figure import Figure
+from bochner.report.svg import Chart, percent
 
 
 def pit_figure(held: Calibration) -> Figure:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from bochner.estimators.diagnostics import Diagnostics
-from bochner.estimators.region import frame_of
+from bochner.diagnostics.diagnostics import Diagnostics
+from bochner.diagnostics.region import frame_of
 from bochner.exceptions import FallbackWarning, InputError
 from bochner.geo import RasterGrid, crs_name, mask_within
 from bochner.maps.extent import make_grid, why_far
 from bochner.maps.inputs import Input, Inputs
-from bochner.maps.report.layers import LONGEST_SIDE, MapLayers, affordable_pixels
+from bochner.report.layers import LONGEST_SIDE, MapLayers, affordable_pixels
 from bochner.maps.tables import TableMaker
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray, as_rows
-from bochner.estimators.calibration import Calibration, calibration
-from bochner.estimators.columns import used_part
-from bochner.estimators.diagnostics import Diagnostics, Summary
-from bochner.estimators.geography import without_geometry
-from bochner.estimators.holdout import ALL_ROWS, pit_of
-from bochner.estimators.region import frame_of, region_of
+from bochner.diagnostics.held_out_calibration import Calibration, calibration
+from bochner.layout.columns import used_part
+from bochner.diagnostics.diagnostics import Diagnostics, Summary
+from bochner.layout.geography import without_geometry
+from bochner.diagnostics.holding_out import ALL_ROWS, pit_of
+from bochner.diagnostics.region import frame_of, region_of
 from bochner.exceptions import InputError
 from bochner.validation import SCORES, Prediction
 

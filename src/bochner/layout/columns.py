@@ -89,6 +89,19 @@ def table_names(X: Any, n_columns: int) -> list[str]:
     return [f"x{j}" for j in range(n_columns)] if columns is None else [str(c) for c in columns]
 
 
+def plain_selectors(coords: Selector, covariates: Selector) -> tuple[list[str | int] | None, list[str | int] | None]:
+    """Columns as they were asked for, as lists; None where nothing was."""
+    first, second = (None if part is None else _listed(part) for part in (coords, covariates))
+    return first, second
+
+
+def roles_of(y: Any, given: Any) -> dict[str, str]:
+    """Names of the columns that response, trials, exposure and offset are, where they are columns with names."""
+    columns = {"target": y, "trials": given.trials, "exposure": given.exposure, "offset": given.offset}
+    named = {role: getattr(column, "name", None) for role, column in columns.items()}
+    return {role: str(name) for role, name in named.items() if isinstance(name, str) and name}
+
+
 def _listed(selector: Selector) -> list[str | int]:
     if selector is None:
         return []

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.maps.report.figure import Figure
-from bochner.maps.report.svg import Chart
+from bochner.report.figure import Figure
+from bochner.report.svg import Chart
 from bochner.random import generator
 
 MOST_DOTS = 1_500

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import CollinearityWarning
+from bochner.exceptions import CollinearityWarning, warn
 
 COLLINEAR = 1e-9  # relative singular value below which a direction counts as absent
 
@@ -64,6 +63,11 @@ class Trend:
         mean[: int(self.intercept)] += self.level
         return mean, back @ covariance @ back.T
 
+    def covariates(self, columns: FloatArray) -> FloatArray:
+        """Covariates in the user's units, (n, q), out of trend columns."""
+        full = columns @ np.linalg.pinv(self.basis)
+        return np.asarray(full[:, int(self.intercept) :] * self.scale + self.centre)
+
     @property
     def log_scale(self) -> float:
         """What the scaling adds to the log evidence of the scaled model, to be taken off."""
@@ -89,10 +93,9 @@ def _basis(trend: Trend, covariates: FloatArray, weight: FloatArray) -> FloatArr
     lost = np.ones(len(vt), dtype=bool) if len(s) < columns.shape[1] else ~kept
     involved = np.abs(vt[lost]).max(axis=0) > 1e-3
     names = [name for name, is_in in zip(trend.names, involved, strict=True) if is_in]
-    warnings.warn(
+    warn(
         f"trend columns {names} are collinear: {int(kept.sum())} of {columns.shape[1]} directions can be learned. The "
         f"coefficients of least norm are taken; predictions are unaffected. Drop one of the columns to read them.",
         CollinearityWarning,
-        stacklevel=5,
     )
     return np.asarray(vt[kept].T)

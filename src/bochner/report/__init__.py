@@ -7,8 +7,8 @@ exceeding any threshold, and no row of the data unless they are handed in::
     write_report(model, "report.html", data=(X, y), response="temperature", unit="°C")
 """
 
-from bochner.maps.report.layers import MapLayers, predict_layers
-from bochner.maps.report.page import write_report
-from bochner.maps.report.survey import Survey
+from bochner.report.layers import MapLayers, predict_layers
+from bochner.report.page import write_report
+from bochner.report.survey import Survey
 
 __all__ = ["MapLayers", "Survey", "predict_layers", "write_report"]

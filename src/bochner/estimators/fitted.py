@@ -1,0 +1,155 @@
+"""Fitted: a layout and a model, the one value that a fit leaves behind and that every question goes to."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from bochner.arrays import FloatArray
+from bochner.exceptions import OutsideWarning, PartError, warn
+from bochner.features import Rows
+from bochner.inference import Model
+from bochner.layout import Layout
+from bochner.posterior import Latent
+from bochner.posterior.response import Response
+from bochner.resources import block_bytes
+
+N_TRIAL = 200  # rows of the trial that an estimate is made from
+COVARIANCE_DRAWS = 2_000  # from which a covariance on the response scale is taken
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Memory and time that a prediction will take."""
+
+    n_rows: int
+    memory_bytes: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.n_rows:,} rows: about {self.memory_bytes / 1e6:,.0f} MB and {self.seconds:,.1f} s"
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit leaves behind: everything that predictions need, and nothing else.
+
+    Attributes
+    ----------
+    layout : Layout
+        Tables to rows.
+    model : Model
+        Rows to laws.
+    findings : tuple of str
+        What looked doubtful about the data when they were fitted.
+    diagnostics : Diagnostics or None
+        Summaries of the training rows that may travel without them.
+    """
+
+    layout: Layout
+    model: Model
+    findings: tuple[str, ...] = ()
+    diagnostics: Any = None
+
+    def latent(self, rows: Rows, *, offset: FloatArray | float = 0.0, new: bool = False, spread: bool = True) -> Latent:
+        """Linear predictor at some rows, in blocks; with the scatter of an observation about it, if `new`."""
+        mixture = self.model.mixture
+        numbers = max(1, mixture.components[0].cost.numbers)
+        size = max(16, block_bytes() // (8 * numbers))
+        blocks = [mixture.latent(rows[i], spread=spread, new=new) for i in rows.chunks(size)]
+        whole = Latent.joined(blocks) if blocks else mixture.latent(rows, spread=spread, new=new)
+        return whole.shifted(offset + self.layout.trend.level)
+
+    def law(
+        self,
+        rows: Rows,
+        *,
+        offset: FloatArray | float = 0.0,
+        size: FloatArray | None = None,
+        new: bool = False,
+        spread: bool = True,
+    ) -> Response:
+        """Law of the surface, or of new observations, at each of some rows; without `spread`, its mean alone."""
+        return Response(self.model.family, self.latent(rows, offset=offset, new=new, spread=spread), size, new=new)
+
+    def draws(
+        self,
+        rows: Rows,
+        n_draws: int,
+        rng: Generator,
+        *,
+        offset: FloatArray | float = 0.0,
+        size: FloatArray | None = None,
+        new: bool = False,
+    ) -> FloatArray:
+        """Joint draws of the surface, or of new observations, (n_draws, n)."""
+        family = self.model.family
+        eta = self.model.mixture.draw(rows, n_draws, rng, new=new) + offset + self.layout.trend.level
+        if family.observes_eta:
+            return eta
+        if new:
+            return family.draw(eta, np.ones(len(rows)) if size is None else size, rng)
+        return family.mean(eta) if size is None else family.mean(eta) * size
+
+    def covariance(
+        self,
+        rows: Rows,
+        rng: Generator,
+        *,
+        offset: FloatArray | float = 0.0,
+        size: FloatArray | None = None,
+        new: bool = False,
+    ) -> FloatArray:
+        """Joint covariance, (n, n): exact for the Gaussian, else from draws on the response scale."""
+        if not self.model.family.observes_eta:
+            draws = self.draws(rows, COVARIANCE_DRAWS, rng, offset=offset, size=size, new=new)
+            return np.cov(draws.T).reshape(len(rows), len(rows))
+        mixture = self.model.mixture
+        covariance = mixture.covariance(rows)
+        if new:
+            covariance[np.diag_indices_from(covariance)] += float(mixture.mass @ mixture.noise_variance)
+        return covariance
+
+    @property
+    def fixed_effects(self) -> tuple[FloatArray, FloatArray]:
+        """Trend coefficients in the user's units and their covariance, averaged over hyperparameters."""
+        trend, mixture, model = self.layout.trend, self.model.mixture, self.model
+        pairs = [trend.coefficients(c.trend_coef, c.trend_covariance()) for c in mixture.components]
+        means = np.stack([mean for mean, _ in pairs])
+        mean = mixture.mass @ means
+        apart = means - mean
+        if model.trend is not None:  # at the maximum of the marginal likelihood, which was asked for
+            mean = trend.coefficients(model.trend, np.zeros((len(model.trend),) * 2))[0]
+        within = np.einsum("k,kij->ij", mixture.mass, np.stack([cov for _, cov in pairs]))
+        return mean, within + (apart.T * mixture.mass) @ apart
+
+    @property
+    def log_evidence(self) -> float:
+        """Log density of the data, the fixed effects in the user's units integrated out."""
+        return self.model.log_evidence - self.layout.trend.log_scale
+
+    def check_rows(self, rows: Rows) -> Rows:
+        """The rows, refused where the model cannot take them, with a warning where it knows nothing of them."""
+        posterior = self.model.posterior
+        if rows.has_areas and not posterior.takes_areas:
+            raise PartError(
+                "polygons were given to a model without the exact kernel; predict areas with bochner.maps.aggregate."
+            )
+        outside = int(posterior.outside(rows.coords).sum())
+        if outside:
+            warn(f"{outside:,} of {len(rows):,} places lie outside {posterior.beyond}", OutsideWarning)
+        return rows
+
+    def estimate(self, rows: Rows) -> Estimate:
+        """Cost of mean and sd, from a trial on a few rows."""
+        n, mixture = len(rows), self.model.mixture
+        trial = rows[slice(0, min(n, N_TRIAL))]
+        begin = time.perf_counter()
+        mixture.latent(trial)
+        seconds = (time.perf_counter() - begin) * n / max(len(trial), 1)
+        block = min(n * 8 * self.model.posterior.cost.numbers, block_bytes())
+        return Estimate(n, int(4 * block + 16 * n * len(mixture.mass)), seconds)

@@ -1,0 +1,88 @@
+"""What a fitted model says of itself: summary and findings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bochner.estimators.fitted import Fitted
+from bochner.kernels import Kernel, Product, Sum
+
+MOST_NUMBERS = 8  # of a long list, shown in a summary
+LEAST_SPARE_SD = 0.9  # sd of the features relative to kriging's, below which they are too small
+FLAT = 0.01  # variance of the field relative to the noise, below which a map is flat
+
+
+def summary(fitted: Fitted) -> str:
+    """Text of `SpatialRegressor.summary`."""
+    model, trend = fitted.model, fitted.layout.trend
+    family = model.family
+    gaussian = family.observes_eta
+    lines = [f"Spatial regression, {family.name} family{'' if gaussian else f', {family.link} link'}", ""]
+    lines += [f"kernel          {describe(model.kernel)}"]
+    lines += [
+        f"noise variance  {model.noise_variance:.4g}{'' if gaussian else '  (effect of single rows, on the link)'}"
+    ]
+    if family.dispersion is not None:
+        lines += [f"dispersion      {family.dispersion:.4g}"]
+    lines += [f"log evidence    {fitted.log_evidence:.3f}   log likelihood {model.log_likelihood:.3f}"]
+    mean, covariance = fitted.fixed_effects
+    if len(mean):
+        lines += ["", f"{'fixed effect':<20}{'estimate':>12}{'std. error':>12}{'z':>8}"]
+        for name, value, se in zip(trend.names, mean, np.sqrt(np.diag(covariance)), strict=True):
+            lines.append(f"{name:<20}{value:>12.4g}{se:>12.4g}{value / se if se > 0 else np.nan:>8.2f}")
+    lines += ["", "chosen"]
+    lines += [f"  {choice.name:<14}{choice}" for choice in model.choices]
+    if model.kernel_error is not None:
+        lines += [f"  {'kernel error':<14}{model.kernel_error:.1e} of the variance (RMS, measured)"]
+    return "\n".join(lines)
+
+
+def describe(kernel: Kernel) -> str:
+    """Kernel in one line, numbers rounded."""
+    if isinstance(kernel, Sum):
+        return f"{describe(kernel.k1)} + {describe(kernel.k2)}"
+    if isinstance(kernel, Product):
+        return " * ".join(f"({describe(k)})" if isinstance(k, Sum) else describe(k) for k in (kernel.k1, kernel.k2))
+    params = kernel.get_params(deep=False).items()
+    shown = [f"{name}={_text(value)}" for name, value in params if value is not None and not isinstance(value, bool)]
+    return f"{type(kernel).__name__}({', '.join(shown)})"
+
+
+def findings(fitted: Fitted, tolerance: float) -> list[str]:
+    """What looks wrong."""
+    model, found = fitted.model, list(fitted.findings)
+    for name in model.at_bounds:
+        found.append(
+            f"{name} stopped at a bound of its range: the data do not determine it. Fix it, give a simpler kernel, or "
+            f"look for a trend that the covariates miss."
+        )
+    noise, variance = model.noise_variance, float(model.kernel.diag(np.zeros((1, model.dim)))[0])
+    if model.kernel.stationary and model.scale.variance > 0 and 0 < noise and variance < FLAT * noise:
+        found.append(
+            f"the map is flat: the field's variance {variance:.3g} is small beside the noise {noise:.3g}. Either the "
+            f"response has no spatial pattern at this spacing, or the fit is caught in a poor optimum."
+        )
+    if model.kernel_error is not None and model.kernel_error > tolerance:
+        found.append(
+            f"too few waves: the kernel is approximated to {model.kernel_error:.1e} of its variance, tolerance "
+            f"{tolerance:g}. Raise n_frequencies."
+        )
+    if model.spare_sd is not None and model.spare_sd < LEAST_SPARE_SD:
+        other = "auto" if model.decided["features"].given else "exact"
+        found.append(
+            f"the standard deviations are too small: typically {model.spare_sd:.2f} of those of kriging with the same "
+            f"kernel. {model.n_frequencies:,} {model.scheme} features cannot hold all that the field could do between "
+            f"the data; raise n_frequencies, or use features='{other}'."
+        )
+    return found
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Kernel):
+        return describe(value)
+    if isinstance(value, tuple):
+        more = ["..."] if len(value) > MOST_NUMBERS else []
+        return "(" + ", ".join([*map(_text, value[:MOST_NUMBERS]), *more]) + ")"
+    return f"{value:.4g}"

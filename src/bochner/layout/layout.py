@@ -1,0 +1,136 @@
+"""Layout: the columns of a table, where they lie on the Earth, and the trend; tables in, rows of a model out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray, as_coords
+from bochner.features import ArealRows, Rows
+from bochner.geo import Placement, as_crs, transform
+from bochner.geo.lonlat import lonlat_axes
+from bochner.layout.columns import Columns, used_part
+from bochner.layout.formula import Design
+from bochner.layout.geography import Support, support_of, without_geometry
+from bochner.layout.trend import Trend
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a table becomes rows.
+
+    Attributes
+    ----------
+    columns : Columns
+        Columns of the model, in its order: which are coordinates, which covariates.
+    placement : Placement
+        How coordinates become places in km.
+    centre : (dim,)
+        Of the places; the model works around it.
+    trend : Trend
+        How covariates become trend columns.
+    crs : str or None
+        CRS of the coordinates as the user has them.
+    design : Design or None
+        Of a formula: how the user's columns become those of the model.
+    roles : mapping of str to str
+        Names of the columns that response, trials, exposure and offset were, where they had any.
+    asked : (coords, covariates)
+        Columns as the user named them, or None.
+    """
+
+    columns: Columns
+    placement: Placement
+    centre: FloatArray
+    trend: Trend
+    crs: str | None = None
+    design: Design | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    asked: tuple[Any, Any] = (None, None)
+
+    # ------------------------------------------------------------------------------ rows
+
+    def rows(self, table: FloatArray, support: Support | None = None) -> Rows:
+        """Rows of a table (n, columns) of numbers in the order of the model."""
+        return self.rows_at(self.columns.coords_of(table), self.columns.covariates_of(table), support)
+
+    def rows_at(self, coords: FloatArray, covariates: FloatArray, support: Support | None = None) -> Rows:
+        """Rows of coordinates (n, k), as the user has them, and covariates (n, q)."""
+        places, trend = self.places(coords), self.trend.columns(covariates)
+        if support is None:
+            return Rows(places, trend)
+        return ArealRows(places, trend, self.places(support.points), support.group, support.share)
+
+    def places(self, coords: FloatArray) -> FloatArray:
+        """Places of the model, (n, dim), from coordinates as the user has them."""
+        return self.placement.forward(coords) - self.centre
+
+    def coords(self, places: FloatArray) -> FloatArray:
+        """Coordinates as the user has them, from places of the model."""
+        return self.placement.inverse(places + self.centre)
+
+    def covariates(self, rows: Rows) -> FloatArray:
+        """Covariates in the user's units, (n, q), out of the trend columns of some rows."""
+        return self.trend.covariates(rows.trend)
+
+    # ---------------------------------------------------------------------------- tables
+
+    def frame(self, X: Any) -> Any:
+        """The columns of the model out of a table of the user's; an array as it is."""
+        if self.design is not None:
+            return self.design.frame(X)
+        coords, covariates = self.asked
+        return used_part(without_geometry(X, coords, covariates, self.crs), coords, covariates)
+
+    def support(self, X: Any) -> Support | None:
+        """Points that stand for the polygons of a table; None if all rows are points."""
+        return None if self.design is not None else support_of(X, self.asked[0], self.crs)
+
+    def wanted(self, predict_at: Any) -> FloatArray | None:
+        """Places of the model that a table or an array of coordinates names."""
+        if predict_at is None:
+            return None
+        table = without_geometry(predict_at, self.asked[0], None, self.crs)
+        names = [c for c in self.columns.coord_names if c in getattr(table, "columns", ())]
+        if names:
+            table = table[names]
+        places = np.asarray(table, dtype=float)
+        if not names and places.ndim == 2 and places.shape[1] == len(self.columns.names):
+            places = self.columns.coords_of(places)
+        return self.places(as_coords(places, len(self.columns.coords), "predict_at"))
+
+    # ------------------------------------------------------------------- what maps are given
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Columns that a prediction asks for; of a formula, those of the table that it reads."""
+        return self.columns.names if self.design is None else self.design.inputs
+
+    @property
+    def map_axes(self) -> tuple[str, str]:
+        """Columns that hold easting (longitude) and northing (latitude)."""
+        names = self.columns.coord_names
+        east, north = (names[j] for j in lonlat_axes(names))
+        return east, north
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """Columns that a map needs beside its place: covariates, and further coordinates such as time."""
+        return tuple(name for name in self.inputs if name not in self.map_axes)
+
+    def to_crs(self, coords: FloatArray, crs: Any) -> FloatArray:
+        """Coordinates (n, 2) in another CRS brought to that of the model; as they are where either has none."""
+        own = as_crs(self.crs)
+        return coords if own is None or crs is None else transform(coords, crs, own)
+
+    def map_rows(self, coords: FloatArray, further: Mapping[str, Any]) -> Rows:
+        """Rows of a map: coordinates (n, 2) in the model's CRS, and the further columns by name. Trusts its input."""
+        given = {**dict(zip(self.map_axes, coords.T, strict=True)), **further}
+        columns = given if self.design is None else self.design.columns(given, len(coords))
+        table = np.empty((len(coords), len(self.columns.names)))
+        for j, name in enumerate(self.columns.names):
+            table[:, j] = columns[name]
+        return self.rows(table)
