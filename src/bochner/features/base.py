@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
+from bochner.features.limits import BLOCK_BYTES
 
 BoolArray = NDArray[np.bool_]
-
-BLOCK_BYTES = 64 * 2**20
 
 
 class FeatureMap:

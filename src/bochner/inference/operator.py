@@ -14,7 +14,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ApproximationWarning
-from bochner.features import CovarianceOperator
+from bochner.features import CovarianceOperator, covariance_operator
 from bochner.inference.companion import companion as waves_beside
 from bochner.inference.observations import Observations
 from bochner.kernels import Kernel, axis_units, total_variance
@@ -57,7 +57,7 @@ def fit_operator(
     box = (coords.min(axis=0), coords.max(axis=0)) if box is None else box
     floor = LEAST_NOISE * total_variance(kernel)
     noise = row_noise(kernel, obs, noise_variance)
-    operator = CovarianceOperator(kernel, coords, box, n_jobs)
+    operator = covariance_operator(kernel, coords, box, n_jobs)
     root = inverse_root(kernel, noise, coords, PRECONDITIONER_NEIGHBOURS, axis_units(kernel, np.ptp(coords, axis=0)))
     back = root.T.tocsr()
     # a first guess of the trend keeps large offsets out of the iteration
@@ -118,21 +118,13 @@ def fit_operator(
 
 
 def _reason(operator: CovarianceOperator, report: Report) -> str:
-    if not operator.faithful and operator.coords.shape[1] > 3:
-        return (
-            f"kriging from the nearest of {report.size:,} rows: beyond 3 dimensions no lattice of waves holds the field"
-        )
     if not operator.faithful:
-        return (
-            f"kriging from the nearest of {report.size:,} rows: waves and a local remainder cannot follow the kernel "
-            f"along every axis (error {operator.far_error:.0e} of the variance)"
-        )
+        return f"kriging from the nearest of {report.size:,} rows: {operator.reason}"
     if not report.details["converged"]:
         return f"kriging from the nearest of {report.size:,} rows: conjugate gradients on all of them do not settle"
-    how = "the matrix itself" if operator.dense else "waves by NUFFT and a local remainder"
     return (
         f"conjugate gradients on {report.size:,} rows: {report.details['iterations']} iterations, residual "
-        f"{report.details['residual']:.0e}, {'regular grid, FFT' if operator.grid is not None else how}"
+        f"{report.details['residual']:.0e}, {operator.how}"
     )
 
 

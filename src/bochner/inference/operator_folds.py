@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.features import CovarianceOperator
+from bochner.features import CovarianceOperator, covariance_operator
 from bochner.inference.companion import companion
 from bochner.inference.cross_validation import Fold, HeldOut, leave_out_exact, leave_out_linear
 from bochner.inference.local import held_out_locally
@@ -48,7 +48,7 @@ def leave_out_operator(
     held = held_out_locally(kernel, obs, noise_variance, folds, most=len(obs))
     mean, variance, solved = held.mean, held.variance, np.zeros(len(held.mean), dtype=bool)
     if len(folds) <= MOST_SOLVED:
-        operator = CovarianceOperator(kernel, obs.rows.coords, box, n_jobs)
+        operator = covariance_operator(kernel, obs.rows.coords, box, n_jobs)
         if operator.faithful:
             size = max(1, COLUMNS // (obs.n_trend + 1))
             parts = [_solve(operator, obs, noise_variance, folds[i : i + size]) for i in range(0, len(folds), size)]
