@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bochner.features import CovarianceOperator
+from bochner.features import covariance_operator
+from bochner.features.operators import DenseOperator, SplitOperator
 from bochner.features.rows import Rows
 from bochner.inference import Observations
 from bochner.inference.fits.exact import fit_exact
@@ -27,8 +28,8 @@ BOX = (np.zeros(2), np.ones(2))
 def test_the_matrix_itself_is_used_where_the_split_fails(name):
     rng = np.random.default_rng(0)
     X, T, v = rng.uniform(size=(300, 2)), rng.uniform(size=(20, 2)), rng.standard_normal((300, 2))
-    operator = CovarianceOperator(KINKED[name], X, BOX)
-    assert operator.dense and operator.faithful
+    operator = covariance_operator(KINKED[name], X, BOX)
+    assert isinstance(operator, DenseOperator) and operator.faithful
     assert_allclose(operator.apply(v), KINKED[name](X) @ v, rtol=1e-9, atol=1e-9)
     assert_allclose(operator.cross(T, v[:, 0]), KINKED[name](T, X) @ v[:, 0], rtol=1e-9, atol=1e-9)
 
@@ -36,13 +37,13 @@ def test_the_matrix_itself_is_used_where_the_split_fails(name):
 @pytest.mark.parametrize("name", SMOOTH)
 def test_kernels_without_kinks_are_split(name):
     X = np.random.default_rng(0).uniform(size=(300, 2))
-    operator = CovarianceOperator(SMOOTH[name], X, BOX)
-    assert operator.faithful and not operator.dense and operator.far_error < 6e-5
+    operator = covariance_operator(SMOOTH[name], X, BOX)
+    assert isinstance(operator, SplitOperator) and operator.faithful and operator.far_error < 6e-5
 
 
 def test_too_many_rows_are_kriged_from_their_neighbours(monkeypatch):
     """Honest, if less sharp: the error against the exact mean is what the larger standard deviation allows."""
-    monkeypatch.setattr("bochner.features.covariance.DENSE_ROWS", 100)
+    monkeypatch.setattr("bochner.features.limits.MAX_DENSE_ROWS", 100)
     rng = np.random.default_rng(1)
     kernel, n = Separable(Matern(60.0), Matern(10.0, nu=0.5)), 900
     coords = rng.uniform(size=(n, 2)) * [400.0, 60.0]

@@ -1,10 +1,10 @@
 """Features: places in, columns of the linear model out."""
 
 from bochner.features.base import FeatureMap
-from bochner.features.covariance import CovarianceOperator, Grid, find_grid
 from bochner.features.fourier import FourierMap, wave_dtype
 from bochner.features.local_spectrum import LocalSpectrumMap, local_spectrum
 from bochner.features.nystroem import NystroemMap, choose_landmarks
+from bochner.features.operators import CovarianceOperator, Grid, covariance_operator, find_grid
 from bochner.features.paired import PairedMap
 from bochner.features.rows import ArealRows, Rows
 
@@ -19,6 +19,7 @@ __all__ = [
     "PairedMap",
     "Rows",
     "choose_landmarks",
+    "covariance_operator",
     "find_grid",
     "local_spectrum",
     "wave_dtype",

@@ -10,11 +10,8 @@ import numpy as np
 from bochner import nufft
 from bochner.arrays import FloatArray
 from bochner.features.base import BoolArray, FeatureMap
+from bochner.features.limits import STRIPE_BYTES, TRANSFORM_ROWS, TRANSFORM_WORK
 from bochner.frequencies import Frequencies
-
-STRIPE_BYTES = 2**19  # of float64 phases held at once: every pass over them stays in the cache of one core
-TRANSFORM_WORK = 20_000_000  # waves x places beyond which a transform is quicker than blocks
-TRANSFORM_ROWS = 2_000_000
 
 
 @dataclass(frozen=True)

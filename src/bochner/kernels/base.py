@@ -49,6 +49,7 @@ class Kernel:
 
     stationary: ClassVar[bool] = True
     has_waves: ClassVar[bool] = False  # whether it is a SpectralKernel, or made of them
+    radial: ClassVar[bool] = False  # whether it is a function of one scaled distance: rough at lag zero alone
 
     def __repr__(self) -> str:
         """Code that makes the kernel; options at their default (None or False) are left out."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -117,6 +117,8 @@ class IsotropicKernel(ScaledKernel):
     """
 
     rotation: anisotropy.Rotation | None = field(default=None, kw_only=True)
+
+    radial: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

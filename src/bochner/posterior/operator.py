@@ -10,7 +10,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.features import CovarianceOperator, Rows
+from bochner.features import CovarianceOperator, Rows, covariance_operator
 from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import CellKriging, conditional_draws
 from bochner.posterior.base import Cost, Posterior
@@ -155,6 +155,6 @@ class OperatorPosterior(Posterior):
         if name not in self._cache:
             low, high = self.box
             centre, half = (low + high) / 2, (high - low) / 2 * GROWTH**level
-            self._cache[name] = CovarianceOperator(self.kernel, self.rows.coords, (centre - half, centre + half))
+            self._cache[name] = covariance_operator(self.kernel, self.rows.coords, (centre - half, centre + half))
         found: CovarianceOperator = self._cache[name]
         return found

@@ -121,21 +121,12 @@ class IterativeFit(GaussianFit):
 
 def _solver(system: SolvedSystem) -> Choice:
     operator, report = system.operator, system.report
-    nearest = f"kriging from the nearest of {report.size:,} rows"
-    if not operator.faithful and operator.coords.shape[1] > 3:
-        return Choice("solver", "nearest rows", text=f"{nearest}: beyond 3 dimensions no lattice of waves holds the field")
-    if not operator.faithful:
-        why = (
-            f"waves and a local remainder cannot follow the kernel along every axis (error {operator.far_error:.0e} of "
-            f"the variance)"
-        )
-        return Choice("solver", "nearest rows", text=f"{nearest}: {why}")
-    if not system.settled:
-        return Choice("solver", "nearest rows", text=f"{nearest}: conjugate gradients on all of them do not settle")
-    how = "the matrix itself" if operator.dense else "waves by NUFFT and a local remainder"
+    if not operator.faithful or not system.settled:
+        why = "conjugate gradients on all of them do not settle" if operator.faithful else operator.reason
+        return Choice("solver", "nearest rows", text=f"kriging from the nearest of {report.size:,} rows: {why}")
     return Choice(
         "solver",
         "conjugate gradients",
         text=f"conjugate gradients on {report.size:,} rows: {report.details['iterations']} iterations, residual "
-        f"{report.details['residual']:.0e}, {'regular grid, FFT' if operator.grid is not None else how}",
+        f"{report.details['residual']:.0e}, {operator.how}",
     )

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.features import CovarianceOperator
+from bochner.features import CovarianceOperator, covariance_operator
 from bochner.inference.fits.companion import companion
 from bochner.inference.fits.exact import leave_out_exact
 from bochner.inference.fits.folds import Fold, HeldOut
@@ -49,7 +49,7 @@ def leave_out_iterative(
     held = held_out_locally(kernel, obs, noise_variance, folds, most=len(obs))
     mean, variance, solved = held.mean, held.variance, np.zeros(len(held.mean), dtype=bool)
     if len(folds) <= MOST_SOLVED:
-        operator = CovarianceOperator(kernel, obs.rows.coords, box)
+        operator = covariance_operator(kernel, obs.rows.coords, box)
         if operator.faithful:
             size = max(1, COLUMNS // (obs.n_trend + 1))
             parts = [_solve(operator, obs, noise_variance, folds[i : i + size]) for i in range(0, len(folds), size)]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.features import CovarianceOperator
+from bochner.features import CovarianceOperator, covariance_operator
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units, total_variance
 from bochner.neighbours import inverse_root
@@ -97,7 +97,7 @@ def nearest_system(kernel: Kernel, obs: Observations, noise_variance: float) -> 
 
 def _operator(kernel: Kernel, obs: Observations) -> CovarianceOperator:
     coords = obs.rows.coords
-    return CovarianceOperator(kernel, coords, (coords.min(axis=0), coords.max(axis=0)))
+    return covariance_operator(kernel, coords, (coords.min(axis=0), coords.max(axis=0)))
 
 
 def _right_hand_sides(obs: Observations) -> tuple[FloatArray, FloatArray]:

@@ -1,0 +1,139 @@
+"""Rows on a regular grid: the covariance is block Toeplitz, and plain FFTs multiply by it exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.random import Generator
+from scipy import fft
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.exceptions import PartError
+from bochner.features import limits
+from bochner.features.operators.base import Box, CovarianceOperator, first_faithful
+from bochner.features.operators.scattered import SCATTERED
+from bochner.kernels import Kernel
+from bochner.resources import n_threads
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A regular grid that all rows lie on: origin, step and number of nodes along each axis."""
+
+    origin: FloatArray
+    step: FloatArray
+    shape: tuple[int, ...]
+
+    def positions(self, coords: FloatArray) -> IntArray | None:
+        """Integer positions of places (n, dim), or None if one is off the grid."""
+        exact = (coords - self.origin) / self.step
+        index = np.rint(exact)
+        return index.astype(np.intp) if np.all(np.abs(exact - index) < 1e-3) else None
+
+    def nodes(self, coords: FloatArray) -> IntArray | None:
+        """The same, or None if one is off the grid or beyond its last node."""
+        at = self.positions(coords)
+        return None if at is None or (at < 0).any() or (at >= np.array(self.shape)).any() else at
+
+
+@dataclass(frozen=True, eq=False)
+class GridOperator(CovarianceOperator):
+    """Products by FFT on a torus twice as wide as the grid; targets off the grid have an operator of their own."""
+
+    @classmethod
+    def offered(cls, kernel: Kernel, coords: FloatArray, box: Box) -> Self | None:
+        found = cls(kernel, coords, box)
+        return found if coords.shape[1] <= limits.MAX_WAVE_DIMENSIONS and found._found is not None else None
+
+    @property
+    def how(self) -> str:
+        return "regular grid, FFT"
+
+    @property
+    def reason(self) -> str:
+        return f"the rows lie on a regular grid of {' x '.join(f'{n:,}' for n in self.grid.shape)} nodes"
+
+    @property
+    def product_error(self) -> float:
+        return 1e-9
+
+    @property
+    def grid(self) -> Grid:
+        """The grid that the rows lie on."""
+        if self._found is None:
+            raise PartError("the rows lie on no regular grid, which this operator needs; use covariance_operator.")
+        return self._found
+
+    @cached_property
+    def off_grid(self) -> CovarianceOperator:
+        """Operator for targets off the grid."""
+        return first_faithful(SCATTERED, self.kernel, self.coords, self.box)
+
+    def probes(self, n: int, rng: Generator) -> FloatArray:
+        """Places at which a solution can be watched, (n, dim): nodes of the grid."""
+        return self.grid.origin + self.grid.step * rng.integers(self.grid.shape, size=(n, len(self.grid.shape)))
+
+    def products(self, columns: FloatArray) -> FloatArray:
+        return self._products_at(self._at, columns)
+
+    def cross_products(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
+        nodes = self.grid.nodes(targets)
+        return self.off_grid.cross(targets, columns) if nodes is None else self._products_at(nodes, columns)
+
+    def _products_at(self, nodes: IntArray, columns: FloatArray) -> FloatArray:
+        out, counts = np.empty((len(nodes), columns.shape[1])), self._counts
+        axes = tuple(range(len(counts)))
+        for j in range(columns.shape[1]):
+            field = np.zeros(counts)
+            np.add.at(field, tuple(self._at.T), columns[:, j])
+            waves = fft.rfftn(field, axes=axes, workers=n_threads()) * self._spectrum
+            out[:, j] = fft.irfftn(waves, s=counts, axes=axes, workers=n_threads())[tuple(nodes.T)]
+        return out
+
+    @cached_property
+    def _found(self) -> Grid | None:
+        return find_grid(self.coords)
+
+    @cached_property
+    def _at(self) -> IntArray:
+        at = self.grid.positions(self.coords)
+        assert at is not None  # find_grid has looked
+        return at
+
+    @cached_property
+    def _counts(self) -> list[int]:
+        """Nodes of the torus along each axis."""
+        return [fft.next_fast_len(2 * n, real=True) for n in self.grid.shape]
+
+    @cached_property
+    def _spectrum(self) -> np.ndarray:
+        """Transform of the covariance at the lags of the torus."""
+        lags = [np.where(np.arange(n) <= n // 2, np.arange(n), np.arange(n) - n) for n in self._counts]
+        mesh = np.stack(np.meshgrid(*lags, indexing="ij"), axis=-1).reshape(-1, len(lags)) * self.grid.step
+        return np.asarray(fft.rfftn(self.kernel.at(mesh).reshape(self._counts), workers=n_threads()))
+
+
+def find_grid(coords: FloatArray) -> Grid | None:
+    """The regular grid that places lie on, if they do and fill a fair part of it."""
+    origin, steps, shape = coords.min(axis=0), [], []
+    for values in coords.T:
+        distinct = np.unique(values)
+        gaps = np.diff(distinct)
+        gaps = gaps[gaps > 1e-6 * max(float(np.ptp(values)), 1e-300)]
+        if not len(gaps):
+            return None
+        step = float(np.median(gaps[gaps < 1.5 * gaps.min()]))
+        exact = (distinct - distinct[0]) / step
+        if np.max(np.abs(exact - np.rint(exact))) > 1e-2:
+            return None
+        # a mean step over the whole axis: rounding of the first gap must not add up
+        step = float(np.ptp(values) / np.rint(exact[-1]))
+        steps.append(step)
+        shape.append(int(np.rint(exact[-1])) + 1)
+    if np.prod(np.array(shape, dtype=float)) > 20 * len(coords) + 1000:
+        return None
+    grid = Grid(origin, np.array(steps), tuple(shape))
+    return grid if grid.positions(coords) is not None else None

@@ -1,0 +1,159 @@
+"""Waves for the far, neighbours for the near: products with the covariance of rows anywhere.
+
+K v = type-2 NUFFT of (series coefficients x type-1 NUFFT of v) + sparse remainder v. Both parts are linear in the
+number of rows. A kernel with a kink along a whole plane (rough in time, at any distance in space) leaves a remainder
+that is not local: the split is measured, and says whether it is faithful.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from scipy import optimize, sparse
+from scipy.spatial import cKDTree
+
+from bochner import nufft
+from bochner.arrays import FloatArray
+from bochner.features import limits
+from bochner.features.operators.base import Box, CovarianceOperator
+from bochner.frequencies.torus import EPS, FADING, TorusSeries, torus_series
+from bochner.kernels import Kernel, reaches
+
+N_TRIED = 4_000  # pairs of rows by which the split is measured
+
+
+@dataclass(frozen=True, eq=False)
+class SplitOperator(CovarianceOperator):
+    """Fourier series on a torus, and the sparse rest of the kernel between rows that are near."""
+
+    @classmethod
+    def offered(cls, kernel: Kernel, coords: FloatArray, box: Box) -> Self | None:
+        n, dim = coords.shape
+        if dim > limits.MAX_WAVE_DIMENSIONS:
+            return None
+        if dim == limits.MAX_WAVE_DIMENSIONS and n <= limits.MAX_DENSE_ROWS:
+            return None  # the matrix is faster than transforms of a million waves
+        return cls(kernel, coords, box)
+
+    @property
+    def how(self) -> str:
+        return "waves by NUFFT and a local remainder"
+
+    @property
+    def reason(self) -> str:
+        error = f"(error {self.far_error:.0e} of the variance)"
+        if not self.faithful:
+            return f"waves and a local remainder cannot follow the kernel along every axis {error}"
+        return f"waves and a local remainder follow the kernel {error}"
+
+    @property
+    def faithful(self) -> bool:
+        return self.far_error <= limits.MAX_SPLIT_ERROR
+
+    @property
+    def product_error(self) -> float:
+        return limits.SPLIT_PRODUCT_ERROR[self.coords.shape[1]]
+
+    @cached_property
+    def far_error(self) -> float:
+        """RMS error of the series between rows that are not near, relative to the variance."""
+        # a kernel of the distance has its kink at zero alone
+        if not np.ptp(self._shares) and all(k.radial for k in self.kernel.leaves()):
+            return 0.0
+        first, second = np.random.default_rng(0).integers(self.n_rows, size=(2, N_TRIED))
+        lag = self.coords[first] - self.coords[second]
+        lag = lag[np.linalg.norm(lag / self._series.step, axis=1) > limits.NEAR_RADIUS]
+        at_zero = self.kernel.at(np.zeros((1, lag.shape[1])))
+        return float(np.sqrt(np.mean(np.square(self._remainder_at(lag) / at_zero)))) if len(lag) else 0.0
+
+    # ------------------------------------------------------------------------- products
+
+    def products(self, columns: FloatArray) -> FloatArray:
+        return self._plan.type2(self._waves_of(columns)).real.T + self._remainder @ columns
+
+    def cross_products(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
+        angle = self._series.angle(targets)
+        far = nufft.type2(angle, self._waves_of(columns), eps=EPS).real.T
+        return far + self._near(targets, columns)
+
+    def _waves_of(self, columns: FloatArray) -> np.ndarray:
+        return self._plan.type1(columns.T) * self._series.coef
+
+    def _near(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
+        out = np.empty((len(targets), columns.shape[1]))
+        for start in range(0, len(targets), self._targets_at_once):
+            part = slice(start, start + self._targets_at_once)
+            out[part] = self._remainder_towards(targets[part]) @ columns
+        return out
+
+    # --------------------------------------------------------- the series, as fine as the rows ask
+
+    @cached_property
+    def _series(self) -> TorusSeries:
+        return torus_series(self.kernel, self._extent, self._steps, taper=True)
+
+    @cached_property
+    def _plan(self) -> nufft.Plan:
+        angle = self._series.angle(self.coords)
+        return nufft.Plan(angle, self._series.coef.shape, eps=EPS, dtype=np.float64)
+
+    @cached_property
+    def _extent(self) -> FloatArray:
+        return self.box[1] - self.box[0]
+
+    @cached_property
+    def _shares(self) -> FloatArray:
+        """Steps along each axis, of the mean number: as it has lengths of the kernel, where these differ much."""
+        lengths = self._extent / reaches(self.kernel, self._extent)
+        unlike = lengths.max() > limits.MAX_AXIS_RATIO * lengths.min() > 0
+        return np.asarray(lengths / np.exp(np.mean(np.log(lengths)))) if unlike else np.ones(len(lengths))
+
+    @property
+    def _steps(self) -> FloatArray:
+        """Resolution of the series: somewhat finer than the rows lie apart, within bounds on their number."""
+        extent = np.maximum(self._extent, 1e-3 * self._extent.max())
+        fewest = limits.MIN_COEFFICIENTS * (4 if len(extent) == 3 else 1)
+        wanted = np.clip(limits.COEFFICIENTS_PER_ROW * self.n_rows, fewest, limits.MAX_COEFFICIENTS)
+        shares = self._shares
+        # the torus is twice as wide as the box and its fading
+        n = optimize.brentq(lambda n: np.sum(np.log(2 * (n * shares + FADING))) - np.log(wanted), 0.0, float(wanted))
+        return np.asarray(extent / (n * shares))
+
+    # --------------------------------------------------------------- the remainder, near the rows
+
+    @cached_property
+    def _tree(self) -> cKDTree:
+        return cKDTree(self.coords / self._series.step)
+
+    @cached_property
+    def _remainder(self) -> sparse.csr_array:
+        """Kernel less series between rows that are near, (n, n)."""
+        pairs = self._tree.query_pairs(limits.NEAR_RADIUS, output_type="ndarray")
+        i, j = pairs[:, 0], pairs[:, 1]
+        values = self._remainder_at(self.coords[i] - self.coords[j])
+        upper = sparse.csr_array((values, (i, j)), shape=(self.n_rows, self.n_rows))
+        origin = self._remainder_at(np.zeros((1, self.coords.shape[1])))[0]
+        return sparse.csr_array(upper + upper.T + sparse.diags_array(np.full(self.n_rows, origin)))
+
+    def _remainder_towards(self, targets: FloatArray) -> sparse.csr_array:
+        """Kernel less series between targets and rows that are near, (m, n)."""
+        found = cKDTree(targets / self._series.step).query_ball_tree(self._tree, limits.NEAR_RADIUS)
+        i = np.repeat(np.arange(len(targets)), [len(f) for f in found])
+        j = np.concatenate([np.asarray(f, dtype=np.intp) for f in found]) if len(i) else np.zeros(0, dtype=np.intp)
+        values = self._remainder_at(targets[i] - self.coords[j])
+        return sparse.csr_array((values, (i, j)), shape=(len(targets), self.n_rows))
+
+    @cached_property
+    def _targets_at_once(self) -> int:
+        per_target = max(1.0, self._tree.count_neighbors(self._tree, limits.NEAR_RADIUS) / self.n_rows)
+        return max(1, int(limits.PAIRS_AT_ONCE / per_target))
+
+    def _remainder_at(self, lag: FloatArray) -> FloatArray:
+        out, size = np.empty(len(lag)), limits.PAIRS_AT_ONCE
+        for start in range(0, len(lag), size):
+            part = lag[start : start + size]
+            out[start : start + size] = self.kernel.at(part) - self._series.at(part)
+        return out
