@@ -10,7 +10,6 @@ import sys
 import warnings
 
 
-
 class BochnerError(Exception):
     """Base of every error raised on purpose."""
 

@@ -18,8 +18,8 @@ from bochner.diagnostics.held_out_calibration import Calibration
 from bochner.diagnostics.holding_out import hold_out
 from bochner.diagnostics.region import Region, region_of
 from bochner.diagnostics.variogram import Variogram, empirical_variogram
-from bochner.exceptions import InputError
 from bochner.estimators import SpatialRegressor
+from bochner.exceptions import InputError
 from bochner.inference import Model, Responses
 from bochner.kernels import Kernel
 from bochner.random import generator
@@ -79,12 +79,12 @@ class Diagnostics:
     held_out: tuple[Calibration, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values: what JSON can hold."""
+        """Plain values: what JSON and the model file can hold."""
         return _plain(asdict(self))
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Diagnostics:
-        """Back from `as_dict`, as files of format 1 hold it."""
+        """Back from `as_dict`."""
         return cls(
             n_rows=int(state["n_rows"]),
             region=_built(Region, state["region"]),
@@ -151,16 +151,16 @@ def diagnose(model: SpatialRegressor, *, coords: FloatArray | None = None) -> Di
 
 def diagnostics_of(model: SpatialRegressor) -> Diagnostics | None:
     """Diagnostics that a model carries, or new ones if it has its rows; None if it has neither."""
-    carried: Diagnostics | None = model.fitted_.diagnostics
+    carried = model.fitted_.diagnostics
     if carried is not None:
-        return carried
+        return Diagnostics.from_dict(carried)
     return diagnose(model) if model.has_training else None
 
 
 def remember(model: SpatialRegressor) -> None:
     """Let a model carry its diagnostics: summaries that a report and a map need, none of the rows themselves."""
     if model.fitted_.diagnostics is None:
-        model.set_fitted(replace(model.fitted_, diagnostics=diagnose(model)))
+        model.set_fitted(replace(model.fitted_, diagnostics=diagnose(model).as_dict()))
 
 
 def correlation_range(kernel: Kernel, dim: int, level: float = 0.05) -> float | None:

@@ -2,8 +2,21 @@
 
 from bochner.estimators.classifier import SpatialClassifier
 from bochner.estimators.crossvalidation import CrossValidation
+from bochner.estimators.distribution import Distribution
+from bochner.estimators.fitted import Estimate, Fitted
+from bochner.estimators.formula_regressor import FormulaRegressor
 from bochner.estimators.fourier_features import FourierFeatures
 from bochner.estimators.regressor import SpatialRegressor
 from bochner.estimators.storage import load
 
-__all__ = ["CrossValidation", "FourierFeatures", "SpatialClassifier", "SpatialRegressor", "load"]
+__all__ = [
+    "CrossValidation",
+    "Distribution",
+    "Estimate",
+    "Fitted",
+    "FormulaRegressor",
+    "FourierFeatures",
+    "SpatialClassifier",
+    "SpatialRegressor",
+    "load",
+]

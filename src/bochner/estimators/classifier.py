@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from bochner.arrays import FloatArray
 from bochner.estimators import storage
-from bochner.layout.columns import refuse_gaps, used_part
 from bochner.estimators.crossvalidation import CrossValidation
-from bochner.layout.geography import without_geometry
 from bochner.estimators.parameters import KernelParameters
 from bochner.estimators.regressor import SpatialRegressor
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
+from bochner.layout.columns import refuse_gaps, used_part
+from bochner.layout.geography import without_geometry
 
 
 class SpatialClassifier(KernelParameters, ClassifierMixin, BaseEstimator):

@@ -104,9 +104,7 @@ class Distribution:
         if not is_count(n_samples):
             raise InputError(f"n_samples={n_samples!r}; needed is an integer >= 1.")
         rng = generator(seed_of(random_state), "draws")
-        draws = self.fitted.draws(
-            self.rows, int(n_samples), rng, offset=self.offset, size=self.size, new=self.new
-        )
+        draws = self.fitted.draws(self.rows, int(n_samples), rng, offset=self.offset, size=self.size, new=self.new)
         return draws.T
 
     draws = sample

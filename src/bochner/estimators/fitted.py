@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,14 +47,14 @@ class Fitted:
         Rows to laws.
     findings : tuple of str
         What looked doubtful about the data when they were fitted.
-    diagnostics : Diagnostics or None
-        Summaries of the training rows that may travel without them.
+    diagnostics : mapping or None
+        Summaries of the training rows that may travel without them, as plain values (`bochner.diagnostics`).
     """
 
     layout: Layout
     model: Model
     findings: tuple[str, ...] = ()
-    diagnostics: Any = None
+    diagnostics: Mapping[str, Any] | None = None
 
     def latent(self, rows: Rows, *, offset: FloatArray | float = 0.0, new: bool = False, spread: bool = True) -> Latent:
         """Linear predictor at some rows, in blocks; with the scatter of an observation about it, if `new`."""

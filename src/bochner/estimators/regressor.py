@@ -320,13 +320,14 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         """
         if return_std and return_cov:
             raise InputError("return_std and return_cov were both asked for; ask for one of them.")
-        law = self.predict_distribution(
-            X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset
-        )
+        law = self.predict_distribution(X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset)
         with self._resources(law):
             if return_cov:
                 return law.mean, law.covariance
-            return framed(X, sd=law.sd, mean=law.mean) if return_std else framed(X, mean=law.mean)
+            if not return_std:
+                return framed(X, mean=law.mean)
+            sd = law.sd  # first: the law then knows its mean, too
+            return framed(X, mean=law.mean, sd=sd)
 
     def predict_distribution(
         self,
@@ -342,9 +343,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         n, family = len(rows), self.fitted_.model.family
         shift = as_rows(offset, n, "offset", 0.0)
         assert shift is not None
-        return Distribution(
-            self.fitted_, rows, shift, checked_size(family, n, trials, exposure), bool(include_noise)
-        )
+        return Distribution(self.fitted_, rows, shift, checked_size(family, n, trials, exposure), bool(include_noise))
 
     def predict_latent(self, X: Any, *, offset: Any = None) -> tuple[FloatArray, FloatArray]:
         """Mean and sd (n,) of the linear predictor: of the surface before the link."""
@@ -363,9 +362,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         offset: Any = None,
     ) -> FloatArray:
         """Central interval of probability `level`, (n, 2): of the surface, or of a new observation."""
-        law = self.predict_distribution(
-            X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset
-        )
+        law = self.predict_distribution(X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset)
         with self._resources(law):
             interval = law.interval(level)
         return framed(X, lower=interval[:, 0], upper=interval[:, 1]) if is_geoframe(X) else interval
@@ -384,9 +381,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         levels = as_finite(q, "q")
         if np.any((levels <= 0) | (levels >= 1)) or levels.ndim > 1:
             raise InputError(f"q={q!r}; needed are probabilities strictly between 0 and 1.")
-        law = self.predict_distribution(
-            X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset
-        )
+        law = self.predict_distribution(X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset)
         with self._resources(law):
             columns = {f"q{p:g}": law.quantile(float(p)) for p in np.atleast_1d(levels)}
         if is_geoframe(X) or levels.ndim == 0:
@@ -404,9 +399,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         offset: Any = None,
     ) -> FloatArray:
         """Probability (n,) that the surface, or a new observation, lies above `threshold`."""
-        law = self.predict_distribution(
-            X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset
-        )
+        law = self.predict_distribution(X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset)
         limit = as_rows(threshold, len(law), "threshold")
         with self._resources(law):
             return framed(X, exceedance=law.exceedance(limit))
@@ -423,9 +416,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         offset: Any = None,
     ) -> FloatArray:
         """Joint draws (n, n_samples) of the surface, or of new observations."""
-        law = self.predict_distribution(
-            X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset
-        )
+        law = self.predict_distribution(X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset)
         with self._resources(law):
             return law.sample(n_samples, random_state)
 

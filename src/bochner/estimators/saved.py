@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from bochner import archive, families, kernels
@@ -56,16 +57,9 @@ def _from_format_1(state: Mapping[str, Any]) -> Fitted:
         asked,
     )
     survey = old["_survey"]
-    return Fitted(layout, _with_spare_sd(old), () if survey is None else (survey,), _diagnostics(state))
-
-
-def _with_spare_sd(old: Mapping[str, Any]) -> Model:
-    from dataclasses import replace
-
-    return replace(old["_model"], spare_sd=old["_spare_sd"])
-
-
-def _diagnostics(state: Mapping[str, Any]) -> Any:
-    if "diagnostics_" not in state:
-        return None
-    return archive.built("Diagnostics", state["diagnostics_"])
+    return Fitted(
+        layout,
+        replace(old["_model"], spare_sd=old["_spare_sd"]),
+        () if survey is None else (survey,),
+        state.get("diagnostics_"),
+    )

@@ -1,6 +1,6 @@
 """Inference: hyperparameters, posteriors and held-out predictions from observations.
 
-    observed < fits < evidence < adaptive < schemes < tuning < model
+observed < fits < evidence < adaptive < schemes < tuning < model
 """
 
 from bochner.inference.fits.folds import Fold, HeldOut

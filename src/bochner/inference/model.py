@@ -199,6 +199,4 @@ def _chosen(task: Task) -> Choice:
     if s.kernel is not None:
         s.kernel.check_dim(task.dim)
     limit = s.resources.memory_limit
-    return choose(
-        len(task.obs), task.dim, s.kernel, features=s.features, memory_limit=limit, has_areas=rows.has_areas
-    )
+    return choose(len(task.obs), task.dim, s.kernel, features=s.features, memory_limit=limit, has_areas=rows.has_areas)

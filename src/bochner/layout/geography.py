@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.layout.columns import Selector
 from bochner.exceptions import InputError
 from bochner.geo import (
     area_points,
@@ -21,6 +20,7 @@ from bochner.geo import (
     same_crs,
     transform,
 )
+from bochner.layout.columns import Selector
 
 POINTS_PER_AREA = 60  # that stand for a polygon
 GEOMETRY = ("x", "y")  # names of the coordinates that come from a geometry

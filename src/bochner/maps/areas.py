@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.estimators.settings import is_count
+from bochner.estimators.parameters import is_count
 from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError
 from bochner.geo import area_points, checked_areas, grid_like, mask_within, raster_at, read_areas, sample_raster
 from bochner.maps.bands import Band, make_bands

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
-from bochner.layout.sizes import checked_size
-from bochner.estimators.settings import memory_bytes
+from bochner.estimators.parameters import memory_bytes
 from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError
 from bochner.geo import RasterGrid, Window, areas_bounds, areas_in, mask_within, read_areas, sample_raster
 from bochner.geo.grids import box_text
+from bochner.layout.sizes import checked_size
 from bochner.maps.band_surface import BandSurface, band_errors
 from bochner.maps.bands import Band, band_values, make_bands
 from bochner.maps.extent import why_far

@@ -22,8 +22,9 @@ type 3    f_k = sum over i of c_i exp(sign 1j s_k.x_i)          scattered places
   It is a mean over the modes: the outermost ones may err several times more.
 - **Real strengths** are welcome; the result is complex and Hermitian. The built-in back end then spreads one number
   instead of two; the others transform complex numbers only, so real ones save nothing there.
-- **n_jobs** is a number of threads; None means as many as may compute here (`bochner.resources`). The bits of the built-in one do not depend on it. With ducc0
-  they may, and with finufft and jax-finufft results change within eps, because it takes part in choosing the grid.
+- **n_jobs** is a number of threads; None means as many as may compute here (`bochner.resources`). The bits of the
+  built-in one do not depend on it. With ducc0 they may, and with finufft and jax-finufft results change within eps,
+  because it takes part in choosing the grid.
 
 Types 1 and 2 with opposite signs are adjoint: <type1(c), f> = <c, type2(f)>. Type 1 is a sum over places, so chunks
 add. The cost is O(n log(1/eps)^dim + N log N). `backend` tells which back end runs and why; the argument ``backend=``

@@ -83,3 +83,21 @@ def as_sign(sign: int) -> int:
     if sign not in (-1, 1):
         raise InputError(f"sign is {sign!r}; needed is -1 or +1, the sign of the exponent.")
     return int(sign)
+
+
+def check_grid(shape: Iterable[float]) -> None:
+    """Refuse a fine grid that would exhaust the memory, before a back end tries to allocate it."""
+    counts = [float(n) for n in shape]
+    size = float(np.prod(counts))
+    if size > LARGEST_GRID:
+        raise MemoryLimitError(
+            f"the NUFFT needs a grid of {' x '.join(f'{n:.0f}' for n in counts)} points ({16 * size / 1e9:.0f} GB); "
+            f"at most {LARGEST_GRID} are allowed. Ask for fewer modes, or a smaller range of coordinates or targets."
+        )
+
+
+def wrapped(coords: FloatArray) -> FloatArray:
+    """Coordinates moved by multiples of 2 pi to [-pi, pi], in float64."""
+    if np.abs(coords).max(initial=0.0) <= np.pi:
+        return coords
+    return coords - 2 * np.pi * np.rint(coords / (2 * np.pi))

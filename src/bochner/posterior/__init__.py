@@ -3,7 +3,7 @@
 from bochner.posterior.base import Cost, Posterior, draw_gaussian
 from bochner.posterior.coefficients import CoefficientPosterior
 from bochner.posterior.kriging import KrigingPosterior
-from bochner.posterior.mixture import Mixture, Latent
+from bochner.posterior.mixture import Latent, Mixture
 from bochner.posterior.operator import OperatorPosterior
 from bochner.posterior.response import Response
 

@@ -77,7 +77,9 @@ class Latent:
     @classmethod
     def joined(cls, parts: Sequence[Latent]) -> Latent:
         """Rows of several, one after the other."""
-        means, variances = (np.concatenate([getattr(p, name) for p in parts], axis=1) for name in ("means", "variances"))
+        means, variances = (
+            np.concatenate([getattr(p, name) for p in parts], axis=1) for name in ("means", "variances")
+        )
         return cls(means, variances, parts[0].mass)
 
     @property

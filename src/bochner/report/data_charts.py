@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.random import generator
 from bochner.report.figure import Figure
 from bochner.report.svg import Chart
-from bochner.random import generator
 
 MOST_DOTS = 1_500
 

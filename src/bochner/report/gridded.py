@@ -14,8 +14,8 @@ from bochner.exceptions import FallbackWarning, InputError
 from bochner.geo import RasterGrid, crs_name, mask_within
 from bochner.maps.extent import make_grid, why_far
 from bochner.maps.inputs import Input, Inputs
-from bochner.report.layers import LONGEST_SIDE, MapLayers, affordable_pixels
 from bochner.maps.tables import TableMaker
+from bochner.report.layers import LONGEST_SIDE, MapLayers, affordable_pixels
 
 
 def gridded_layers(

@@ -14,11 +14,11 @@ from bochner.diagnostics.diagnostics import Diagnostics
 from bochner.diagnostics.region import round_step
 from bochner.estimators.report import fixed_effects
 from bochner.exceptions import InputError
+from bochner.random import generator
 from bochner.report.colours import ramps
 from bochner.report.layers import MapLayers, latent, rows_at
 from bochner.report.raster import pack
 from bochner.report.survey import Survey
-from bochner.random import generator
 
 MOST_OBSERVATIONS = 5_000
 N_NODES = 32  # of the quadrature over the link

@@ -10,9 +10,9 @@ from bochner.arrays import FloatArray
 from bochner.diagnostics.diagnostics import correlation_range
 from bochner.diagnostics.variogram import Variogram
 from bochner.kernels import Kernel
+from bochner.random import generator
 from bochner.report.figure import Figure
 from bochner.report.svg import Chart, number
-from bochner.random import generator
 
 ISOTROPIC = 0.03  # of the variance: curves closer than this are one
 

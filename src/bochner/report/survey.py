@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray, as_rows
-from bochner.diagnostics.held_out_calibration import Calibration, calibration
-from bochner.layout.columns import used_part
 from bochner.diagnostics.diagnostics import Diagnostics, Summary
-from bochner.layout.geography import without_geometry
+from bochner.diagnostics.held_out_calibration import Calibration, calibration
 from bochner.diagnostics.holding_out import ALL_ROWS, pit_of
 from bochner.diagnostics.region import frame_of, region_of
 from bochner.exceptions import InputError
+from bochner.layout.columns import used_part
+from bochner.layout.geography import without_geometry
 from bochner.validation import SCORES, Prediction
 
 

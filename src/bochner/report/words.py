@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bochner.diagnostics.held_out_calibration import Calibration
 from bochner.diagnostics.diagnostics import Diagnostics, correlation_range
+from bochner.diagnostics.held_out_calibration import Calibration
 from bochner.estimators.report import describe, fixed_effects
 from bochner.report.svg import number, percent
 

@@ -13,8 +13,8 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import ConvergenceError, InputError
 from bochner.features import FeatureMap
 from bochner.inference.adaptive.learnable import Learnable
-from bochner.inference.evidence.laplace import feature_point
 from bochner.inference.evidence.feature_evidence import feature_slopes
+from bochner.inference.evidence.laplace import feature_point
 from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.fits.newton import Data, find_mode
 from bochner.inference.observed.observations import Observations

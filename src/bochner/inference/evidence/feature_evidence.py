@@ -122,9 +122,7 @@ def _dual_slopes(
     return slice(0, len(obs)), factor.phi, g @ factor.phi, 0.5 * np.diag(g)
 
 
-def residual_product(
-    fit: LinearFit, obs: Observations
-) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+def residual_product(fit: LinearFit, obs: Observations) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
     """Diagonal of Pi = Sigma^-1 - Sigma^-1 X S^-1 X'Sigma^-1, and products with it, through the columns."""
     post, n = fit.posterior, len(obs)
     precision = row_precision(post.features, obs, fit.noise_variance)

@@ -22,28 +22,24 @@ class GaussianFit(ABC):
 
     Attributes
     ----------
+    engine : Engine
+        What made the fit, and would make one of other observations.
     posterior : Posterior
         Law of the surface.
     log_evidence : float
         Log density of the data, fixed effects integrated out (REML).
     log_likelihood : float
         The same with the fixed effects at their maximum (ML).
+    solver : Choice
+        How it was solved, and why so.
     """
 
+    engine: Engine
     posterior: Posterior
     log_evidence: float
     log_likelihood: float
+    solver: Choice
     forgets_rows: ClassVar[bool] = False  # whether rows are taken out of it cheaply, however many there are
-
-    @property
-    @abstractmethod
-    def engine(self) -> Engine:
-        """What made the fit, and would make one of other observations."""
-
-    @property
-    @abstractmethod
-    def solver(self) -> Choice:
-        """How it was solved, and why so."""
 
     @property
     def noise_variance(self) -> float:
@@ -60,7 +56,6 @@ class GaussianFit(ABC):
 
         `obs` are the observations of the fit; copies of a row may be apart in them that the fit had merged.
         """
-
 
     def leave_out_quickly(self, obs: Observations, folds: Sequence[Fold]) -> HeldOut:
         """The same in a few seconds, however many rows there are; near enough to judge a fit by."""

@@ -57,7 +57,7 @@ class ExactFit(GaussianFit):
     log_likelihood: float
 
     @property
-    def solver(self) -> Choice:
+    def solver(self) -> Choice:  # type: ignore[override]
         n = len(self.posterior.rows)
         return Choice("solver", "dual", f"Cholesky of the {n:,} rows")
 
@@ -135,4 +135,6 @@ def _solved(engine: ExactEngine, obs: Observations, k: FloatArray) -> ExactFit:
     log_evidence = fit - 0.5 * (n - q) * np.log(2 * np.pi) - 0.5 * schur.logdet()
     posterior = KrigingPosterior(engine.kernel, obs.rows, alpha, beta, sigma, schur)
     # the matrix is not kept with the fit
-    return ExactFit(ExactEngine(engine.kernel, engine.noise_variance), posterior, float(log_evidence), float(log_likelihood))
+    return ExactFit(
+        ExactEngine(engine.kernel, engine.noise_variance), posterior, float(log_evidence), float(log_likelihood)
+    )

@@ -48,9 +48,7 @@ class IterativeEngine(Engine):
         """The kriging system of all rows, solved."""
         return solve_system(self.kernel, obs, self.noise_variance, tolerance)
 
-    def _finished(
-        self, system: SolvedSystem, obs: Observations, waves: CoefficientPosterior | None
-    ) -> IterativeFit:
+    def _finished(self, system: SolvedSystem, obs: Observations, waves: CoefficientPosterior | None) -> IterativeFit:
         n, q, coords = len(obs), obs.n_trend, obs.rows.coords
         posterior = OperatorPosterior(
             kernel=self.kernel,
@@ -122,7 +120,8 @@ class IterativeFit(GaussianFit):
 def _solver(system: SolvedSystem) -> Choice:
     operator, report = system.operator, system.report
     if not operator.faithful or not system.settled:
-        why = "conjugate gradients on all of them do not settle" if operator.faithful else operator.reason
+        asked = "as asked" if report.method == "nearest rows" else "conjugate gradients on all of them do not settle"
+        why = asked if operator.faithful else operator.reason
         return Choice("solver", "nearest rows", text=f"kriging from the nearest of {report.size:,} rows: {why}")
     return Choice(
         "solver",

@@ -49,7 +49,9 @@ class LinearEngine(Engine):
         factor = cholesky_factor(system, n_trend)
         coef = factor.solve(moments.projection)
         misfit = float(moments.energy - moments.projection @ coef)
-        solver = Choice("solver", "primal", text=f"{p} columns <= {moments.n_rows} rows: solved in the columns (primal)")
+        solver = Choice(
+            "solver", "primal", text=f"{p} columns <= {moments.n_rows} rows: solved in the columns (primal)"
+        )
         return self._finished(moments.n_rows, moments.log_weight, moments.copies, factor, coef, misfit, n_trend, solver)
 
     def _in_rows(self, obs: Observations) -> LinearFit:

@@ -78,9 +78,7 @@ class Mode:
         return 0.0 if self.linearised is None else self.linearised.correction()
 
 
-def find_mode(
-    data: Data, engine: Engine, *, start: FloatArray | None = None, tolerance: float | None = None
-) -> Mode:
+def find_mode(data: Data, engine: Engine, *, start: FloatArray | None = None, tolerance: float | None = None) -> Mode:
     """Newton's method with line search; Gaussian observations need one step.
 
     `start` is a linear predictor to begin from, `tolerance` that of the engine unless it is given.

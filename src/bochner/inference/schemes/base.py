@@ -96,6 +96,7 @@ class Scheme(ABC):
 
     def refuse(self, case: Case) -> None:
         """Raise an error that names both parts where the scheme cannot serve a case at all."""
+        return None
 
     def explain(self, dim: int) -> str:
         """What there is to know of the scheme in so many dimensions, if anything."""

@@ -60,8 +60,8 @@ def lattice_waves(
         if taken.error is not None and taken.error <= 2 * left[m - 1] + 1e-5:
             return taken
     told = (
-        f"{limits.MAX_LATTICE_WAVES:,} waves of a lattice would leave out {left[-1]:.0e} of the variance, more than the "
-        f"data can miss"
+        f"{limits.MAX_LATTICE_WAVES:,} waves of a lattice would leave out {left[-1]:.0e} of the variance, more than "
+        f"the data can miss"
     )
     if n_rows <= limits.MAX_CG_ROWS:
         return LatticeWaves(None, _torus(told))
@@ -81,9 +81,7 @@ def _allowed(n_waves: int, n_rows: int, level: float, noise: float, unseen: floa
 
 
 def _torus(why: str) -> Choice:
-    return Choice(
-        "n_frequencies", None, text=f"a torus of waves for the far field, neighbours for the near: {why}"
-    )
+    return Choice("n_frequencies", None, text=f"a torus of waves for the far field, neighbours for the near: {why}")
 
 
 def _first(frequencies: Frequencies, m: int) -> Frequencies:

@@ -205,7 +205,9 @@ class RuleWaves(FeatureScheme):
         far = _crps(mode.fit.leave_out(obs, [fold]), obs, mode.noise_variance)
         told = f"CRPS of {n_test:,} held-out rows {near:.4g} from the nearest rows, {far:.4g} by waves"
         if near < far:
-            return True, Choice("features", NearestRows.name, text=f"nearest rows, instead of {self.name} waves: {told}")
+            return True, Choice(
+                "features", NearestRows.name, text=f"nearest rows, instead of {self.name} waves: {told}"
+            )
         reason = self.suits(Case(len(task.obs), task.dim, kernel)) or ""
         return False, Choice("features", self.name, f"{reason} ({self.explain(task.dim)}); {told}")
 

@@ -115,9 +115,7 @@ def _degenerate(task: Task, noise: float | None) -> tuple[Average, tuple[Choice,
         return None
     if one_place and task.settings.noise_variance == 0:
         raise InputError(f"{problem} and noise_variance=0; there is nothing to learn. Give a noise variance.")
-    warn(
-        f"{problem}: the kernel cannot be learned, so its start values are kept and the map is flat.", FallbackWarning
-    )
+    warn(f"{problem}: the kernel cannot be learned, so its start values are kept and the map is flat.", FallbackWarning)
     small = max(variance, 1e-12 * size)
     kernel = Matern() if task.settings.kernel is None else task.settings.kernel
     first = next(iter(kernel.leaves()))

@@ -14,10 +14,10 @@ from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray
 from bochner.features import Rows
+from bochner.inference.evidence.objective import Objective
 from bochner.inference.fits.folds import Fold
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.scale import scale_of
-from bochner.inference.evidence.objective import Objective
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel, Matern, Sum
 from bochner.kernels.anisotropy import whitening

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from bochner.diagnostics.held_out_calibration import Calibration
 from bochner.diagnostics.diagnostics import Diagnostics
+from bochner.diagnostics.held_out_calibration import Calibration
 from bochner.exceptions import InputError
 from bochner.maps.plots.style import BLUE, GREY, ORANGE, panels, styled
 from bochner.maps.plots.variogram import diagnostics_of
