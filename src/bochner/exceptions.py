@@ -82,4 +82,4 @@ def warn(text: str, category: type[BochnerWarning]) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] == "bochner":
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, category, stacklevel=level - 1)
+    warnings.warn(text, category, stacklevel=level)
