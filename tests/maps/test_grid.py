@@ -11,7 +11,7 @@ from bochner.exceptions import ColumnError, FallbackWarning, InputError, PartErr
 from bochner.geo import RasterGrid
 from bochner.kernels import Matern
 from bochner.maps import estimate_map, make_grid, predict_grid, predict_on_grid
-from bochner.maps.gridmap import GridMap
+from bochner.maps.grids.gridmap import GridMap
 from tests.maps import surveys
 from tests.maps.surveys import GRID, hills_on, survey, write_raster
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bochner.maps import tiles
-from bochner.maps.tiles import Interpolation, quarters
+from bochner.maps.grids import tiles
+from bochner.maps.grids.tiles import Interpolation, quarters
 
 SIDE = 200
 TOLERANCE = 1e-3

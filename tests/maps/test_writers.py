@@ -18,7 +18,7 @@ from numpy.testing import assert_array_equal
 from bochner.exceptions import InputError
 from bochner.geo import RasterGrid
 from bochner.maps import map_to_file
-from bochner.maps.partial import clean, completed
+from bochner.maps.files.partial import clean, completed
 from tests.maps import surveys
 
 rasterio = pytest.importorskip("rasterio")

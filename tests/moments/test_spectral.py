@@ -10,7 +10,7 @@ from bochner.features import FourierMap, NystroemMap, Rows
 from bochner.frequencies import RULES, lattice_frequencies
 from bochner.kernels import Matern
 from bochner.moments import dense_moments, moments_of, spectral_moments
-from bochner.moments.choose import prefers_transform
+from bochner.moments.route import prefers_transform
 from bochner.moments.spectral import CHUNK
 
 

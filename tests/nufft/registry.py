@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bochner.nufft.selection import ORDER, obstacle
+from bochner.nufft.backends import ORDER, obstacle
 
-# A new back end is one line in `bochner.nufft.selection`; those that are not installed are skipped by name.
+# A new back end is one line in `bochner.nufft.backends`; those that are not installed are skipped by name.
 BACKENDS = [pytest.param(name, marks=pytest.mark.skipif(bool(obstacle(name)), reason=obstacle(name))) for name in ORDER]
 # Worst error over eps seen in random transforms: 4.8 with FINUFFT, 1.7 with the others (1,120 of each type; JAX 158).
 SLACK = {"finufft": 5, "jax-finufft": 5, "ducc0": 2, "built-in": 2}

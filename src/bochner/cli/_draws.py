@@ -30,10 +30,10 @@ from bochner.geo import (
     write_places,
 )
 from bochner.kernels import kernel_named
-from bochner.maps.bands import Band
-from bochner.maps.extent import make_grid
-from bochner.maps.partial import completed
-from bochner.maps.writers import WRITERS, writer_for
+from bochner.maps.files.partial import completed
+from bochner.maps.files.writers import WRITERS, writer_for
+from bochner.maps.grids.bands import Band
+from bochner.maps.grids.extent import make_grid
 from bochner.posterior.prior import Prior
 from bochner.random import generator
 

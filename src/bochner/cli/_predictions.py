@@ -14,8 +14,8 @@ from bochner.cli._models import roles_of
 from bochner.cli._tables import model_table
 from bochner.exceptions import FallbackWarning, InputError, PartError
 from bochner.geo import Places
-from bochner.maps.extent import why_far
-from bochner.maps.tables import TableMaker
+from bochner.maps.grids.extent import why_far
+from bochner.maps.mappable import TableMaker
 
 
 @dataclass(frozen=True)

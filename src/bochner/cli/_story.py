@@ -10,7 +10,7 @@ import numpy as np
 
 from bochner.demo import DemoFiles, write_demo
 from bochner.demo.country import NAME
-from bochner.demo.survey import N_VILLAGES
+from bochner.demo.villages import N_VILLAGES
 from bochner.geo import complete_files, grid_like, sample_raster
 
 THRESHOLD = "0.2"  # prevalence above which a district gets nets first, say

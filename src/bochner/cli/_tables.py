@@ -27,7 +27,7 @@ from bochner.geo import (
 from bochner.geo.grids import box_text
 from bochner.geo.lonlat import lonlat_axes
 from bochner.geo.vectors import is_geoparquet
-from bochner.maps.tables import TableMaker
+from bochner.maps.mappable import TableMaker
 
 GEOMETRY = ("x", "y")  # what a model calls coordinates that have a CRS but are no longitude and latitude
 

@@ -67,7 +67,7 @@ def map(
     from bochner.cli._terminal import note, progress, say, say_json
     from bochner.geo import check_writable
     from bochner.maps import map_to_file
-    from bochner.maps.writers import writer_for
+    from bochner.maps.files.writers import writer_for
 
     layers = inputs_named(covariate)
     writer_for(output)

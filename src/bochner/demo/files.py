@@ -9,7 +9,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.demo.country import Country
-from bochner.demo.survey import Survey
+from bochner.demo.villages import VillageSurvey
 from bochner.exceptions import MissingExtraError
 from bochner.geo import RasterGrid, complete_files, crs_text, write_vector
 
@@ -52,7 +52,7 @@ class DemoFiles:
 def write_demo(folder: Path, seed: int = 0) -> DemoFiles:
     """Simulate a country and its survey, and write them into a folder, which is made if it is missing."""
     country = Country.simulate(seed)
-    survey = Survey.simulate(country, seed)
+    survey = VillageSurvey.simulate(country, seed)
     folder.mkdir(parents=True, exist_ok=True)
     files = DemoFiles(folder)
     with complete_files(files.villages) as partial:

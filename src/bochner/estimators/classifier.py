@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from bochner.arrays import FloatArray
 from bochner.estimators import storage
+from bochner.estimators.constructor import KernelParameters
 from bochner.estimators.crossvalidation import CrossValidation
-from bochner.estimators.parameters import KernelParameters
 from bochner.estimators.regressor import SpatialRegressor
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.estimators.constructor import is_count
 from bochner.estimators.fitted import Fitted
-from bochner.estimators.parameters import is_count
 from bochner.exceptions import InputError
 from bochner.features import Rows
 from bochner.posterior.response import Response

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bochner.arrays import FloatArray
-from bochner.estimators.parameters import KernelParameters, is_count, one_of
+from bochner.estimators.constructor import KernelParameters, is_count, one_of
 from bochner.exceptions import InputError, KernelError
 from bochner.features import FourierMap
 from bochner.frequencies import measure_error, rule_named

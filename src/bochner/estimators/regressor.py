@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bochner.arrays import FloatArray, as_finite, as_rows
 from bochner.estimators import storage
+from bochner.estimators.constructor import KernelParameters, resources_of, settings_of
 from bochner.estimators.crossvalidation import CrossValidation, make_folds, summarise
 from bochner.estimators.distribution import Distribution
 from bochner.estimators.fitted import Estimate, Fitted
 from bochner.estimators.mapped import Mapped
-from bochner.estimators.parameters import KernelParameters, resources_of, settings_of
 from bochner.estimators.progress import progress_logging
 from bochner.estimators.summary import findings, summary
 from bochner.exceptions import CheckWarning, InputError, warn

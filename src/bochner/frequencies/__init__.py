@@ -25,10 +25,10 @@ name           rule                   when
 
 from bochner.exceptions import InputError
 from bochner.frequencies.base import Frequencies, Rule, shares_of
-from bochner.frequencies.choose import MeasuredError, NumberChosen, choose_number, measure_error
 from bochner.frequencies.lattice import Lattice, lattice_frequencies, lattice_mass
 from bochner.frequencies.leverage import Resampled, leverage_scores, leverage_scores_of_rows, resample
 from bochner.frequencies.monte_carlo import MonteCarlo
+from bochner.frequencies.number import MeasuredError, NumberChosen, choose_number, measure_error
 from bochner.frequencies.orthogonal import Orthogonal
 from bochner.frequencies.pairs import PairedFrequencies, draw_pairs, tied
 from bochner.frequencies.quasi_monte_carlo import QuasiMonteCarlo

@@ -18,25 +18,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bochner.maps.areas import aggregate
-    from bochner.maps.estimate import MapEstimate
-    from bochner.maps.extent import make_grid
-    from bochner.maps.grid import MapReport, estimate_map, map_to_file, predict_grid, predict_on_grid
+    from bochner.maps.aggregation import aggregate
+    from bochner.maps.grid_maps import MapReport, estimate_map, map_to_file, predict_grid, predict_on_grid
+    from bochner.maps.grids.estimate import MapEstimate
+    from bochner.maps.grids.extent import make_grid
     from bochner.maps.plots import plot_calibration, plot_map, plot_spectrum, plot_variogram
 
 _ROOMS = {
-    "MapEstimate": "estimate",
-    "MapReport": "grid",
-    "aggregate": "areas",
-    "estimate_map": "grid",
-    "make_grid": "extent",
-    "map_to_file": "grid",
+    "MapEstimate": "grids.estimate",
+    "MapReport": "grid_maps",
+    "aggregate": "aggregation",
+    "estimate_map": "grid_maps",
+    "make_grid": "grids.extent",
+    "map_to_file": "grid_maps",
     "plot_calibration": "plots",
     "plot_map": "plots",
     "plot_spectrum": "plots",
     "plot_variogram": "plots",
-    "predict_grid": "grid",
-    "predict_on_grid": "grid",
+    "predict_grid": "grid_maps",
+    "predict_on_grid": "grid_maps",
 }
 
 __all__ = [

@@ -10,7 +10,7 @@ Vecchia likelihood (each point given its nearest predecessors) and kriging from 
 
 from bochner.neighbours.cells import CellKriging
 from bochner.neighbours.inverse_root import inverse_root
-from bochner.neighbours.kriging import Covariance, local_kriging, nearest_sd
+from bochner.neighbours.nearest_kriging import Covariance, local_kriging, nearest_sd
 from bochner.neighbours.ordering import maximin_order, predecessors
 from bochner.neighbours.simulation import conditional_draws
 from bochner.neighbours.vecchia import Vecchia

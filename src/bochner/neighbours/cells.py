@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.neighbours.kriging import JITTER, Covariance, Neighbours
+from bochner.neighbours.nearest_kriging import JITTER, Covariance, Neighbours
 from bochner.neighbours.replicates import merge
 from bochner.resources import blas_threads, in_threads
 

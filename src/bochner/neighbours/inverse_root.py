@@ -7,7 +7,7 @@ from scipy import sparse
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.neighbours import batches
-from bochner.neighbours.kriging import Covariance
+from bochner.neighbours.nearest_kriging import Covariance
 from bochner.neighbours.ordering import maximin_order, predecessors
 
 

@@ -9,7 +9,7 @@ from scipy.sparse.linalg import spsolve_triangular
 
 from bochner.arrays import FloatArray
 from bochner.neighbours.inverse_root import whitening_rows
-from bochner.neighbours.kriging import Covariance
+from bochner.neighbours.nearest_kriging import Covariance
 from bochner.neighbours.ordering import maximin_order
 
 

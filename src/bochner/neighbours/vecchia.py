@@ -17,7 +17,7 @@ from scipy import linalg
 from bochner.arrays import FloatArray, IntArray
 from bochner.kernels import Kernel
 from bochner.neighbours import batches
-from bochner.neighbours.kriging import JITTER
+from bochner.neighbours.nearest_kriging import JITTER
 from bochner.neighbours.ordering import maximin_order, predecessors
 from bochner.neighbours.replicates import merge
 from bochner.random import generator

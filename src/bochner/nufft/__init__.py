@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from bochner.arrays import FloatArray
+from bochner.nufft.backends import BackendChoice, backend, load
 from bochner.nufft.checks import (
     as_places,
     as_precision,
@@ -52,10 +53,9 @@ from bochner.nufft.checks import (
     wrapped,
 )
 from bochner.nufft.contract import Array, Backend, RealType, complex_type
-from bochner.nufft.selection import Choice, backend, load
 from bochner.resources import as_threads
 
-__all__ = ["Choice", "Plan", "backend", "type1", "type2", "type3"]
+__all__ = ["BackendChoice", "Plan", "backend", "type1", "type2", "type3"]
 
 
 def type1(

@@ -13,6 +13,7 @@ from scipy import linalg
 
 from bochner.arrays import FloatArray
 from bochner.features import Rows
+from bochner.frequencies import Frequencies
 
 COVARIANCE_WORK = 300  # multiplications that one covariance is worth, by the clock
 
@@ -84,6 +85,11 @@ class Posterior(ABC):
     def feature_coef(self) -> FloatArray:
         """Coefficients of the features; none where there are no features."""
         return np.zeros(0)
+
+    @property
+    def waves(self) -> Frequencies | None:
+        """Frequencies of the waves that the surface is a sum of; None where it is none."""
+        return None
 
     @property
     def row_coef(self) -> FloatArray | None:

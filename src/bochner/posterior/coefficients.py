@@ -10,7 +10,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
-from bochner.features import FeatureMap, Rows
+from bochner.features import FeatureMap, FourierMap, Rows
+from bochner.frequencies import Frequencies
 from bochner.posterior.base import Cost, Posterior, draw_gaussian
 from bochner.solvers import Factor
 
@@ -37,6 +38,10 @@ class CoefficientPosterior(Posterior):
     @property
     def feature_coef(self) -> FloatArray:
         return self.coef[: self.features.n_columns]
+
+    @property
+    def waves(self) -> Frequencies | None:
+        return self.features.frequencies if isinstance(self.features, FourierMap) else None
 
     @property
     def trend_coef(self) -> FloatArray:  # type: ignore[override]

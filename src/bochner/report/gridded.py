@@ -12,9 +12,9 @@ from bochner.diagnostics.diagnostics import Diagnostics
 from bochner.diagnostics.region import frame_of
 from bochner.exceptions import FallbackWarning, InputError
 from bochner.geo import RasterGrid, crs_name, mask_within
-from bochner.maps.extent import make_grid, why_far
-from bochner.maps.inputs import Input, Inputs
-from bochner.maps.tables import TableMaker
+from bochner.maps.grids.extent import make_grid, why_far
+from bochner.maps.grids.inputs import Input, Inputs
+from bochner.maps.mappable import TableMaker
 from bochner.report.layers import LONGEST_SIDE, MapLayers, affordable_pixels
 
 

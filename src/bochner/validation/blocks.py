@@ -15,7 +15,7 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray, IntArray, as_coords, as_finite
 from bochner.exceptions import InputError
 from bochner.random import generator, seed_of
-from bochner.validation.places import coords_of, labels_of
+from bochner.validation.coordinates import coords_of, labels_of
 from bochner.validation.splitters import BoolArray, SpatialSplitter, SplitSummary, as_n_splits
 
 BLOCKS_PER_FOLD = 6

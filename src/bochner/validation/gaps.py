@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray, IntArray, as_coords
 from bochner.exceptions import InputError
 from bochner.random import generator, seed_of
-from bochner.validation.places import coords_of, distance_to, distinct, spacing
+from bochner.validation.coordinates import coords_of, distance_to, distinct, spacing
 from bochner.validation.splitters import BoolArray, SpatialSplitter, SplitSummary, as_n_splits
 
 MAX_COPIES = 200

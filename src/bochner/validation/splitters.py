@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray, IntArray, positive
 from bochner.exceptions import InputError
-from bochner.validation.places import coords_of, distance_to
+from bochner.validation.coordinates import coords_of, distance_to
 
 BoolArray = NDArray[np.bool_]
 

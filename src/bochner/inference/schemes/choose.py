@@ -9,8 +9,8 @@ from bochner.inference.schemes.adaptive_waves import Learned, Leverage, Nonstati
 from bochner.inference.schemes.base import Case, Scheme
 from bochner.inference.schemes.exact_kernel import ExactKernel
 from bochner.inference.schemes.iterative_kriging import ConjugateGradients, NearestRows
-from bochner.inference.schemes.lattice import LatticeScheme
-from bochner.inference.schemes.waves import Nystroem, RuleWaves
+from bochner.inference.schemes.lattice_scheme import LatticeScheme
+from bochner.inference.schemes.rule_waves import Nystroem, RuleWaves
 from bochner.kernels import Kernel, Matern
 
 SCHEMES: dict[str, Scheme] = {}

@@ -1,4 +1,4 @@
-"""Pixels: places of a grid as rows of a model's table."""
+"""Pixels: places of a grid as rows of a fitted model, and what the model says there."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
+from bochner.estimators import Fitted
+from bochner.features import Rows
 from bochner.geo import RasterGrid
-from bochner.maps.tables import TableMaker
+from bochner.kernels import Kernel
+from bochner.maps.grids.inputs import Known, offset_of, size_of
+from bochner.posterior import Latent
+from bochner.posterior.response import Response
 
 CORRELATED = 0.6  # correlation that pixels within reach of each other have at least
 DIRECTIONS = np.array([(0, 1), (1, 0), (1, 1), (1, -1), (1, 2), (2, 1), (2, -1), (1, -2)])
@@ -20,45 +25,59 @@ DIRECTIONS = np.array([(0, 1), (1, 0), (1, 1), (1, -1), (1, 2), (2, 1), (2, -1),
 
 @dataclass(frozen=True)
 class Pixels:
-    """How places of a grid, given by row and column, become rows that a model predicts at."""
+    """How places of a grid, given by row and column, become rows that a model answers at.
 
-    maker: TableMaker
+    Attributes
+    ----------
+    fitted : Fitted
+    grid : RasterGrid
+    new : bool
+        Whether new observations are asked for, not the surface.
+    """
+
+    fitted: Fitted
     grid: RasterGrid
-
-    @property
-    def model(self) -> Any:
-        return self.maker.model
+    new: bool = False
 
     def coords(self, rows: NDArray[Any], cols: NDArray[Any]) -> FloatArray:
         """Coordinates (n, 2) in the model's CRS of places whose row and column are whole at the centres of pixels."""
         a, b, c, d, e, f = self.grid.transform
         col, row = np.asarray(cols) + 0.5, np.asarray(rows) + 0.5
         places = np.column_stack([a * col + b * row + c, d * col + e * row + f])
-        return self.maker.in_crs(places, self.grid.crs)
+        return self.fitted.layout.to_crs(places, self.grid.crs)
 
-    def table(self, coords: FloatArray, others: Mapping[str, Any]) -> Any:
-        """Rows as `predict` takes them."""
-        return self.maker.table(coords, others)
+    def rows(self, coords: FloatArray, known: Known) -> Rows:
+        """Rows of the model, from coordinates (n, 2) in its CRS and what is known there."""
+        return self.fitted.check_rows(self.fitted.layout.map_rows(coords, known))
 
-    def reach(self, others: Mapping[str, float]) -> float:
+    def latent(self, coords: FloatArray, known: Known) -> Latent:
+        """Linear predictor there, without the offset."""
+        return self.fitted.latent(self.rows(coords, known), new=self.new)
+
+    def law(self, coords: FloatArray, known: Known) -> Response:
+        """Law of the response there: of counts, where trials or exposure are among what is known."""
+        size = size_of(known, len(coords))
+        return self.fitted.law(self.rows(coords, known), offset=offset_of(known), size=size, new=self.new)
+
+    def reach(self, known: Mapping[str, float]) -> float:
         """Pixels over which the field stays correlated: the least, of all directions and parts of the kernel."""
         middle = np.array([self.grid.height, self.grid.width]) / 2 - 0.5
         step = 2.0 ** np.arange(-2, 1 + np.log2(max(self.grid.shape) + 1), 0.25)
         unit = DIRECTIONS / np.linalg.norm(DIRECTIONS, axis=1, keepdims=True)
         coords = self.coords(*(middle + np.vstack([[0, 0], (step[:, None, None] * unit).reshape(-1, 2)])).T)
-        known = np.asarray(np.isfinite(coords).all(axis=1))
-        if not known[0]:
+        valid = np.asarray(np.isfinite(coords).all(axis=1))
+        if not valid[0]:
             return float("inf")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # these places are no part of the map
-            rows, *_ = self.model._new_rows(self.table(coords[known], others), None)
+            places = self.rows(coords[valid], known).coords
         apart = np.zeros(len(coords), dtype=bool)
-        apart[known] = ~_correlated(self.model.kernel_, rows.coords - rows.coords[0])
+        apart[valid] = ~_correlated(self.fitted.model.kernel, places - places[0])
         found = apart[1:].reshape(len(step), -1).any(axis=1)
         return float(step[found.argmax()]) if found.any() else float("inf")
 
 
-def _correlated(kernel: Any, lag: FloatArray) -> Any:
+def _correlated(kernel: Kernel, lag: FloatArray) -> NDArray[np.bool_]:
     """Whether every stationary part of a kernel still correlates places a lag apart."""
     parts = [leaf for leaf in kernel.leaves() if leaf.stationary]
     zero = np.zeros((1, lag.shape[1]))

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.maps.law import law_at, law_of
-from bochner.maps.pixels import Pixels
+from bochner.maps.grids.bands import Band, band_values
+from bochner.maps.grids.inputs import Known, offset_of, size_of
+from bochner.maps.grids.pixels import Pixels
+from bochner.maps.grids.tiles import CHUNK
 from bochner.posterior import Latent
 from bochner.posterior.response import Response
 
@@ -31,7 +32,7 @@ class LatentSurface:
 
     Parameters
     ----------
-    pixels, options, tolerance
+    pixels, bands, tolerance
         As of `BandSurface`.
     fixed : mapping of str to float
         Columns that are the same everywhere.
@@ -42,11 +43,11 @@ class LatentSurface:
     """
 
     pixels: Pixels
-    fixed: Mapping[str, float]
+    bands: Sequence[Band]
+    fixed: Known
     varying: Sequence[str]
     middle: FloatArray
     step: FloatArray
-    options: dict[str, Any]
     tolerance: float
     slope: FloatArray = field(init=False)  # b, (components, q)
     bend: FloatArray = field(init=False)  # C, (components, q, q)
@@ -57,8 +58,8 @@ class LatentSurface:
         unit = np.diag(self.step)
         pairs = [(i, j) for i in range(q) for j in range(i, q)]
         design = np.array([np.zeros(q), *unit, *(unit[i] + unit[j] for i, j in pairs)])
-        moments = self.moments_at(np.repeat(coords, len(design), axis=0), self.middle + design)
-        mean, variance = moments.means, moments.variances
+        found = self.latent_at(np.repeat(coords, len(design), axis=0), self.middle + design)
+        mean, variance = found.means, found.variances
         self.slope = (mean[:, 1 : q + 1] - mean[:, :1]) / self.step
         self.bend = np.zeros((len(mean), q, q))
         for n, (i, j) in enumerate(pairs, start=q + 1):
@@ -67,17 +68,13 @@ class LatentSurface:
 
     @property
     def n_values(self) -> int:
+        """Values of a place: mean, variance and its slopes, of every component."""
         components, q = self.slope.shape
         return components * (2 + q)
 
-    def moments_at(self, coords: FloatArray, inputs: FloatArray) -> Latent:
+    def latent_at(self, coords: FloatArray, inputs: FloatArray) -> Latent:
         """Linear predictor at places (n, 2) with inputs (n, q), from the model itself."""
-        return self.law_at(coords, inputs).eta
-
-    def law_at(self, coords: FloatArray, inputs: FloatArray) -> Response:
-        """Law of the response there."""
-        others = {**self.fixed, **dict(zip(self.varying, inputs.T, strict=True))}
-        return law_at(self.pixels.model, self.pixels.table(coords, others), **self.options)
+        return self.pixels.latent(coords, {**self.fixed, **dict(zip(self.varying, inputs.T, strict=True))})
 
     def values(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
         """m, v and c of every component, (n, components (2 + q))."""
@@ -92,14 +89,14 @@ class LatentSurface:
         """Largest error of mean and sd of the linear predictor, of any component at spread-out inputs."""
         worst = np.zeros(len(true))
         for shift in SPREAD * self.step:
-            a, b = self.moments(guess, self.middle + shift), self.moments(true, self.middle + shift)
+            a, b = self.latent(guess, self.middle + shift), self.latent(true, self.middle + shift)
             sd = np.sqrt(b.variances)
             error = np.maximum(np.abs(a.means - b.means), np.abs(np.sqrt(a.variances) - sd))
             with np.errstate(divide="ignore", invalid="ignore"):
                 worst = np.maximum(worst, (error / sd).max(axis=0))
         return worst / self.tolerance
 
-    def moments(self, values: FloatArray, inputs: FloatArray) -> Latent:
+    def latent(self, values: FloatArray, inputs: FloatArray) -> Latent:
         """Linear predictor from coefficients (n, components (2 + q)) and inputs, (q,) or (n, q)."""
         components, q = self.slope.shape
         m, v, *c = np.moveaxis(values.reshape(len(values), components, 2 + q), 2, 0)
@@ -108,19 +105,30 @@ class LatentSurface:
         variances = v.T + np.einsum("ni,kij,nj->kn", d, self.bend, d, optimize=True)
         for cj, dj in zip(c, d.T, strict=True):
             variances += cj.T * dj
-        return Latent(means, np.maximum(variances, 0.0), self._mass)
+        return Latent(means, np.maximum(variances, 0.0), self.pixels.fitted.model.mixture.mass)
 
-    def law(self, values: FloatArray, inputs: FloatArray, offset: Any, size: Any) -> Response:
+    def to_bands(self, values: FloatArray, known: Known) -> FloatArray:
+        """Bands of every pixel, from its own inputs."""
+        known, n = {**self.fixed, **known}, values.shape[1]
+        inputs = np.column_stack([known[name] for name in self.varying] or [np.empty((n, 0))])
+        offset, size = np.broadcast_to(offset_of(known), (n,)), size_of(known, n)
+        out = np.empty((len(self.bands), n))
+        for i in (slice(start, start + CHUNK) for start in range(0, n, CHUNK)):
+            law = self.law(values[:, i].T, inputs[i], offset[i], None if size is None else size[i])
+            out[:, i] = band_values(self.bands, law).T
+        return out
+
+    def law(
+        self, values: FloatArray, inputs: FloatArray, offset: FloatArray | float, size: FloatArray | None
+    ) -> Response:
         """Law of the response at n pixels with these coefficients and inputs."""
-        eta = self.moments(values, inputs)
-        if offset is not None:
-            eta = Latent(eta.means + offset, eta.variances, eta.mass)
-        return law_of(self._like, eta, size)
+        eta = self.latent(values, inputs).shifted(offset)
+        return Response(self.pixels.fitted.model.family, eta, size, new=self.pixels.new)
 
     def holds(self, coords: FloatArray, inputs: FloatArray) -> bool:
         """Whether mean and variance depend on the inputs in the way that is assumed, at places of a trial."""
-        true = self.moments_at(coords, inputs)
-        found = self.moments(self._coefficients(coords), inputs)
+        true = self.latent_at(coords, inputs)
+        found = self.latent(self._coefficients(coords), inputs)
         sd = np.sqrt(np.maximum(true.variances, 1e-300))
         error = np.maximum(np.abs(found.means - true.means), np.abs(np.sqrt(found.variances) - sd))
         return bool(np.all(error <= 0.1 * self.tolerance * sd))
@@ -128,9 +136,8 @@ class LatentSurface:
     def _coefficients(self, coords: FloatArray) -> FloatArray:
         q, n = len(self.step), len(coords)
         design = np.vstack([np.zeros(q), np.diag(self.step)])
-        law = self.law_at(np.tile(coords, (q + 1, 1)), np.repeat(self.middle + design, n, axis=0))
-        self._like, self._mass = law, law.eta.mass
-        means, variances = (part.reshape(-1, q + 1, n) for part in (law.eta.means, law.eta.variances))
+        eta = self.latent_at(np.tile(coords, (q + 1, 1)), np.repeat(self.middle + design, n, axis=0))
+        means, variances = (part.reshape(-1, q + 1, n) for part in (eta.means, eta.variances))
         tilt = (variances[:, 1:] - variances[:, :1]) / self.step[:, None]
         tilt -= (np.diagonal(self.bend, axis1=1, axis2=2) * self.step)[:, :, None]
         stacked = np.concatenate([means[:, :1], variances[:, :1], tilt], axis=1)
@@ -139,10 +146,10 @@ class LatentSurface:
 
 def learn_surface(
     pixels: Pixels,
+    bands: Sequence[Band],
     coords: FloatArray,
     inputs: Mapping[str, FloatArray],
-    fixed: Mapping[str, float],
-    options: dict[str, Any],
+    fixed: Known,
     tolerance: float,
 ) -> LatentSurface | None:
     """Surface learned at some places (n, 2) with their inputs (n,); None if the model's depends on them otherwise."""
@@ -151,7 +158,7 @@ def learn_surface(
     if not known.any():
         return None
     step = np.array([_spread(column) for column in table.T])
-    surface = LatentSurface(pixels, fixed, list(inputs), np.median(table, axis=0), step, options, tolerance)
+    surface = LatentSurface(pixels, bands, fixed, list(inputs), np.median(table, axis=0), step, tolerance)
     surface.learn(coords[known][:1])
     return surface if surface.holds(coords[known][:N_TRIED], table[known][:N_TRIED]) else None
 

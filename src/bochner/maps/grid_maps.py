@@ -9,13 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError, MissingExtraError
 from bochner.geo import RasterGrid, Resolution, Window
-from bochner.maps.bands import Band
-from bochner.maps.cf import (
+from bochner.maps.files.cf import (
     CONVENTIONS,
     GRID_MAPPING,
     axis_attributes,
@@ -23,13 +20,15 @@ from bochner.maps.cf import (
     check_upright,
     mapping_attributes,
 )
-from bochner.maps.estimate import MapEstimate, estimate
-from bochner.maps.extent import make_grid
-from bochner.maps.gridmap import GridMap
-from bochner.maps.partial import completed
-from bochner.maps.provenance import provenance
-from bochner.maps.tally import Tally
-from bochner.maps.writers import writer_for
+from bochner.maps.files.partial import completed
+from bochner.maps.files.provenance import provenance
+from bochner.maps.files.writers import writer_for
+from bochner.maps.grids.bands import Band
+from bochner.maps.grids.estimate import MapEstimate, estimate
+from bochner.maps.grids.extent import make_grid
+from bochner.maps.grids.gridmap import GridMap
+from bochner.maps.grids.tally import Tally
+from bochner.maps.mappable import Mappable
 
 MOST_PIXELS = 50_000_000  # of a Dataset in memory
 
@@ -73,7 +72,7 @@ class MapReport:
         return "; ".join(parts) + f". {tally.describe()[:1].upper()}{tally.describe()[1:]}"
 
 
-def predict_on_grid(model: Any, grid: RasterGrid, **options: Any) -> Iterator[tuple[Window, FloatArray]]:
+def predict_on_grid(model: Mappable, grid: RasterGrid, **options: Any) -> Iterator[tuple[Window, FloatArray]]:
     """Bands of a map, window by window, in bounded memory.
 
     Parameters
@@ -111,7 +110,7 @@ def predict_on_grid(model: Any, grid: RasterGrid, **options: Any) -> Iterator[tu
 
 
 def map_to_file(
-    model: Any,
+    model: Mappable,
     grid: RasterGrid,
     output: str | os.PathLike[str],
     *,
@@ -148,7 +147,7 @@ def map_to_file(
                 done += values[0].size
                 if progress is not None:
                     progress(done, grid.n_pixels)
-            writer.close({**provenance(work.model), "computation": work.tally.describe()})
+            writer.close({**provenance(work.fitted), "computation": work.tally.describe()})
         except BaseException:
             writer.abandon()
             raise
@@ -156,7 +155,7 @@ def map_to_file(
     return MapReport(path, grid, names, work.tally, time.perf_counter() - begin)
 
 
-def estimate_map(model: Any, grid: RasterGrid, **options: Any) -> MapEstimate:
+def estimate_map(model: Mappable, grid: RasterGrid, **options: Any) -> MapEstimate:
     """Memory and time that a map will take, from a trial on a few small windows of it.
 
     Parameters are those of `predict_on_grid`.
@@ -165,7 +164,7 @@ def estimate_map(model: Any, grid: RasterGrid, **options: Any) -> MapEstimate:
 
 
 def predict_grid(
-    model: Any,
+    model: Mappable,
     resolution: str | float | Resolution | None = None,
     *,
     like: Any = None,
@@ -198,10 +197,8 @@ def predict_grid(
             f"coarser resolution, or write a file with map_to_file or `bochner map`."
         )
     work = GridMap(model, grid, within=within, **options)
-    bands = np.empty((len(work.bands), *grid.shape))
-    for (row0, row1, col0, col1), values in work.windows():
-        bands[:, row0:row1, col0:col1] = values
-    return as_dataset(grid, work.bands, bands, {**provenance(work.model), "computation": work.tally.describe()})
+    bands = work.whole()
+    return as_dataset(grid, work.bands, bands, {**provenance(work.fitted), "computation": work.tally.describe()})
 
 
 def as_dataset(grid: RasterGrid, bands: Sequence[Band], values: FloatArray, attributes: dict[str, str]) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bochner.exceptions import InputError
 from bochner.geo import RasterGrid, is_geographic
-from bochner.maps.bands import Band
+from bochner.maps.grids.bands import Band
 
 GRID_MAPPING = "spatial_ref"  # the name that rioxarray, GDAL and QGIS look for
 CONVENTIONS = "CF-1.8"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.maps.bands import Band, band_values
-from bochner.maps.law import law_at
-from bochner.maps.pixels import Pixels
+from bochner.maps.grids.bands import Band, band_values
+from bochner.maps.grids.inputs import Known
+from bochner.maps.grids.pixels import Pixels
 
 
 @dataclass(frozen=True)
@@ -23,22 +22,20 @@ class BandSurface:
     pixels : Pixels
     bands : sequence of Band
         Mean and sd first.
-    others : mapping of str to float
-        Value of every column beside the coordinates.
-    options : dict
-        As `law_at` takes them.
+    known : mapping of str to float
+        Value of every column beside the coordinates; offset, trials or exposure, if there are any.
     tolerance : float
         Error that is allowed, in standard deviations (of a probability: in itself).
     """
 
     pixels: Pixels
     bands: Sequence[Band]
-    others: Mapping[str, float]
-    options: dict[str, Any]
+    known: Known
     tolerance: float
 
     @property
     def n_values(self) -> int:
+        """Values of a place: one for each band."""
         return len(self.bands)
 
     def values(self, rows: FloatArray, cols: FloatArray) -> FloatArray:
@@ -47,8 +44,7 @@ class BandSurface:
         out = np.full((len(coords), self.n_values), np.nan)
         valid = np.isfinite(coords).all(axis=1)
         if valid.any():
-            law = law_at(self.pixels.model, self.pixels.table(coords[valid], self.others), **self.options)
-            out[valid] = band_values(self.bands, law)
+            out[valid] = band_values(self.bands, self.pixels.law(coords[valid], self.known))
             out[:, 1] **= 2
         return out
 
@@ -56,8 +52,8 @@ class BandSurface:
         """Largest error of the bands of each place, in units of the tolerance."""
         return band_errors(self.bands, _with_sd(guess), _with_sd(true)) / self.tolerance
 
-    def to_bands(self, values: FloatArray) -> FloatArray:
-        """Bands (k, ...) from interpolated values (k, ...), in place."""
+    def to_bands(self, values: FloatArray, known: Known) -> FloatArray:
+        """The same values, in place: what is known was the same everywhere."""
         values[1] = np.sqrt(np.maximum(values[1], 0))
         for band, layer in zip(self.bands, values, strict=True):
             if band.is_probability:

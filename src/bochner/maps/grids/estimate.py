@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.geo import RasterGrid, Window, mask_within
-from bochner.maps.gridmap import GridMap
+from bochner.maps.grids.gridmap import GridMap
 from bochner.random import generator
 
 TRIAL = 256  # side of the windows of a trial, in pixels

@@ -12,21 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
-from bochner.estimators.parameters import memory_bytes
-from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError
+from bochner.estimators.constructor import memory_bytes, resources_of
+from bochner.exceptions import ApproximationWarning, InputError, OutsideWarning, warn
 from bochner.geo import RasterGrid, Window, areas_bounds, areas_in, mask_within, read_areas, sample_raster
 from bochner.geo.grids import box_text
 from bochner.layout.sizes import checked_size
-from bochner.maps.band_surface import BandSurface, band_errors
-from bochner.maps.bands import Band, band_values, make_bands
-from bochner.maps.extent import why_far
-from bochner.maps.inputs import Input, Inputs, check_covariates
-from bochner.maps.latent_surface import LatentSurface, learn_surface
-from bochner.maps.law import law_at
-from bochner.maps.pixels import Pixels
-from bochner.maps.tables import TableMaker, mappable
-from bochner.maps.tally import Tally
-from bochner.maps.tiles import CHUNK, Interpolation
+from bochner.maps.grids.band_surface import BandSurface, band_errors
+from bochner.maps.grids.bands import Band, band_values, make_bands
+from bochner.maps.grids.extent import why_far
+from bochner.maps.grids.inputs import SIZES, Input, Inputs, Known, check_covariates
+from bochner.maps.grids.latent_surface import learn_surface
+from bochner.maps.grids.pixels import Pixels
+from bochner.maps.grids.surface import Surface
+from bochner.maps.grids.tally import Tally
+from bochner.maps.grids.tiles import CHUNK, Interpolation
+from bochner.maps.mappable import Mappable, map_layout, mappable
 from bochner.random import generator
 
 MEMORY = 400 * 2**20  # bytes that a window may take, where no limit is given
@@ -34,11 +34,6 @@ SIDES = (1024, 512, 256, 128)  # of a window, in pixels
 N_VERIFIED = 24  # random pixels of every window that are computed twice
 N_TRIAL = 2_000  # random pixels that show what inputs are like
 REACHES = 3.0  # longest side of an interpolated tile, in reaches of the field
-BEYOND = (
-    "part of the map lies outside the box that the waves cover (the data's, and some room around): it shows the trend "
-    "and the prior sd there. Pass places around the whole map to fit as predict_at to cover it."
-)
-SIZES = ("trials", "exposure")
 
 Mask = NDArray[np.bool_]
 
@@ -51,7 +46,7 @@ class GridMap:
 
     def __init__(
         self,
-        model: Any,
+        model: Mappable,
         grid: RasterGrid,
         *,
         covariates: Mapping[str, Input] | None = None,
@@ -66,20 +61,18 @@ class GridMap:
         tolerance: float | None = 1e-3,
         memory_limit: int | str | None = None,
     ) -> None:
-        model = mappable(model)
-        self.model, self.grid = model, grid
+        self.model = mappable(model)
+        self.fitted, self.grid = self.model.fitted_, grid
         self.bands: tuple[Band, ...] = make_bands(exceed, quantiles, include_noise=include_noise)
-        self.pixels = Pixels(TableMaker.of(model), grid)
-        check_covariates(self.pixels.maker.others, covariates or {})
+        self.pixels = Pixels(self.fitted, grid, bool(include_noise))
+        check_covariates(map_layout(self.model).further, covariates or {})
         extra = {"trials": trials, "exposure": exposure, "offset": offset}
         given = {name: value for name, value in extra.items() if value is not None}
         clash = sorted(set(given) & set(covariates or {}))
         if clash:
             raise InputError(f"{clash[0]!r} is a covariate of the model as well as an option; rename the covariate.")
         self.inputs = Inputs.of(grid, {**(covariates or {}), **given})
-        known = {name: self.inputs.fixed.get(name, 1.0) for name in given}
-        checked_size(model._model.family, 1, known.get("trials"), known.get("exposure"))
-        self.include_noise = bool(include_noise)
+        self._check_size({name: self.inputs.fixed.get(name, 1.0) for name in given})
         self.areas = _areas(within, grid)
         self.observed = observed
         self.tolerance = tolerance
@@ -87,7 +80,7 @@ class GridMap:
         self.tally = Tally()
         self._rng = generator(0, "verified pixels")
         self._told: set[str] = set()
-        self._surface: BandSurface | LatentSurface | None = None
+        self._surface: Surface | None = None
         self._interpolation: Interpolation | None = None
         self._tried = False
 
@@ -112,6 +105,13 @@ class GridMap:
         self._refuse_nothing()
         self._warn_of_error()
 
+    def whole(self) -> FloatArray:
+        """Bands (k, height, width) of the whole grid, in memory."""
+        bands = np.empty((len(self.bands), *self.grid.shape))
+        for (row0, row1, col0, col1), values in self.windows():
+            bands[:, row0:row1, col0:col1] = values
+        return bands
+
     @property
     def memory_bytes(self) -> int:
         """Bytes that computing a window takes, about."""
@@ -120,7 +120,7 @@ class GridMap:
 
     def compute(self, window: Window) -> FloatArray:
         """Bands (k, height, width) of a window; NaN where there is no prediction."""
-        with warnings.catch_warnings(record=True) as caught:
+        with resources_of(self.model).in_use(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             bands = self._compute(window)
         self._pass_on(caught)
@@ -141,6 +141,7 @@ class GridMap:
             wanted &= ~lacking
         if wanted.any():
             self.tally.n_predicted += int(wanted.sum())
+            self._check_size({name: layer[wanted] for name, layer in layers.items()})
             self._prepare(window, wanted, layers)
             before = self._count()
             out[:, wanted] = self._predict(window, wanted, layers)
@@ -158,36 +159,21 @@ class GridMap:
         values = self._interpolation.fill(window, wanted)[:, wanted]
         self.tally.n_evaluated = self._interpolation.n_evaluated
         self.tally.n_interpolated = self._interpolation.n_interpolated
-        if isinstance(self._surface, BandSurface):
-            return self._surface.to_bands(values)
-        columns = np.column_stack([layers[name][wanted] for name in self._varying] or [np.empty((values.shape[1], 0))])
-        offset, size = self._offset_and_size({name: layer[wanted] for name, layer in layers.items()})
-        out = np.empty((len(self.bands), values.shape[1]))
-        for i in _chunks(values.shape[1]):
-            shift, scale = (part if np.ndim(part) == 0 else part[i] for part in (offset, size))
-            scale = np.full(len(columns[i]), scale) if scale is not None and np.ndim(scale) == 0 else scale
-            law = self._surface.law(values[:, i].T, columns[i], shift, scale)
-            out[:, i] = band_values(self.bands, law).T
-        return out
+        return self._surface.to_bands(values, {name: layer[wanted] for name, layer in layers.items()})
 
     def _direct(
         self, window: Window, rows: NDArray[np.intp], cols: NDArray[np.intp], layers: Mapping[str, FloatArray]
     ) -> FloatArray:
         """Bands (n, k) of some pixels of a window, from the model itself."""
         out = np.full((len(rows), len(self.bands)), np.nan)
-        for i in _chunks(len(rows)):
+        for i in (slice(start, start + CHUNK) for start in range(0, len(rows), CHUNK)):
             coords = self.pixels.coords(rows[i] + window[0], cols[i] + window[2])
             valid = np.isfinite(coords).all(axis=1)
             if not valid.any():
                 continue
             here = {name: layer[rows[i], cols[i]][valid] for name, layer in layers.items()}
-            others = {**self.inputs.fixed, **here}
-            extra = {name: here.get(name, self.inputs.fixed.get(name)) for name in (*SIZES, "offset")}
-            table = self.pixels.table(coords[valid], others)
-            law = law_at(self.model, table, include_noise=self.include_noise, **extra)
-            part = np.full((len(coords), len(self.bands)), np.nan)
-            part[valid] = band_values(self.bands, law)
-            out[i] = part
+            law = self.pixels.law(coords[valid], {**self.inputs.fixed, **here})
+            out[i][valid] = band_values(self.bands, law)
         return out
 
     def _prepare(self, window: Window, wanted: Mask, layers: Mapping[str, FloatArray]) -> None:
@@ -195,16 +181,15 @@ class GridMap:
         if self._tried or self.tolerance is None:
             return
         self._tried = True
-        fixed, options = self.inputs.fixed, {"include_noise": self.include_noise}
+        fixed = self.inputs.fixed
         if not self._through_latent:
-            sizes = {name: fixed.get(name) for name in (*SIZES, "offset")}
-            self._surface = BandSurface(self.pixels, self.bands, fixed, {**options, **sizes}, self.tolerance)
+            self._surface = BandSurface(self.pixels, self.bands, fixed, self.tolerance)
         else:
             rows, cols = np.nonzero(wanted)
             chosen = self._rng.choice(len(rows), min(len(rows), N_TRIAL), replace=False)
             coords = self.pixels.coords(rows[chosen] + window[0], cols[chosen] + window[2])
             columns = {name: layers[name][wanted][chosen] for name in self._varying}
-            self._surface = learn_surface(self.pixels, coords, columns, fixed, options, self.tolerance)
+            self._surface = learn_surface(self.pixels, self.bands, coords, columns, fixed, self.tolerance)
         if self._surface is not None:
             typical = {name: float(np.median(layer[wanted])) for name, layer in layers.items()}
             largest = int(min(REACHES * self.pixels.reach({**fixed, **typical}), 1 << 20))
@@ -217,21 +202,21 @@ class GridMap:
 
         It is smoother than quantiles and probabilities are, so that fewer evaluations do.
         """
-        family, kinds = self.model._model.family, {band.kind for band in self.bands}
-        cheap = len(self.model._model.mixture.mass) == 1 or (
-            family.link_function.closed_moments and "quantile" not in kinds
-        )
-        counts = self.include_noise and not family.observes_eta
+        model, kinds = self.fitted.model, {band.kind for band in self.bands}
+        closed = model.family.link_function.closed_moments and "quantile" not in kinds
+        cheap = len(model.mixture.mass) == 1 or closed
+        counts = self.pixels.new and not model.family.observes_eta
         return bool(self.inputs.layers) or (len(kinds) > 2 and cheap and not counts)
 
     @property
     def _varying(self) -> list[str]:
         """Columns of the model that differ from pixel to pixel, in its order."""
-        return [name for name in self.pixels.maker.others if name in self.inputs.layers]
+        return [name for name in self.fitted.layout.further if name in self.inputs.layers]
 
-    def _offset_and_size(self, here: Mapping[str, FloatArray]) -> tuple[Any, Any]:
-        known = {**self.inputs.fixed, **here}
-        return known.get("offset"), next((known[name] for name in SIZES if name in known), None)
+    def _check_size(self, known: Known) -> None:
+        """Refuse trials or exposure that the family cannot count out of."""
+        n = max((np.size(value) for value in known.values()), default=1)
+        checked_size(self.fitted.model.family, n, known.get("trials"), known.get("exposure"))
 
     # ------------------------------------------------------------------------ checks, notes
 
@@ -249,7 +234,7 @@ class GridMap:
         coords = self.pixels.coords(rows, cols)
         told = why_far(self.model, coords[np.isfinite(coords).all(axis=1)])
         if told is not None:
-            warnings.warn(told, FallbackWarning, stacklevel=4)
+            warn(told, OutsideWarning)
 
     def _refuse_nothing(self) -> None:
         """Refuse a map on which there is nothing to see."""
@@ -268,11 +253,10 @@ class GridMap:
 
     def _warn_of_error(self) -> None:
         if self.tolerance is not None and self.tally.worst_error > 3 * self.tolerance:
-            warnings.warn(
+            warn(
                 f"interpolation between pixels erred by {self.tally.worst_error:.1e} sd, tolerance {self.tolerance:g}; "
                 f"pass tolerance=None to compute every pixel.",
                 ApproximationWarning,
-                stacklevel=3,
             )
 
     def _count(self) -> int:
@@ -295,8 +279,8 @@ class GridMap:
         """Raise each kind of warning once for the whole map, not once per window."""
         for one in caught:
             text = str(one.message)
-            if issubclass(one.category, FallbackWarning) and "outside the box" in text:
-                text = BEYOND  # its counts are of places that were evaluated, not of pixels
+            if issubclass(one.category, OutsideWarning):  # its counts are of places that were evaluated, not of pixels
+                text = f"some places of the map lie outside {self.fitted.model.posterior.beyond}"
             key = re.sub(r"\d", "", text)
             if key not in self._told:
                 self._told.add(key)
@@ -307,7 +291,7 @@ class GridMap:
         return fits[0] if fits else SIDES[-1]
 
     def _pixel_bytes(self) -> int:
-        components = len(self.model._model.mixture.mass)
+        components = len(self.fitted.model.mixture.mass)
         latent = components * (2 + len(self._varying)) if self._through_latent else len(self.bands)
         return 8 * (3 * latent + 3 * len(self.bands) + 2 * len(self.inputs.layers) + 4)
 
@@ -316,8 +300,3 @@ def _areas(within: Any, grid: RasterGrid) -> Any:
     if within is None:
         return None
     return areas_in(read_areas(within) if isinstance(within, (str, os.PathLike)) else within, grid.crs)
-
-
-def _chunks(n: int) -> Iterator[slice]:
-    for start in range(0, n, CHUNK):
-        yield slice(start, min(start + CHUNK, n))

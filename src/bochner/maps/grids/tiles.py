@@ -28,7 +28,7 @@ N_TRIED = 60  # tiles of a size before their success is judged
 
 Tile = tuple[int, int, int, int]  # row0, row1, col0, col1
 Mask = NDArray[np.bool_]
-Surface = Callable[[FloatArray, FloatArray], FloatArray]
+Values = Callable[[FloatArray, FloatArray], FloatArray]
 """(rows, cols), whole at the centres of pixels, to k values of each place, (n, k); NaN where there are none."""
 Errors = Callable[[FloatArray, FloatArray], FloatArray]
 """Interpolated and true values, (n, k), to the error of each place, (n,), in units of what is tolerated."""
@@ -56,7 +56,7 @@ class Interpolation:
         Pixels that were interpolated so far.
     """
 
-    surface: Surface
+    surface: Values
     errors: Errors
     n_values: int
     largest: int

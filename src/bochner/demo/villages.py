@@ -21,7 +21,7 @@ VILLAGE_SD = 0.2  # of the log odds, from village to village
 
 
 @dataclass(frozen=True)
-class Survey:
+class VillageSurvey:
     """What was found, and what is true.
 
     Attributes
@@ -36,7 +36,7 @@ class Survey:
     prevalence: FloatArray
 
     @classmethod
-    def simulate(cls, country: Country, seed: int = 0) -> Survey:
+    def simulate(cls, country: Country, seed: int = 0) -> VillageSurvey:
         """A survey of villages that were drawn where people live."""
         import pandas as pd
 

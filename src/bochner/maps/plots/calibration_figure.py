@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from bochner.diagnostics.diagnostics import Diagnostics
-from bochner.diagnostics.held_out_calibration import Calibration
+from bochner.diagnostics import Calibration, Diagnostics
 from bochner.exceptions import InputError
+from bochner.maps.mappable import Mappable, mappable
+from bochner.maps.plots.known import known_diagnostics
 from bochner.maps.plots.style import BLUE, GREY, ORANGE, panels, styled
-from bochner.maps.plots.variogram import diagnostics_of
-from bochner.maps.tables import mappable
 
 COLOURS = (BLUE, ORANGE)
 MARKERS = ("o", "s")
@@ -20,7 +19,7 @@ MARKERS = ("o", "s")
 
 @styled
 def plot_calibration(
-    model: Any, *, diagnostics: Diagnostics | None = None, label: str = "response", axes: Any = None
+    model: Mappable, *, diagnostics: Diagnostics | None = None, label: str = "response", axes: Any = None
 ) -> Any:
     """Three panels of held-out predictions: probability transform, coverage of intervals, predicted against observed.
 
@@ -38,7 +37,7 @@ def plot_calibration(
     axes : three Axes, optional
         Default: a new figure.
     """
-    held = diagnostics_of(mappable(model), diagnostics).held_out
+    held = known_diagnostics(mappable(model), diagnostics).held_out
     if not held:
         raise InputError("no rows could be held out to judge the model by; it needs more rows at distinct places.")
     figure, (pit, coverage, reliability) = panels(3, width=3.7, height=3.6, axes=axes)

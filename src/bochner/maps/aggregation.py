@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,22 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.estimators.parameters import is_count
-from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError
-from bochner.geo import area_points, checked_areas, grid_like, mask_within, raster_at, read_areas, sample_raster
-from bochner.maps.bands import Band, make_bands
-from bochner.maps.inputs import Input, check_covariates
-from bochner.maps.tables import TableMaker, mappable
+from bochner.estimators import Distribution, Fitted
+from bochner.estimators.constructor import is_count, resources_of
+from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError, OutsideWarning, warn
+from bochner.features import Rows
+from bochner.geo import area_points, as_crs, checked_areas, grid_like, mask_within, raster_at, read_areas, sample_raster
+from bochner.maps.grids.bands import Band, make_bands
+from bochner.maps.grids.inputs import Input, check_covariates
+from bochner.maps.mappable import Mappable, map_layout, mappable
 from bochner.random import generator, seed_of
 
 FINER = 4  # times as many points for the mean as for the draws
 COARSE = 0.1  # error of the points, in standard deviations of the mean, that is worth a warning
 PRIOR = 0.95  # share of the prior's variance above which an area is said to know nothing
-CHUNK = 50_000  # rows predicted at once
 
 
 def aggregate(
-    model: Any,
+    model: Mappable,
     areas: Any,
     *,
     weights_raster: str | os.PathLike[str] | Any = None,
@@ -84,36 +85,31 @@ def aggregate(
         if not is_count(count) or count < 2:
             raise InputError(f"{name}={count!r}; needed is an integer >= 2.")
     model = mappable(model)
-    maker = TableMaker.of(model)
-    check_covariates(maker.others, covariates or {})
-    mean_at = _points(maker, areas, FINER * n_points, weights_raster, covariates or {})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there is to say has just been said
-        draw_at = _points(maker, areas, n_points, weights_raster, covariates or {})
-    mean, rough = (at.means(_predict(model, at.table), len(areas)) for at in (mean_at, draw_at))
-    seeds = generator(seed_of(random_state), "areas").integers(2**31, size=len(areas))
-    out = {name: np.full(len(areas), np.nan) for name in ("sd", "lower", "upper", *(band.name for band in bands))}
-    shaky, n_fine = np.zeros(len(areas), dtype=bool), np.bincount(mean_at.area, minlength=len(areas))
-    for i in range(len(areas)):
-        here = draw_at.area == i
-        if here.any():
-            draws = np.asarray(model.sample_y(draw_at.rows(here), int(n_draws), random_state=int(seeds[i])))
-            found = _summary(draw_at.weight[here] @ draws, mean[i], level, bands)
-            for name, value in found.items():
+    check_covariates(map_layout(model).further, covariates or {})
+    with resources_of(model).in_use():
+        fitted, n_areas = model.fitted_, len(areas)
+        mean_at = _Points.of(fitted, areas, FINER * n_points, weights_raster, covariates or {})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to say has just been said
+            draw_at = _Points.of(fitted, areas, n_points, weights_raster, covariates or {})
+        mean, rough = (at.means(_mean(fitted, at.rows), n_areas) for at in (mean_at, draw_at))
+        out = {name: np.full(n_areas, np.nan) for name in ("sd", "lower", "upper", *(band.name for band in bands))}
+        shaky, n_fine = np.zeros(n_areas, dtype=bool), mean_at.counts(n_areas)
+        for i, weight, draws in draw_at.draws(fitted, n_areas, int(n_draws), seed_of(random_state)):
+            for name, value in _summary(weight @ draws, mean[i], level, bands).items() if len(weight) else ():
                 out[name][i] = value
-            if n_fine[i] > here.sum():  # else every pixel of the weights is there
-                shaky[i] = _half_differs(draws, draw_at.weight[here], out["sd"][i])
-        if progress is not None:
-            progress(i + 1, len(areas))
-    error = np.abs(mean - rough)
-    _tell(areas, mean, shaky | (error > COARSE * out["sd"]), _uninformed(model, draw_at, len(areas)))
-    counts = np.bincount(draw_at.area, minlength=len(areas))
-    columns_out = {"mean": mean, **out, "n_points": counts, "discretisation_error": error}
+            # where all pixels of the weights are there, nothing can be missed
+            shaky[i] = n_fine[i] > len(weight) and _half_differs(draws, weight, out["sd"][i])
+            if progress is not None:
+                progress(i + 1, n_areas)
+        error = np.abs(mean - rough)
+        _tell(areas, mean, shaky | (error > COARSE * out["sd"]), _uninformed(fitted, draw_at, n_areas))
+    columns = {"mean": mean, **out, "n_points": draw_at.counts(n_areas), "discretisation_error": error}
     if weights_raster is not None:
-        weight = _weights(weights_raster, areas)
+        total = _weights(weights_raster, areas)
         totals = {"total": mean, "total_lower": out["lower"], "total_upper": out["upper"]}
-        columns_out |= {"weight": weight, **{name: value * weight for name, value in totals.items()}}
-    return _joined(areas, columns_out)
+        columns |= {"weight": total, **{name: value * total for name, value in totals.items()}}
+    return _joined(areas, columns)
 
 
 def _summary(draws: FloatArray, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
@@ -126,30 +122,42 @@ def _summary(draws: FloatArray, mean: float, level: float, bands: Sequence[Band]
 
 @dataclass(frozen=True)
 class _Points:
-    """Points that stand for areas, as rows of the model's table."""
+    """Points that stand for areas, as rows of the model."""
 
-    table: Any
+    rows: Rows
     area: IntArray
     weight: FloatArray  # sums to one within each area
 
-    def rows(self, chosen: NDArray[np.bool_]) -> Any:
-        return self.table[chosen]
+    @classmethod
+    def of(cls, fitted: Fitted, areas: Any, n_points: int, raster: Any, covariates: Mapping[str, Input]) -> _Points:
+        """Points of areas in any CRS, without those that lack a covariate."""
+        own = as_crs(fitted.layout.crs)
+        coords, area, weight = area_points(areas, n_points=n_points, weights_raster=raster, crs=own)
+        crs = areas.crs if own is None else own
+        others = {name: _at(name, source, coords, crs) for name, source in covariates.items()}
+        kept = np.all([np.isfinite(np.broadcast_to(v, len(coords))) for v in (*coords.T, *others.values())], axis=0)
+        share = np.bincount(area, np.where(kept, weight, 0.0), len(areas))
+        here = {name: v if np.ndim(v) == 0 else v[kept] for name, v in others.items()}
+        rows = fitted.check_rows(fitted.layout.map_rows(coords[kept], here))
+        return cls(rows, area[kept], weight[kept] / share[area[kept]])
+
+    def counts(self, n_areas: int) -> IntArray:
+        """Number of points in each area."""
+        return np.bincount(self.area, minlength=n_areas)
 
     def means(self, values: FloatArray, n_areas: int) -> FloatArray:
         """Weighted mean of each area; NaN for one without points."""
         total = np.bincount(self.area, self.weight * values, n_areas)
-        return np.where(np.bincount(self.area, minlength=n_areas) > 0, total, np.nan)
+        return np.where(self.counts(n_areas) > 0, total, np.nan)
 
-
-def _points(maker: TableMaker, areas: Any, n_points: int, raster: Any, covariates: Mapping[str, Input]) -> _Points:
-    coords, area, weight = area_points(areas, n_points=n_points, weights_raster=raster, crs=maker.crs)
-    crs = areas.crs if maker.crs is None else maker.crs
-    others = {name: _at(name, source, coords, crs) for name, source in covariates.items()}
-    kept = np.all([np.isfinite(np.broadcast_to(v, len(coords))) for v in (*coords.T, *others.values())], axis=0)
-    share = np.bincount(area, np.where(kept, weight, 0.0), len(areas))
-    weight = weight[kept] / share[area[kept]]
-    here = {name: v if np.ndim(v) == 0 else v[kept] for name, v in others.items()}
-    return _Points(maker.table(coords[kept], here), area[kept], weight)
+    def draws(
+        self, fitted: Fitted, n_areas: int, n_draws: int, seed: int
+    ) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+        """Number of each area, weights (n,) of its points, and joint draws of the surface there, (n, n_draws)."""
+        for i, seed_here in enumerate(generator(seed, "areas").integers(2**31, size=n_areas)):
+            here, rng = np.flatnonzero(self.area == i), generator(int(seed_here), "draws")
+            draws = fitted.draws(self.rows[here], n_draws, rng).T if len(here) else np.empty((0, n_draws))
+            yield i, self.weight[here], draws
 
 
 def _at(name: str, source: Input, coords: FloatArray, crs: Any) -> Any:
@@ -160,9 +168,8 @@ def _at(name: str, source: Input, coords: FloatArray, crs: Any) -> Any:
     return raster_at(source, coords, crs)
 
 
-def _predict(model: Any, table: Any) -> FloatArray:
-    parts = [model.predict(table[i : i + CHUNK]) for i in range(0, len(table), CHUNK)]
-    return np.concatenate(parts) if parts else np.zeros(0)
+def _mean(fitted: Fitted, rows: Rows) -> FloatArray:
+    return Distribution(fitted, rows, np.zeros(len(rows))).mean if len(rows) else np.zeros(0)
 
 
 def _half_differs(draws: FloatArray, weight: FloatArray, sd: float) -> bool:
@@ -173,13 +180,13 @@ def _half_differs(draws: FloatArray, weight: FloatArray, sd: float) -> bool:
     return bool(abs((half @ draws[::2] / half.sum()).std(ddof=1) - sd) > COARSE * sd)
 
 
-def _uninformed(model: Any, at: _Points, n_areas: int) -> NDArray[np.bool_]:
+def _uninformed(fitted: Fitted, at: _Points, n_areas: int) -> NDArray[np.bool_]:
     """Areas of which the data say nothing: the field there is as unsure as before."""
-    if not len(at.area) or not model.kernel_.stationary:
+    kernel = fitted.model.kernel
+    if not len(at.area) or not kernel.stationary:
         return np.zeros(n_areas, dtype=bool)
-    parts = [model.predict_latent(at.table[i : i + CHUNK])[1] for i in range(0, len(at.table), CHUNK)]
-    prior = model.kernel_.diag(np.zeros((1, len(model._centre))))[0]
-    return np.asarray(at.means(np.concatenate(parts) ** 2, n_areas) > PRIOR * prior)
+    prior = kernel.diag(np.zeros((1, fitted.model.dim)))[0]
+    return np.asarray(at.means(fitted.latent(at.rows).variance, n_areas) > PRIOR * prior)
 
 
 def _weights(raster: Any, areas: Any) -> FloatArray:
@@ -206,25 +213,22 @@ def _weights(raster: Any, areas: Any) -> FloatArray:
 def _tell(areas: Any, mean: FloatArray, coarse: NDArray[np.bool_], blank: NDArray[np.bool_]) -> None:
     missing = np.isnan(mean)
     if missing.any():
-        warnings.warn(
+        warn(
             f"{int(missing.sum())} of {len(areas)} areas have no point with a value of every covariate (rows "
             f"{_rows(missing)}): they are left empty. Give rasters that cover them.",
             FallbackWarning,
-            stacklevel=3,
         )
     if blank.any():
-        warnings.warn(
+        warn(
             f"{int(blank.sum())} of {len(areas)} areas lie so far from the data that only the trend and the prior are "
             f"left (rows {_rows(blank)}).",
-            FallbackWarning,
-            stacklevel=3,
+            OutsideWarning,
         )
     if coarse.any():
-        warnings.warn(
+        warn(
             f"the points of {int(coarse.sum())} of {len(areas)} areas are too few for what the surface does there "
             f"(rows {_rows(coarse)}): mean or sd may be off by more than {COARSE:g} sd. Raise n_points (--points).",
             ApproximationWarning,
-            stacklevel=3,
         )
 
 
@@ -237,10 +241,9 @@ def _joined(areas: Any, columns: Mapping[str, Any]) -> Any:
     """The areas with new columns; own columns of the same name are kept under another."""
     taken = [name for name in areas.columns if name in columns]
     if taken:
-        warnings.warn(
+        warn(
             f"the areas have columns {taken} already; those are kept as {[f'{name}_given' for name in taken]}.",
             FallbackWarning,
-            stacklevel=3,
         )
         areas = areas.rename(columns={name: f"{name}_given" for name in taken})
     return areas.assign(**{name: np.asarray(values) for name, values in columns.items()})

@@ -15,7 +15,11 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError
 from bochner.geo import RasterGrid, Window, sample_raster
 
+SIZES = ("trials", "exposure")
+
 Input = float | FloatArray | str | os.PathLike[str] | Any
+Known = Mapping[str, Any]
+"""Covariates, further coordinates, offset, trials and exposure by name: one number for all places, or one for each."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,17 @@ class Inputs:
             else sample_raster(layer, self.grid, window)
             for name, layer in self.layers.items()
         }
+
+
+def offset_of(known: Known) -> FloatArray | float:
+    """The offset out of what is known at some places; 0 if it is not."""
+    return known.get("offset", 0.0)
+
+
+def size_of(known: Known, n: int) -> FloatArray | None:
+    """Trials or exposure of n places, whichever is known; None if neither is."""
+    size = next((known[name] for name in SIZES if name in known), None)
+    return None if size is None else np.broadcast_to(np.asarray(size, dtype=np.float64), (n,))
 
 
 def check_covariates(needed: Iterable[str], given: Mapping[str, Any]) -> None:

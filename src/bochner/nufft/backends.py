@@ -30,7 +30,7 @@ _MODULES = {
 
 
 @dataclass(frozen=True)
-class Choice:
+class BackendChoice:
     """Name of a back end and the reason why it runs."""
 
     name: str
@@ -40,7 +40,7 @@ class Choice:
         return f"{self.name} ({self.reason})"
 
 
-def backend(name: str | None = None) -> Choice:
+def backend(name: str | None = None) -> BackendChoice:
     """Back end that a transform called with ``backend=name`` would use, and why.
 
     Parameters
@@ -84,7 +84,7 @@ def obstacle(name: str) -> str:
     return ""
 
 
-def _forced(name: str, by: str) -> Choice:
+def _forced(name: str, by: str) -> BackendChoice:
     if name not in ORDER:
         raise InputError(
             f"{by} asks for the NUFFT back end {name!r}; there are {', '.join(ORDER)}. Choose one of them."
@@ -95,14 +95,14 @@ def _forced(name: str, by: str) -> Choice:
             f"{by} asks for the NUFFT back end {name!r}, which cannot run here ({reason}); "
             f"run `{_INSTALL[name]}`, or ask for 'built-in', which is always there."
         )
-    return Choice(name, f"forced by {by}")
+    return BackendChoice(name, f"forced by {by}")
 
 
-def _automatic() -> Choice:
+def _automatic() -> BackendChoice:
     passed: list[str] = []
     for name in ORDER:
         reason = obstacle(name)
         if not reason:
-            return Choice(name, "; ".join(["first that runs here", *passed]))
+            return BackendChoice(name, "; ".join(["first that runs here", *passed]))
         passed.append(f"{name}: {reason}")
     raise AssertionError("the built-in back end needs nothing")

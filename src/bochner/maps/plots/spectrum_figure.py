@@ -8,11 +8,10 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
-from bochner.features import FourierMap
 from bochner.frequencies import Frequencies, QuasiMonteCarlo
-from bochner.kernels import spectral_density
+from bochner.kernels import Kernel, spectral_density
+from bochner.maps.mappable import Mappable, mappable
 from bochner.maps.plots.style import BLUE, GREY, ORANGE, panels, styled
-from bochner.maps.tables import mappable
 from bochner.random import generator
 
 N_DRAWN = 16_384  # frequencies that stand for the kernel
@@ -20,7 +19,7 @@ SHOWN = 0.998  # share of the variance that the frequency axis spans, where no w
 
 
 @styled
-def plot_spectrum(model: Any, *, axes: Any = None) -> Any:
+def plot_spectrum(model: Mappable, *, axes: Any = None) -> Any:
     """Spectral density of the kernel with the frequencies in use, and the variance that both hold up to a frequency.
 
     Parameters
@@ -30,17 +29,17 @@ def plot_spectrum(model: Any, *, axes: Any = None) -> Any:
     axes : two Axes, optional
         Default: a new figure.
     """
-    model = mappable(model)
-    kernel, dim = model.kernel_, len(model._centre)
+    fitted = mappable(model).fitted_
+    kernel, dim = fitted.model.kernel, fitted.model.dim
     if not all(leaf.has_waves for leaf in kernel.leaves()):
         raise KernelError("the kernel is not shift-invariant, so it has no spectral density to plot.")
-    waves = frequencies_of(model)
+    waves = fitted.model.posterior.waves
     reference = QuasiMonteCarlo().draw(kernel, N_DRAWN, dim, generator(0, "spectrum"))
     figure, (density, share) = panels(2, width=4.6, height=3.8, axes=axes)
     reach = _reach(reference, waves)
     _density(density, kernel, dim, reach, waves)
     _share(share, reference, waves, reach)
-    unit = str(getattr(getattr(model, "_placement", None), "unit", ""))
+    unit = fitted.layout.placement.unit
     for ax in (density, share):
         ax.set_xlabel(f"angular frequency (radians per {unit or 'unit'})")
         top = ax.secondary_xaxis("top", functions=(_wavelength, _wavelength))
@@ -49,13 +48,7 @@ def plot_spectrum(model: Any, *, axes: Any = None) -> Any:
     return figure
 
 
-def frequencies_of(model: Any) -> Frequencies | None:
-    """Waves that a model is made of; None for one that has none (exact kernel, Nystroem, conjugate gradients)."""
-    features = getattr(model._model.posterior, "features", None)
-    return features.frequencies if isinstance(features, FourierMap) else None
-
-
-def _density(ax: Any, kernel: Any, dim: int, reach: tuple[float, float], waves: Frequencies | None) -> None:
+def _density(ax: Any, kernel: Kernel, dim: int, reach: tuple[float, float], waves: Frequencies | None) -> None:
     radius = np.geomspace(*reach, 240)
     direction = generator(0, "directions").normal(size=(48, dim))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
-from bochner.diagnostics.region import frame_of
+from bochner.diagnostics import diagnostics_of
+from bochner.estimators import SpatialRegressor
 from bochner.exceptions import InputError
 from bochner.geo import (
     RasterGrid,
@@ -26,14 +27,14 @@ from bochner.geo import (
 from bochner.geo.crs import crs_name, is_geographic
 from bochner.geo.grids import box_text, unwrapped
 from bochner.geo.lonlat import lonlat_axes
-from bochner.maps.tables import mappable
+from bochner.maps.mappable import Mappable, map_layout, mappable
 
 MARGIN = 0.02  # around the data, as a share of their extent
 N_PIXELS = 200  # along the longer side, where no resolution is given
 
 
 def make_grid(
-    model: Any,
+    model: Mappable,
     resolution: str | float | Resolution | None = None,
     *,
     like: Any = None,
@@ -56,12 +57,12 @@ def make_grid(
     bounds : (left, bottom, right, top), optional
         Box in the model's CRS; default: that of the polygons, otherwise that of the data.
     """
-    if like is not None:
-        if resolution is not None or bounds is not None:
-            raise InputError("like was given together with resolution or bounds; a template has its own: give one.")
-        return _template(model, like)
+    if like is not None and (resolution is not None or bounds is not None):
+        raise InputError("like was given together with resolution or bounds; a template has its own: give one.")
     model = mappable(model)
-    crs = as_crs(getattr(model, "crs_", None))
+    crs = as_crs(map_layout(model).crs)
+    if like is not None:
+        return _template(crs, like)
     if bounds is None:
         bounds = data_bounds(model) if within is None else areas_bounds(areas_in(_read(within), crs))
     left, bottom, right, top = (float(v) for v in bounds)
@@ -70,13 +71,11 @@ def make_grid(
     return grid_over((left, bottom, right, top), resolution, crs)
 
 
-def data_bounds(model: Any) -> tuple[float, float, float, float]:
+def data_bounds(model: SpatialRegressor) -> tuple[float, float, float, float]:
     """Box of the data of a model in its CRS, a little wider."""
-    crs = getattr(model, "crs_", None)
-    coords = training_coords(model)
-    if coords is not None:
-        return bounds_of(coords, crs, MARGIN)
-    diagnostics = getattr(model, "diagnostics_", None)
+    if model.has_training:
+        return bounds_of(_training_coords(model), model.fitted_.layout.crs, MARGIN)
+    diagnostics = diagnostics_of(model)
     if diagnostics is None:
         raise InputError(
             "this model does not know where its data lie (it was loaded from a file without diagnostics); give "
@@ -87,13 +86,13 @@ def data_bounds(model: Any) -> tuple[float, float, float, float]:
     return region.low[i], region.low[j], region.high[i], region.high[j]
 
 
-def why_far(model: Any, coords: FloatArray) -> str | None:
+def why_far(model: SpatialRegressor, coords: FloatArray) -> str | None:
     """What to say where none of some places (n, 2), in the model's CRS, lies anywhere near its data; else None."""
     try:
         box = data_bounds(model)
     except InputError:  # the model does not know
         return None
-    crs = as_crs(getattr(model, "crs_", None))
+    crs = as_crs(model.fitted_.layout.crs)
     if not len(coords) or _near(coords, box, crs).any():
         return None
     swapped = _near(coords[:, ::-1], box, crs).mean() > 0.5
@@ -114,20 +113,18 @@ def _near(coords: FloatArray, box: Sequence[float], crs: Any) -> NDArray[np.bool
     return np.asarray((x > left - wide) & (x < right + wide) & (y > bottom - tall) & (y < top + tall))
 
 
-def training_coords(model: Any) -> FloatArray | None:
-    """Easting and northing (n, 2) of the rows that a model was fitted to; None if it was loaded."""
-    responses = getattr(model, "_responses", None)
-    if responses is None:
-        return None
-    coords = frame_of(model).coords(responses.rows.coords[responses.weight > 0] + model._centre)
-    return np.asarray(coords)[:, list(lonlat_axes(model._columns.coord_names))]
+def _training_coords(model: SpatialRegressor) -> FloatArray:
+    """Easting and northing (n, 2) of the rows that a model was fitted to."""
+    responses, layout = model.training_responses(), model.fitted_.layout
+    coords = layout.coords(responses.rows.coords[responses.weight > 0])
+    return coords[:, list(lonlat_axes(layout.columns.coord_names))]
 
 
-def _template(model: Any, like: Any) -> RasterGrid:
-    grid, crs = grid_like(like), getattr(mappable(model), "crs_", None)
+def _template(crs: Any, like: Any) -> RasterGrid:
+    grid = grid_like(like)
     if grid.crs is None and crs is not None and isinstance(like, (str, os.PathLike)):
         raise InputError(
-            f"{like} has no CRS, and the model was fitted in {crs_name(as_crs(crs))}; add it to the file, for example "
+            f"{like} has no CRS, and the model was fitted in {crs_name(crs)}; add it to the file, for example "
             f"with: gdal_edit.py -a_srs EPSG:4326 FILE"
         )
     return grid

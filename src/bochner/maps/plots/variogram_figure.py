@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.diagnostics.diagnostics import Diagnostics, diagnose
+from bochner.diagnostics import Diagnostics
 from bochner.exceptions import InputError
+from bochner.kernels import Kernel
+from bochner.maps.mappable import Mappable, mappable
+from bochner.maps.plots.known import known_diagnostics
 from bochner.maps.plots.style import BLUE, GREY, INK, RED, panels, styled
-from bochner.maps.tables import mappable
 from bochner.random import generator
 
 N_DIRECTIONS = 64
@@ -18,7 +20,7 @@ ANISOTROPIC = 0.02  # of the sill: directions that differ less are drawn as one
 
 
 @styled
-def plot_variogram(model: Any, *, diagnostics: Diagnostics | None = None, ax: Any = None) -> Any:
+def plot_variogram(model: Mappable, *, diagnostics: Diagnostics | None = None, ax: Any = None) -> Any:
     """Empirical variogram in bins of distance, with the curve of the fitted kernel.
 
     The grey band is where 95 % of the bins would lie if the model were right. On the scale of the link for families
@@ -34,7 +36,7 @@ def plot_variogram(model: Any, *, diagnostics: Diagnostics | None = None, ax: An
         Default: a new figure.
     """
     model = mappable(model)
-    found = diagnostics_of(model, diagnostics)
+    found = known_diagnostics(model, diagnostics)
     variogram = found.variogram
     if variogram is None:
         raise InputError("there are too few pairs of rows for a variogram; it needs about 10 rows at distinct places.")
@@ -42,8 +44,9 @@ def plot_variogram(model: Any, *, diagnostics: Diagnostics | None = None, ax: An
     h = np.asarray(variogram.distance)
     if variogram.lower:
         ax.fill_between(h, variogram.lower, variogram.upper, color=GREY, alpha=0.16, linewidth=0, label="95 % of draws")
-    if model.kernel_.stationary:
-        _curve(ax, model.kernel_, variogram.noise, 1.05 * h[-1], len(model._centre))
+    fit = model.fitted_.model
+    if fit.kernel.stationary:
+        _curve(ax, fit.kernel, variogram.noise, 1.05 * h[-1], fit.dim)
     size = 14 + 50 * np.sqrt(np.asarray(variogram.n_pairs) / max(variogram.n_pairs))
     ax.scatter(h, variogram.semivariance, s=size, color=INK, linewidths=0, zorder=4, label="observations")
     unit = f" ({found.distance_unit})" if found.distance_unit else ""
@@ -53,13 +56,7 @@ def plot_variogram(model: Any, *, diagnostics: Diagnostics | None = None, ax: An
     return figure
 
 
-def diagnostics_of(model: Any, given: Diagnostics | None = None) -> Diagnostics:
-    """Diagnostics of a model: those given, those it carries, or new ones from its rows."""
-    carried: Diagnostics | None = given if given is not None else getattr(model, "diagnostics_", None)
-    return diagnose(model) if carried is None else carried
-
-
-def _curve(ax: Any, kernel: Any, noise: float, farthest: float, dim: int) -> None:
+def _curve(ax: Any, kernel: Kernel, noise: float, farthest: float, dim: int) -> None:
     lag = np.linspace(0, farthest, 300)
     by_direction = noise + _semivariance(kernel, lag, dim)
     low, mean, high = by_direction.min(axis=0), by_direction.mean(axis=0), by_direction.max(axis=0)
@@ -71,7 +68,7 @@ def _curve(ax: Any, kernel: Any, noise: float, farthest: float, dim: int) -> Non
         ax.plot([0], [noise], "o", color=RED, markersize=5, clip_on=False, zorder=5, label="noise")
 
 
-def _semivariance(kernel: Any, lag: FloatArray, dim: int) -> FloatArray:
+def _semivariance(kernel: Kernel, lag: FloatArray, dim: int) -> FloatArray:
     """k(0) - k(h) along random directions, (directions, lags)."""
     direction = generator(0, "directions").normal(size=(N_DIRECTIONS, dim))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.features import FeatureMap, FourierMap, Rows
-from bochner.moments.dense import DenseMoments, dense_moments
+from bochner.moments.dense_sums import DenseMoments, dense_moments
 from bochner.moments.fourier_sums import fourier_sums
 
 MOST_PAIRS = 20_000_000  # sums and differences of frequencies that a transform may be asked for

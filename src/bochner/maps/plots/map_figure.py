@@ -10,20 +10,22 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
-from bochner.geo import RasterGrid, areas_in, as_crs, is_geographic, read_areas
+from bochner.geo import RasterGrid, areas_in, is_geoframe, is_geographic, read_areas, transform
 from bochner.geo.crs import is_projected, km_per_unit
-from bochner.maps.bands import Band
-from bochner.maps.extent import make_grid
-from bochner.maps.gridmap import GridMap
+from bochner.layout import Layout
+from bochner.layout.geography import centres
+from bochner.maps.grids.bands import Band
+from bochner.maps.grids.extent import make_grid
+from bochner.maps.grids.gridmap import GridMap
+from bochner.maps.mappable import Mappable, map_layout, mappable
 from bochner.maps.plots.style import CHANCE, GREY, INK, MEAN, SPREAD, panels, styled
-from bochner.maps.tables import TableMaker, mappable
 
 TRIMMED = 0.005  # share of the pixels at either end that colours do not stretch for
 
 
 @styled
 def plot_map(
-    model: Any,
+    model: Mappable,
     resolution: Any = None,
     *,
     like: Any = None,
@@ -66,16 +68,14 @@ def plot_map(
     if not grid.is_upright:
         raise InputError("the grid is rotated; plot a grid that runs along the axes: give resolution or bounds.")
     work = GridMap(model, grid, within=within, **options)
-    layers = np.empty((len(work.bands), *grid.shape))
-    for (row0, row1, col0, col1), part in work.windows():
-        layers[:, row0:row1, col0:col1] = part
+    layers = work.whole()
     chosen = _chosen(work.bands, bands)
     unit = _unit(grid)
     left, bottom, right, top = (v * unit for v in grid.bounds)
     shape = (top - bottom) / (right - left) * _aspect(grid)
     figure, made = panels(len(chosen), width=4.6, height=float(np.clip(3.8 * shape, 2.2, 7.0)) + 0.5, axes=axes)
     outline = None if within is None else areas_in(_read(within), grid.crs)
-    places = None if data is None else TableMaker.of(model).in_crs(_places(model, data), None) * unit
+    places = None if data is None else _places(map_layout(model), data, grid.crs) * unit
     for ax, i in zip(made, chosen, strict=True):
         _panel(ax, work.bands[i], _facing_up(layers[i], grid), (left, right, bottom, top), label, places, values)
         ax.set_aspect(_aspect(grid))
@@ -175,16 +175,17 @@ def _name_axes(ax: Any, grid: RasterGrid) -> None:
         axis.get_major_formatter().set_useOffset(False)
 
 
-def _places(model: Any, data: Any) -> FloatArray:
-    """Easting and northing (n, 2) of observed places, in the model's CRS."""
-    if hasattr(data, "geometry") and hasattr(data, "to_crs"):
-        frame = data if as_crs(getattr(model, "crs_", None)) is None else data.to_crs(model.crs_)
-        return np.column_stack([frame.geometry.x, frame.geometry.y])
-    maker = TableMaker.of(model)
+def _places(layout: Layout, data: Any, crs: Any) -> FloatArray:
+    """Easting and northing (n, 2) of observed places, in the CRS of the map."""
+    if is_geoframe(data):
+        return centres(data if crs is None or data.crs is None else data.to_crs(crs))
     if hasattr(data, "columns"):
-        return np.asarray(data[list(maker.coords)], dtype=np.float64)
-    array = np.asarray(data, dtype=np.float64)
-    return array[:, [maker.names.index(name) for name in maker.coords]] if array.shape[1] != 2 else array
+        places = np.asarray(data[list(layout.map_axes)], dtype=np.float64)
+    else:
+        places = np.asarray(data, dtype=np.float64)
+        if places.shape[1] != 2:
+            places = places[:, [layout.inputs.index(name) for name in layout.map_axes]]
+    return places if layout.crs is None or crs is None else transform(places, layout.crs, crs)
 
 
 def _read(areas: Any) -> Any:

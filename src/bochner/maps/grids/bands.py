@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from bochner.arrays import FloatArray, as_finite
 from bochner.exceptions import InputError
+from bochner.posterior.response import Response
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Band:
         """Whether values lie between 0 and 1 whatever the response is."""
         return self.kind == "exceedance"
 
-    def of(self, law: Any) -> FloatArray:
+    def of(self, law: Response) -> FloatArray:
         """Values (n,) of this band under the law of the response at n places."""
         if self.kind == "exceedance":
             return np.asarray(law.exceedance(self.at))
@@ -64,7 +64,7 @@ def make_bands(
     )
 
 
-def band_values(bands: Iterable[Band], law: Any) -> FloatArray:
+def band_values(bands: Iterable[Band], law: Response) -> FloatArray:
     """Values of several bands, (n, bands)."""
     return np.column_stack([band.of(law) for band in bands])
 

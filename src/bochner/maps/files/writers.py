@@ -1,0 +1,39 @@
+"""Writers by the ending of a file: a new format is one file with a `Writer`, and one call of `register`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bochner.exceptions import InputError
+from bochner.maps.files.base import Writer
+from bochner.maps.files.geotiff import GeoTiffWriter
+from bochner.maps.files.netcdf import NetCdfWriter
+from bochner.maps.files.zarr_store import ZarrWriter
+
+WRITERS: dict[str, type[Writer]] = {}
+"""Writers by the ending of a file, in lower case."""
+
+
+def register(writer: type[Writer], *suffixes: str) -> None:
+    """Let maps be written to files of these endings, ``".tif"`` say; the last writer of an ending is taken."""
+    for suffix in suffixes:
+        if not suffix.startswith(".") or len(suffix) < 2:
+            raise InputError(f"suffix={suffix!r}; needed is the ending of a file with its point, e.g. '.tif'.")
+        WRITERS[suffix.lower()] = writer
+
+
+register(GeoTiffWriter, ".tif", ".tiff")
+register(NetCdfWriter, ".nc", ".nc4")
+register(ZarrWriter, ".zarr")
+
+
+def writer_for(path: Path) -> type[Writer]:
+    """Writer of a file, by its ending; refuses an unknown ending, a missing folder, a folder in the way."""
+    kind = WRITERS.get(path.suffix.lower())
+    if kind is None:
+        raise InputError(f"{path} ends in {path.suffix!r}; needed is one of {tuple(WRITERS)}.")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} of the output {path.name} does not exist; make it first.")
+    if path.is_dir() and not kind.may_replace(path):
+        raise InputError(f"{path} is a folder and no map that could be replaced; give another name.")
+    return kind
