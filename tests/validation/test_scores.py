@@ -124,8 +124,13 @@ def test_weight_two_is_a_row_twice(name: str, rng: np.random.Generator) -> None:
     score = v.SCORES[name]
     again = np.repeat(np.arange(6), weight)
     sd = rng.uniform(0.5, 1, size=6)
-    weighted = score(y, v.Prediction.gaussian(mean, sd), weight)
-    assert_allclose(weighted, score(y[again], v.Prediction.gaussian(mean[again], sd[again])))
+    prediction, twice = v.Prediction.gaussian(mean, sd), v.Prediction.gaussian(mean[again], sd[again])
+    if not score.applies(prediction):  # one of positives out of trials
+        y, trials = np.array([0.0, 2, 1, 3, 1, 0]), np.array([1.0, 2, 4, 3, 2, 5])
+        share = rng.uniform(size=6)
+        prediction = v.Prediction(trials * share, trials=trials)
+        twice = v.Prediction((trials * share)[again], trials=trials[again])
+    assert_allclose(score(y, prediction, weight), score(y[again], twice))
 
 
 @given(st.integers(1, 30), st.floats(0.05, 0.99))
@@ -172,6 +177,18 @@ def test_gaussian_prediction_has_its_quantiles(n: int, level: float) -> None:
 def test_bad_input_is_refused_with_a_hint(call: Callable[[], object], hint: str) -> None:
     with pytest.raises(InputError, match=hint):
         call()
+
+
+@pytest.mark.parametrize("name", sorted(v.SCORES))
+def test_a_score_says_what_it_is(name: str) -> None:
+    """Every score has its own name, a label and a meaning, and refuses a prediction that lacks a part."""
+    score = v.SCORES[name]
+    assert score.name == name
+    assert score.label and score.meaning
+    lacking = v.Prediction(np.zeros(1))
+    if not score.applies(lacking):
+        with pytest.raises(InputError, match=f"which {name} needs"):
+            score([1.0], lacking)
 
 
 def test_scores_are_found_by_name_or_given() -> None:

@@ -109,7 +109,7 @@ def summarise(held: Sequence[HeldOut], model: Model, responses: Responses, scori
     result.index, result.fold = index, held[0].fold
     result.observed, result.weight = responses.y[index], responses.weight[index]
     if scoring is None:
-        scoring = [*SCORES, *(["brier"] if result.prediction.trials is not None else [])]
+        scoring = [name for name, score in SCORES.items() if score.applies(result.prediction)]
     for name, score in get_scores(scoring).items():
         result[name] = score(result.observed, result.prediction, sample_weight=result.weight)
     return result

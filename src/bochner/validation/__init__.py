@@ -35,8 +35,8 @@ not, take `BlockKFold` with blocks as large as the gaps that the map must bridge
 **Tables** say where calibration fails: `pit_histogram` and `coverage_table` for whole distributions, counts included,
 `reliability` for prevalences, rates and means, and `probability_table` for probabilities, with intervals.
 
-`SCORES` holds those of a `Prediction` by name (of a whole `Law` where it has one, else of a Gaussian), and `get_scores`
-looks names up:
+`SCORES` holds those of a `Prediction` by name (of a whole `Law` where it has one, else of a Gaussian), with their labels
+and meanings; `scoring.register` adds one, and `get_scores` looks names up:
 
 >>> import numpy as np
 >>> y = np.array([1.0, 2.0, 4.0])
@@ -70,7 +70,7 @@ from bochner.validation.scores import (
     pit,
     rmse,
 )
-from bochner.validation.scoring import SCORES, Law, Prediction, Score, get_scores
+from bochner.validation.scoring import SCORES, Law, Prediction, Score, ScoreFunction, get_scores
 from bochner.validation.splitters import BufferedLeaveOneOut, SpatialSplitter, SplitSummary
 from bochner.validation.transforms import CoverageTable, coverage_table, pit_draw
 
@@ -89,6 +89,7 @@ __all__ = [
     "ProbabilityTable",
     "Reliability",
     "Score",
+    "ScoreFunction",
     "SpatialSplitter",
     "SplitSummary",
     "bias",

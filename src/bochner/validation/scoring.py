@@ -5,8 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Protocol
 
 from numpy.typing import ArrayLike
 from scipy import special
@@ -94,20 +93,67 @@ class Prediction:
         return cls(law.mean, law.sd, law.quantile(tail), law.quantile(1 - tail), level, law, trials)
 
 
-class Score(Protocol):
+class ScoreFunction(Protocol):
     """One number from observations and a prediction of them."""
 
     def __call__(self, y: ArrayLike, prediction: Prediction, sample_weight: ArrayLike | None = None) -> float: ...
 
 
-def get_scores(scoring: str | Iterable[str] | Mapping[str, Score]) -> dict[str, Score]:
+@dataclass(frozen=True)
+class Score:
+    """A score with all that is to be known of it; called as a `ScoreFunction`.
+
+    Attributes
+    ----------
+    name : str
+        What `scoring` takes.
+    label : str
+        Name for people.
+    meaning : str
+        What it says, and which way is better.
+    function : ScoreFunction
+    needs : tuple of str
+        Parts of a `Prediction` that it is computed from.
+    is_share : bool
+        Whether it is a share, shown in per cent.
+    """
+
+    name: str
+    label: str
+    meaning: str
+    function: ScoreFunction
+    needs: tuple[str, ...] = ("mean",)
+    is_share: bool = False
+
+    def __call__(self, y: ArrayLike, prediction: Prediction, sample_weight: ArrayLike | None = None) -> float:
+        for part in self.needs:
+            if getattr(prediction, part) is None:
+                raise InputError(
+                    f"The prediction has no {part}, which {self.name} needs; give it {part}, or score rmse or mae."
+                )
+        return self.function(y, prediction, sample_weight=sample_weight)
+
+    def applies(self, prediction: Prediction) -> bool:
+        """Whether a prediction has all that the score needs."""
+        return all(getattr(prediction, part) is not None for part in self.needs)
+
+
+SCORES: dict[str, Score] = {}
+"""Scores by name, in the order in which they are shown. Only `log_score` is better when higher."""
+
+
+def register(score: Score) -> None:
+    """Make a score known: by its name to `scoring`, by its label and meaning to reports."""
+    SCORES[score.name] = score
+
+
+def get_scores(scoring: str | Iterable[str] | Mapping[str, ScoreFunction]) -> dict[str, ScoreFunction]:
     """Scores under the names they are asked for.
 
     Parameters
     ----------
-    scoring : str, iterable of str, or mapping of str to Score
-        Names in `SCORES`, or "brier" for predictions with trials; a mapping is for scores of one's own and is
-        returned as it is.
+    scoring : str, iterable of str, or mapping of str to function
+        Names in `SCORES`; a mapping is for scores of one's own and is returned as it is.
     """
     if isinstance(scoring, Mapping):
         return dict(scoring)
@@ -118,27 +164,24 @@ def get_scores(scoring: str | Iterable[str] | Mapping[str, Score]) -> dict[str, 
 
 
 def _named(name: str) -> Score:
-    known = {**SCORES, "brier": _brier}
-    if name in known:
-        return known[name]
-    (nearest,) = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.0)
-    raise InputError(f"scoring {name!r} is not known; did you mean {nearest!r}? There are {', '.join(known)}.")
+    if name in SCORES:
+        return SCORES[name]
+    (nearest,) = difflib.get_close_matches(str(name).lower(), SCORES, n=1, cutoff=0.0)
+    raise InputError(f"scoring {name!r} is not known; did you mean {nearest!r}? There are {', '.join(SCORES)}.")
 
 
-def _score(function: Callable[..., float], *parts: str) -> Score:
-    """Score that hands the named parts of a prediction to a function of arrays."""
+def _of_parts(function: Callable[..., float], *parts: str) -> ScoreFunction:
+    """Hand the named parts of a prediction to a function of arrays."""
 
     def score(y: ArrayLike, prediction: Prediction, sample_weight: ArrayLike | None = None) -> float:
-        given = (_part(prediction, part, function.__name__) for part in parts)
-        return function(y, *given, sample_weight=sample_weight)
+        return function(y, *(getattr(prediction, part) for part in parts), sample_weight=sample_weight)
 
-    score.__name__, score.__doc__ = function.__name__, function.__doc__
     return score
 
 
-def _law_score(gaussian: Callable[..., float], method: str) -> Score:
-    """Score of the law itself where the prediction has it, else of a Gaussian."""
-    plain = _score(gaussian, "mean", "sd")
+def _of_law(gaussian: Callable[..., float], method: str) -> ScoreFunction:
+    """Score the law itself where the prediction has it, else a Gaussian."""
+    plain = _of_parts(gaussian, "mean", "sd")
 
     def score(y: ArrayLike, prediction: Prediction, sample_weight: ArrayLike | None = None) -> float:
         if prediction.law is None:
@@ -146,32 +189,55 @@ def _law_score(gaussian: Callable[..., float], method: str) -> Score:
         observed = as_rows(y, len(prediction.mean), "y")
         return row_mean(getattr(prediction.law, method)(observed), sample_weight)
 
-    score.__name__, score.__doc__ = gaussian.__name__, gaussian.__doc__
     return score
 
 
 def _brier(y: ArrayLike, prediction: Prediction, sample_weight: ArrayLike | None = None) -> float:
     """Brier score of single trials."""
-    trials = _part(prediction, "trials", "brier")
+    trials = prediction.trials
     return brier(y, prediction.mean / trials, trials=trials, sample_weight=sample_weight)
 
 
-def _part(prediction: Prediction, part: str, score: str) -> Any:
-    value = getattr(prediction, part)
-    if value is None:
-        raise InputError(f"The prediction has no {part}, which {score} needs; give it {part}, or score rmse or mae.")
-    return value
-
-
-SCORES: Mapping[str, Score] = MappingProxyType(
-    {
-        "rmse": _score(rmse, "mean"),
-        "mae": _score(mae, "mean"),
-        "crps": _law_score(crps, "crps"),
-        "log_score": _law_score(log_score, "log_density"),
-        "interval_score": _score(interval_score, "lower", "upper", "level"),
-        "coverage": _score(coverage, "lower", "upper"),
-        "bias": _score(bias, "mean"),
-    }
+register(Score("rmse", "RMSE", "typical error of the mean; lower is better", _of_parts(rmse, "mean")))
+register(Score("mae", "MAE", "mean absolute error; lower is better", _of_parts(mae, "mean")))
+register(
+    Score("crps", "CRPS", "error of the whole predicted law; lower is better", _of_law(crps, "crps"), ("mean", "sd"))
 )
-"""Scores by name: functions of (y, prediction, sample_weight). Only `log_score` is better when higher."""
+register(
+    Score(
+        "log_score",
+        "log score",
+        "log density of what was observed; higher is better",
+        _of_law(log_score, "log_density"),
+        ("mean", "sd"),
+    )
+)
+register(
+    Score(
+        "interval_score",
+        "interval score",
+        "width of 95 % intervals plus a fine for misses; lower is better",
+        _of_parts(interval_score, "lower", "upper", "level"),
+        ("lower", "upper"),
+    )
+)
+register(
+    Score(
+        "coverage",
+        "coverage",
+        "share inside 95 % intervals; best at 95 %",
+        _of_parts(coverage, "lower", "upper"),
+        ("lower", "upper"),
+        is_share=True,
+    )
+)
+register(Score("bias", "bias", "prediction minus observation; best at 0", _of_parts(bias, "mean")))
+register(
+    Score(
+        "brier",
+        "Brier score",
+        "squared error of probabilities, trial by trial; lower is better",
+        _brier,
+        ("mean", "trials"),
+    )
+)
