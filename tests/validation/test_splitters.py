@@ -222,6 +222,6 @@ def test_leave_one_out_tests_each_row_and_drops_its_twins() -> None:
     assert [len(train) for train, _ in folds] == [118] * 10 + [119] * 100 + [118] * 10
 
 
-@pytest.mark.parametrize("module", ["", ".scores", ".scoring", ".places", ".splitters", ".blocks", ".gaps"])
+@pytest.mark.parametrize("module", ["", ".scores", ".scoring", ".coordinates", ".splitters", ".blocks", ".gaps"])
 def test_examples_in_the_docstrings(module: str) -> None:
     assert doctest.testmod(import_module(f"bochner.validation{module}")).failed == 0

@@ -474,8 +474,8 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         cv : splitter, int or None
             None: leave one out. An integer: that many folds of blocks. Any scikit-learn splitter.
         scoring : str or list of str, optional
-            Names out of ``bochner.validation.SCORES``; default: all that apply (``"brier"`` to presence and to positives
-            out of trials). CRPS and log score are those of the family's law.
+            Names out of ``bochner.validation.SCORES``; default: all that apply (``"brier"`` to presence and to
+            positives out of trials). CRPS and log score are those of the family's law.
         groups : array, optional
             Passed to the splitter.
 

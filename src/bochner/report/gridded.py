@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from bochner.diagnostics.diagnostics import Diagnostics
-from bochner.diagnostics.region import frame_of
-from bochner.exceptions import FallbackWarning, InputError
+from bochner.diagnostics import Diagnostics
+from bochner.estimators import SpatialRegressor
+from bochner.exceptions import InputError, OutsideWarning, warn
 from bochner.geo import RasterGrid, crs_name, mask_within
+from bochner.layout import Layout
 from bochner.maps.grids.extent import make_grid, why_far
 from bochner.maps.grids.inputs import Input, Inputs
-from bochner.maps.mappable import TableMaker
+from bochner.maps.grids.pixels import Pixels
+from bochner.maps.mappable import map_layout
 from bochner.report.layers import LONGEST_SIDE, MapLayers, affordable_pixels
 
 
 def gridded_layers(
-    model: Any,
+    model: SpatialRegressor,
     diagnostics: Diagnostics | None,
     covariates: Mapping[str, Input],
     *,
@@ -39,10 +40,10 @@ def gridded_layers(
     resolution : str or float, optional
         Side of a pixel; default: as fine as takes a second or two.
     """
-    maker = TableMaker.of(model)
+    layout = map_layout(model)
     means = {} if diagnostics is None else {**diagnostics.covariate_means, **_middles(diagnostics)}
-    at_mean = {name: means[name] for name in maker.others if name not in covariates and name in means}
-    missing = [name for name in maker.others if name not in covariates and name not in at_mean]
+    at_mean = {name: means[name] for name in layout.further if name not in covariates and name in means}
+    missing = [name for name in layout.further if name not in covariates and name not in at_mean]
     if missing:
         raise InputError(f"nothing was given for the covariate {missing[0]!r}; give its raster or a number.")
     grid = _affordable_grid(model, within) if resolution is None else make_grid(model, resolution, within=within)
@@ -50,30 +51,39 @@ def gridded_layers(
     wanted = _wanted(grid, layers, within, diagnostics)
     if not wanted.any():
         raise InputError("no pixel of the map has a value of every covariate; check that rasters and data overlap.")
-    told = why_far(model, grid.centres()[wanted.ravel()])
+    coords = grid.centres()[wanted.ravel()]
+    told = why_far(model, coords)
     if told is not None:
-        warnings.warn(told, FallbackWarning, stacklevel=2)
+        warn(told, OutsideWarning)
     here = {name: layer[wanted] for name, layer in layers.read(grid.whole).items()}
-    table = maker.table(grid.centres()[wanted.ravel()], {**layers.fixed, **here})
+    eta = Pixels(model.fitted_, grid).latent(coords, {**layers.fixed, **here})
     values = np.full((2, *grid.shape), np.nan)
-    values[:, wanted] = model.predict_latent(table)
-    middle = np.array([[(a + b) / 2 for a, b in zip(grid.bounds[:2], grid.bounds[2:], strict=True)]])
+    values[:, wanted] = eta.mean, eta.sd
     return MapLayers(
         values[0],
         values[1],
         extent=grid.bounds,
         crs=None if grid.crs is None else crs_name(grid.crs),
-        names=maker.coords,
-        km_per_unit=frame_of(model).km_per_unit(middle[0]) if len(model._columns.coords) == 2 else None,
+        names=layout.map_axes,
+        km_per_unit=_km_per_unit(layout, grid),
         note=_note(at_mean, layers),
     )
 
 
-def _affordable_grid(model: Any, within: Any) -> RasterGrid:
+def _km_per_unit(layout: Layout, grid: RasterGrid) -> tuple[float, float] | None:
+    """Of the middle of the map, where it has no further coordinates."""
+    names, (left, bottom, right, top) = layout.columns.coord_names, grid.bounds
+    if len(names) > 2:
+        return None
+    middle = dict(zip(layout.map_axes, ((left + right) / 2, (bottom + top) / 2), strict=True))
+    return layout.placement.km_per_unit(np.array([middle[name] for name in names]))
+
+
+def _affordable_grid(model: SpatialRegressor, within: Any) -> RasterGrid:
     """A grid of about as many pixels as are quick, none of its sides longer than the page shows."""
     rough = make_grid(model, within=within)
     left, bottom, right, top = rough.bounds
-    side = np.sqrt((right - left) * (top - bottom) / affordable_pixels(model))
+    side = np.sqrt((right - left) * (top - bottom) / affordable_pixels(model.fitted_))
     return make_grid(model, max(side, (right - left) / LONGEST_SIDE, (top - bottom) / LONGEST_SIDE), within=within)
 
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.diagnostics.diagnostics import Diagnostics
-from bochner.diagnostics.region import Region
+from bochner.diagnostics import Diagnostics, Region
+from bochner.estimators import Fitted, SpatialRegressor
 from bochner.exceptions import InputError
 from bochner.features import Rows
-from bochner.posterior import OperatorPosterior, Posterior
 
 MOST_PIXELS, FEWEST_PIXELS = 300 * 300, 70 * 70
 WORK = 1.5e10  # multiplications that a map may take
-OPERATOR = 1e6  # of a pixel that is kriged from its neighbours, by the clock
-COVARIANCE = 300  # of one covariance, likewise
 FRINGE = 0.2  # of nearness: a rim of pixels beyond the outline, to draw it smoothly
 LONGEST_SIDE = 400  # pixels of a map that was handed in; larger ones are thinned
 Extent = tuple[float, float, float, float]
@@ -94,14 +90,14 @@ class MapLayers:
         return replace(self, mean_eta=self.mean_eta[pick], sd_eta=self.sd_eta[pick], cover=cover)
 
 
-def predict_layers(model: Any, diagnostics: Diagnostics, n_pixels: int | None = None) -> MapLayers:
+def predict_layers(model: SpatialRegressor, diagnostics: Diagnostics, n_pixels: int | None = None) -> MapLayers:
     """Map of a model over the region of its data, covariates at their means.
 
     Coordinates beyond the two of the map are held at their medians. Pixels far from data are left blank.
     """
-    region = diagnostics.region
+    region, fitted = diagnostics.region, model.fitted_
     extent = map_extent(region)
-    shape = _shape(region, n_pixels or affordable_pixels(model))
+    shape = _shape(region, n_pixels or affordable_pixels(fitted))
     x, y = centres(extent, shape)
     xx, yy = np.meshgrid(x, y)
     cover = region.nearness(xx.ravel(), yy.ravel())
@@ -109,9 +105,9 @@ def predict_layers(model: Any, diagnostics: Diagnostics, n_pixels: int | None = 
     east, north = region.axes
     coords = np.tile(np.asarray(region.middle), (int(near.sum()), 1))
     coords[:, east], coords[:, north] = xx.ravel()[near], yy.ravel()[near]
-    mean, sd = latent(model, rows_at(model, coords, diagnostics.covariate_means))
+    eta = fitted.latent(rows_at(fitted, coords, diagnostics.covariate_means))
     layers = np.full((2, near.size), np.nan)
-    layers[:, near] = mean, sd
+    layers[:, near] = eta.mean, eta.sd
     mean_eta, sd_eta = layers.reshape(2, *shape)
     return MapLayers(
         mean_eta,
@@ -125,30 +121,16 @@ def predict_layers(model: Any, diagnostics: Diagnostics, n_pixels: int | None = 
     )
 
 
-def rows_at(model: Any, coords: FloatArray, covariates: Mapping[str, float]) -> Rows:
+def rows_at(fitted: Fitted, coords: FloatArray, covariates: Mapping[str, float]) -> Rows:
     """Rows at places (n, dim), as the user has them, with every covariate at one value."""
-    values = np.array([covariates[name] for name in model._columns.covariate_names])
-    rows: Rows = model._rows(model._placement.forward(coords), np.tile(values, (len(coords), 1)))
-    return rows
+    values = np.array([covariates[name] for name in fitted.layout.columns.covariate_names])
+    return fitted.layout.rows_at(coords, np.tile(values, (len(coords), 1)))
 
 
-def latent(model: Any, rows: Rows) -> tuple[FloatArray, FloatArray]:
-    """Mean and sd of the linear predictor at some rows."""
-    moments = model._moments(rows)
-    return moments.mean + model._trend.level, np.sqrt(moments.variance)
-
-
-def affordable_pixels(model: Any) -> int:
+def affordable_pixels(fitted: Fitted) -> int:
     """Pixels whose law takes a second or two."""
-    components = model._model.mixture.components
-    each = sum(_work(c) for c in components)
+    each = sum(component.cost.work for component in fitted.model.mixture.components)
     return int(np.clip(WORK / max(each, 1.0), FEWEST_PIXELS, MOST_PIXELS))
-
-
-def _work(component: Posterior) -> float:
-    """Multiplications that the law at one pixel takes."""
-    n = component.n_stored / 3
-    return OPERATOR if isinstance(component, OperatorPosterior) else n * n + COVARIANCE * n
 
 
 def map_extent(region: Region) -> Extent:

@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from bochner._version import __version__
-from bochner.diagnostics.diagnostics import Diagnostics, diagnostics_of
+from bochner.diagnostics import Calibration, Diagnostics, diagnostics_of
+from bochner.estimators import Fitted, SpatialRegressor
+from bochner.estimators.constructor import resources_of
 from bochner.exceptions import InputError
+from bochner.maps.files.partial import completed
+from bochner.maps.mappable import Mappable, mappable
 from bochner.report import calibration_charts, data_charts, space_charts, words
 from bochner.report.figure import Figure
-from bochner.report.layers import MapLayers, latent, predict_layers, rows_at
+from bochner.report.layers import MapLayers, predict_layers, rows_at
 from bochner.report.payload import MOST_OBSERVATIONS, law_gap, map_payload, observations_of, threshold_of
 from bochner.report.survey import Survey, diagnose_survey, held_out_means, judge
 
@@ -29,7 +32,7 @@ SCRIPTS = ("raster.js", "law.js", "scale.js", "view.js", "gestures.js", "print.j
 
 
 def write_report(
-    model: Any,
+    model: Mappable,
     path: str | os.PathLike[str],
     *,
     data: Any = None,
@@ -73,28 +76,24 @@ def write_report(
     n_pixels : int, optional
         Number of pixels of the default map; fewer are quicker.
     """
-    check_is_fitted(model)
-    model = _regressor(model)
+    model = mappable(model)
     survey = None if data is None else Survey.of(data)
-    diagnostics = _diagnostics(model, survey, diagnostics)
-    if length_unit and not diagnostics.distance_unit:
-        diagnostics = replace(diagnostics, distance_unit=length_unit)
-    own = layers is None and diagnostics.region.dim > 1
-    if own:
-        layers = predict_layers(model, diagnostics, n_pixels)
+    with resources_of(model).in_use():
+        diagnostics = _diagnostics(model, survey, diagnostics)
+        if length_unit and not diagnostics.distance_unit:
+            diagnostics = replace(diagnostics, distance_unit=length_unit)
+        own = layers is None and diagnostics.region.dim > 1
+        if own:
+            layers = predict_layers(model, diagnostics, n_pixels)
+        text = render(model, diagnostics, layers, survey, threshold, title, response, unit, at_means=own)
     target = Path(path)
-    text = render(model, diagnostics, layers, survey, threshold, title, response, unit, at_means=own)
-    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
-    try:
+    with completed(target) as partial:
         partial.write_text(text, encoding="utf-8")
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
     return target
 
 
 def render(
-    model: Any,
+    model: SpatialRegressor,
     diagnostics: Diagnostics,
     layers: MapLayers | None,
     survey: Survey | None,
@@ -114,16 +113,17 @@ def render(
 
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_unbroken)
     environment.filters["svg"] = Markup
+    fitted = model.fitted_
     held, figures = _calibration_figures(model, diagnostics, survey, response)
     script, payload, profile = "", None, None
     if layers is None:
-        profile = _profile(model, diagnostics, survey, response)
+        profile = _profile(fitted, diagnostics, survey, response)
     else:
         layers = layers.thinned()
-        limit = threshold_of(model, layers, threshold)
+        limit = threshold_of(fitted, layers, threshold)
         means = diagnostics.covariate_means if at_means else None
-        seen = None if survey is None else observations_of(model, survey, layers, means)
-        payload = map_payload(model, layers, seen, limit, response, unit, diagnostics.distance_unit)
+        seen = None if survey is None else observations_of(fitted, survey, layers, means)
+        payload = map_payload(fitted, layers, seen, limit, response, unit, diagnostics.distance_unit)
         script = "(() => {\n'use strict';\n" + "\n".join(_asset(name) for name in SCRIPTS) + "})();"
     return environment.from_string(_asset("page.html")).render(
         title=title or f"Map of {response}",
@@ -135,20 +135,20 @@ def render(
         payload=None if payload is None else Markup(as_json(payload)),
         profile=profile,
         layers=layers,
-        map_notes=_map_notes(model, layers, diagnostics, payload, at_means),
+        map_notes=_map_notes(fitted, layers, diagnostics, payload, at_means),
         has_data=survey is not None,
         n_data=0 if survey is None else len(survey.response),
         n_shown=0 if survey is None else min(len(survey.response), MOST_OBSERVATIONS),
         limits=None if payload is None else payload["threshold"],
-        numbers=words.key_numbers(model, diagnostics),
-        sentences=words.in_short(model, diagnostics),
+        numbers=words.key_numbers(fitted, diagnostics),
+        sentences=words.in_short(fitted, diagnostics),
         findings=words.findings(model),
-        story=words.model_words(model, diagnostics, response),
-        coefficients=words.coefficients(model),
-        parameters=words.parameters(model),
-        choices=words.choices(model),
+        story=words.model_words(fitted, diagnostics, response),
+        coefficients=words.coefficients(fitted),
+        parameters=words.parameters(fitted),
+        choices=words.choices(fitted),
         summary=model.summary(),
-        space=_space_figures(model, diagnostics),
+        space=_space_figures(fitted, diagnostics),
         held=held,
         calibration=figures,
         scores=words.score_table(held),
@@ -171,19 +171,7 @@ def _asset(name: str) -> str:
     return resources.files("bochner.report").joinpath("assets", name).read_text("utf-8")
 
 
-def _regressor(model: Any) -> Any:
-    """The model itself, or that of a classifier with two classes."""
-    models = getattr(model, "models_", None)
-    if models is None:
-        return model
-    if len(models) > 1:
-        raise InputError(
-            f"the classifier has {len(models)} classes, and a map for each; give one of them, e.g. model.models_[0]."
-        )
-    return models[0]
-
-
-def _diagnostics(model: Any, survey: Survey | None, given: Diagnostics | None) -> Diagnostics:
+def _diagnostics(model: SpatialRegressor, survey: Survey | None, given: Diagnostics | None) -> Diagnostics:
     known = given if given is not None else diagnostics_of(model)
     if known is not None:
         return known
@@ -192,29 +180,28 @@ def _diagnostics(model: Any, survey: Survey | None, given: Diagnostics | None) -
             "the model holds neither its rows nor diagnostics (a file of an older version does not), so the region of "
             "the map is not known; give the data, or fit and save the model again."
         )
-    return diagnose_survey(model, survey)
+    return diagnose_survey(model.fitted_.layout, survey)
 
 
-def _space_figures(model: Any, diagnostics: Diagnostics) -> list[Figure]:
-    kernel, variogram, unit = model.kernel_, diagnostics.variogram, diagnostics.distance_unit
-    dim = len(model._model.scale.extent)
+def _space_figures(fitted: Fitted, diagnostics: Diagnostics) -> list[Figure]:
+    model, variogram, unit = fitted.model, diagnostics.variogram, diagnostics.distance_unit
     figures, curves = [], None
-    if kernel.stationary:
-        farthest = variogram.distance[-1] * 1.04 if variogram else float(np.linalg.norm(model._model.scale.extent)) / 2
-        curves = space_charts.kernel_curves(kernel, dim, farthest)
-        figures.append(space_charts.kernel_figure(curves, kernel, dim, unit))
+    if model.kernel.stationary:
+        farthest = variogram.distance[-1] * 1.04 if variogram else float(np.linalg.norm(model.scale.extent)) / 2
+        curves = space_charts.kernel_curves(model.kernel, model.dim, farthest)
+        figures.append(space_charts.kernel_figure(curves, model.kernel, model.dim, unit))
     if variogram is not None:
-        working = not model._model.family.observes_eta
+        working = not model.family.observes_eta
         figures.append(space_charts.variogram_figure(variogram, curves, unit, working))
     return figures
 
 
 def _calibration_figures(
-    model: Any, diagnostics: Diagnostics, survey: Survey | None, response: str
-) -> tuple[Sequence[Any], list[Figure]]:
+    model: SpatialRegressor, diagnostics: Diagnostics, survey: Survey | None, response: str
+) -> tuple[Sequence[Calibration], list[Figure]]:
     """Held-out results that the page tells of, and their charts; rows that are new to the model come first."""
     held, scatter = list(diagnostics.held_out), None
-    if survey is not None and held and diagnostics.are_of(survey.coords(model), survey.response):
+    if survey is not None and held and diagnostics.are_of(survey.coords(model.fitted_.layout), survey.response):
         own = held_out_means(model)
         if own is not None:
             scatter = data_charts.scatter_figure(*own, response, "Leave-one-out predictions of all rows.")
@@ -237,18 +224,18 @@ def _calibration_figures(
     return held, figures if scatter is None else [*figures, scatter]
 
 
-def _profile(model: Any, diagnostics: Diagnostics, survey: Survey | None, response: str) -> Figure:
+def _profile(fitted: Fitted, diagnostics: Diagnostics, survey: Survey | None, response: str) -> Figure:
     """Map of a single coordinate."""
-    region, link = diagnostics.region, model._model.family.link_function
+    region, link = diagnostics.region, fitted.model.family.link_function
     x = np.linspace(region.low[0], region.high[0], 301)
-    mean, sd = latent(model, rows_at(model, x[:, None], diagnostics.covariate_means))
-    middle, low, high = (link.mean(mean + k * sd) for k in (0.0, -1.96, 1.96))
-    seen = None if survey is None else (survey.coords(model)[:, 0], survey.response)
+    eta = fitted.latent(rows_at(fitted, x[:, None], diagnostics.covariate_means))
+    middle, low, high = (link.mean(eta.mean + k * eta.sd) for k in (0.0, -1.96, 1.96))
+    seen = None if survey is None else (survey.coords(fitted.layout)[:, 0], survey.response)
     return data_charts.profile_figure(x, middle, low, high, region.names[0], response, seen)
 
 
 def _map_notes(
-    model: Any, layers: MapLayers | None, diagnostics: Diagnostics, payload: dict[str, Any] | None, at_means: bool
+    fitted: Fitted, layers: MapLayers | None, diagnostics: Diagnostics, payload: dict[str, Any] | None, at_means: bool
 ) -> list[str]:
     """How the map was made, and how far it can be trusted."""
     if layers is None or payload is None:
@@ -259,11 +246,11 @@ def _map_notes(
             "Observations are coloured as if their covariates were at these means too; pointing at one tells "
             "what was observed."
         )
-    gap = law_gap(model, layers, diagnostics, payload["threshold"]["value"]) if at_means else None
+    gap = law_gap(fitted, layers, diagnostics, payload["threshold"]["value"]) if at_means else None
     if gap is not None:
         notes.append(
             f"Probabilities take the law at each pixel as normal on the scale of the link; the model's own law, "
-            f"averaged over {len(model._model.mixture.mass)} sets of hyperparameters, differs by at most {gap:.3f} at "
+            f"averaged over {len(fitted.model.mixture.mass)} sets of hyperparameters, differs by at most {gap:.3f} at "
             f"the threshold that the page opens with."
         )
     return notes

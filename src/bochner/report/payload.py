@@ -10,13 +10,12 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy import special
 
 from bochner.arrays import FloatArray
-from bochner.diagnostics.diagnostics import Diagnostics
-from bochner.diagnostics.region import round_step
-from bochner.estimators.report import fixed_effects
+from bochner.diagnostics import Diagnostics, round_step
+from bochner.estimators import Fitted
 from bochner.exceptions import InputError
 from bochner.random import generator
 from bochner.report.colours import ramps
-from bochner.report.layers import MapLayers, latent, rows_at
+from bochner.report.layers import MapLayers, rows_at
 from bochner.report.raster import pack
 from bochner.report.survey import Survey
 
@@ -26,7 +25,7 @@ N_PROBES = 400
 
 
 def map_payload(
-    model: Any,
+    fitted: Fitted,
     layers: MapLayers,
     observations: dict[str, Any] | None,
     threshold: dict[str, float],
@@ -49,7 +48,7 @@ def map_payload(
         "mean": pack(layers.mean_eta),
         "sd": pack(layers.sd_eta),
         "cover": None if layers.cover is None else pack(layers.cover),
-        "link": model._model.family.link,
+        "link": fitted.model.family.link,
         "nodes": nodes.tolist(),
         "mass": (mass / mass.sum()).tolist(),
         "threshold": threshold,
@@ -60,9 +59,9 @@ def map_payload(
     }
 
 
-def threshold_of(model: Any, layers: MapLayers, given: float | None) -> dict[str, float]:
+def threshold_of(fitted: Fitted, layers: MapLayers, given: float | None) -> dict[str, float]:
     """Threshold that the map opens with, and the range and step of its slider."""
-    link = model._model.family.link_function
+    link = fitted.model.family.link_function
     mean, sd = layers.mean_eta[layers.known], layers.sd_eta[layers.known]
     low, high = (float(link.mean(np.quantile(mean + k * sd, q))) for k, q in ((-2, 0.01), (2, 0.99)))
     step = round_step((high - low) / 200) if high > low else 1.0
@@ -82,15 +81,19 @@ def threshold_of(model: Any, layers: MapLayers, given: float | None) -> dict[str
     }
 
 
-def observations_of(model: Any, survey: Survey, layers: MapLayers, means: Mapping[str, float] | None) -> dict[str, Any]:
+def observations_of(
+    fitted: Fitted, survey: Survey, layers: MapLayers, means: Mapping[str, float] | None
+) -> dict[str, Any]:
     """Observations for the map: where, what, and the value that their colour stands for.
 
     `means` are the covariates that the map was drawn at, if it was drawn at one value of each: colours are then of the
     responses brought to these values, so that dots and map can be compared.
     """
-    axes = (0, 1) if getattr(model, "_placement", None) is None else model._placement.axes
-    coords, values = survey.coords(model)[:, list(axes)], survey.response
-    shade = values if means is None else _brought_to(model, survey, means)
+    layout, names = fitted.layout, fitted.layout.columns.coord_names
+    known = set(layers.names) <= set(names)
+    axes = [names.index(name) for name in layers.names] if known else list(layout.placement.map_axes)
+    coords, values = survey.coords(layout)[:, axes], survey.response
+    shade = values if means is None else _brought_to(fitted, survey, means)
     rows = np.arange(len(values))
     if len(rows) > MOST_OBSERVATIONS:
         rows = np.sort(generator(0, "observations").choice(rows, MOST_OBSERVATIONS, replace=False))
@@ -101,9 +104,9 @@ def observations_of(model: Any, survey: Survey, layers: MapLayers, means: Mappin
     return {name: _rounded(part[rows]) for name, part in parts.items()}
 
 
-def law_gap(model: Any, layers: MapLayers, diagnostics: Diagnostics, threshold: float) -> float | None:
+def law_gap(fitted: Fitted, layers: MapLayers, diagnostics: Diagnostics, threshold: float) -> float | None:
     """Largest error of taking the averaged law as normal, over some pixels; None where it is normal anyway."""
-    if len(model._model.mixture.mass) == 1:
+    if len(fitted.model.mixture.mass) == 1:
         return None
     rng, region = generator(0, "pixels"), diagnostics.region
     x, y = layers.centres()
@@ -111,13 +114,10 @@ def law_gap(model: Any, layers: MapLayers, diagnostics: Diagnostics, threshold: 
     at = at[rng.choice(len(at), min(N_PROBES, len(at)), replace=False)]
     coords = np.tile(np.asarray(region.middle), (len(at), 1))
     coords[:, region.axes[0]], coords[:, region.axes[1]] = x[at[:, 1]], y[at[:, 0]]
-    rows = rows_at(model, coords, diagnostics.covariate_means)
-    mean, sd = latent(model, rows)
-    shift = np.full(len(rows), model._trend.level)
-    true = model._law(rows, shift, None, False).exceedance(threshold)
-    limit = float(model._model.family.link_of(np.array(threshold)))
-    normal = special.ndtr((mean - limit) / np.maximum(sd, 1e-300))
-    return float(np.max(np.abs(true - normal)))
+    law = fitted.law(rows_at(fitted, coords, diagnostics.covariate_means))
+    limit = float(fitted.model.family.link_of(np.array(threshold)))
+    normal = special.ndtr((law.eta.mean - limit) / np.maximum(law.eta.sd, 1e-300))
+    return float(np.max(np.abs(law.exceedance(threshold) - normal)))
 
 
 def _in_degrees(layers: MapLayers) -> bool:
@@ -126,14 +126,14 @@ def _in_degrees(layers: MapLayers) -> bool:
     return layers.km_per_unit is not None and 100 < layers.km_per_unit[1] < 120 and south >= -90 and north <= 90
 
 
-def _brought_to(model: Any, survey: Survey, means: Mapping[str, float]) -> FloatArray:
+def _brought_to(fitted: Fitted, survey: Survey, means: Mapping[str, float]) -> FloatArray:
     """Responses less what their covariates add on the scale of the link, beyond those of the map."""
-    covariates = model._columns.covariates_of(survey.table(model))
+    layout, family = fitted.layout, fitted.model.family
+    covariates = survey.covariates(layout)
     if not covariates.shape[1]:
         return survey.response
-    family = model._model.family
-    beta = fixed_effects(model._model, model._trend)[0][int(model._trend.intercept) :]
-    effect = (covariates - np.array([means[name] for name in model._columns.covariate_names])) @ beta
+    beta = fitted.fixed_effects[0][int(layout.trend.intercept) :]
+    effect = (covariates - np.array([means[name] for name in layout.columns.covariate_names])) @ beta
     start = survey.response if family.observes_eta else family.start(np.asarray(survey.y, float), survey.size)
     return np.asarray(family.mean(start - effect))
 

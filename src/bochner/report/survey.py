@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray, as_rows
-from bochner.diagnostics.diagnostics import Diagnostics, Summary
-from bochner.diagnostics.held_out_calibration import Calibration, calibration
+from bochner.diagnostics import Calibration, Diagnostics, Summary, calibration, region_of
 from bochner.diagnostics.holding_out import ALL_ROWS, pit_of
-from bochner.diagnostics.region import frame_of, region_of
+from bochner.estimators import SpatialRegressor
 from bochner.exceptions import InputError
-from bochner.layout.columns import used_part
-from bochner.layout.geography import without_geometry
-from bochner.validation import SCORES, Prediction
+from bochner.layout import Layout
+from bochner.validation import SCORES
 
 
 @dataclass(frozen=True)
@@ -66,57 +64,49 @@ class Survey:
         """Responses per unit of trials or exposure: what the map shows."""
         return np.asarray(self.y, dtype=np.float64) / self.size
 
-    def table(self, model: Any) -> FloatArray:
-        """The columns that a model uses."""
-        if hasattr(model, "_design"):  # a formula makes the columns
-            return np.asarray(model._frame(self.X), dtype=np.float64)
-        plain = without_geometry(self.X, model.coords, model.covariates, model.crs_)
-        return np.asarray(used_part(plain, model.coords, model.covariates), dtype=np.float64)
-
-    def coords(self, model: Any) -> FloatArray:
+    def coords(self, layout: Layout) -> FloatArray:
         """Coordinates (n, dim), as the user has them."""
-        coords: FloatArray = model._columns.coords_of(self.table(model))
-        return coords
+        return layout.columns.coords_of(np.asarray(layout.frame(self.X), dtype=np.float64))
+
+    def covariates(self, layout: Layout) -> FloatArray:
+        """Covariates (n, q) of the model."""
+        return layout.columns.covariates_of(np.asarray(layout.frame(self.X), dtype=np.float64))
 
 
-def judge(model: Any, survey: Survey, text: str) -> tuple[Calibration, FloatArray]:
+def judge(model: SpatialRegressor, survey: Survey, text: str) -> tuple[Calibration, FloatArray]:
     """How a model predicts rows that it was not fitted to, and the means that it predicts."""
-    y, more = np.asarray(survey.y, dtype=np.float64), survey.more
+    y = np.asarray(survey.y, dtype=np.float64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rows, shift, size = model._new_rows(survey.X, more.pop("offset", None), **more)
-    law = model._law(rows, shift, size, True)
-    prediction = Prediction(law.mean, np.maximum(law.sd, 1e-300), law.quantile(0.025), law.quantile(0.975), 0.95)
-    scores = {name: score(y, prediction) for name, score in SCORES.items()}
-    # of the law itself, not of a Gaussian like it
-    scores |= {"crps": float(np.mean(law.crps(y))), "log_score": float(np.mean(law.log_density(y)))}
+        law = model.predict_distribution(survey.X, include_noise=True, **survey.more).law
+    prediction = law.prediction()
+    scores = {name: score(y, prediction) for name, score in SCORES.items() if score.applies(prediction)}
     means = law.mean / survey.size
     return calibration("data given", text, scores, pit_of(law, y), means, survey.response), means
 
 
-def held_out_means(model: Any) -> tuple[FloatArray, FloatArray] | None:
+def held_out_means(model: SpatialRegressor) -> tuple[FloatArray, FloatArray] | None:
     """Leave-one-out means of a model's own rows and what was observed there, where that is quick."""
-    if not hasattr(model, "_responses") or np.count_nonzero(model._responses.weight) > ALL_ROWS:
+    responses = model.training_responses() if model.has_training else None
+    if responses is None or np.count_nonzero(responses.weight) > ALL_ROWS:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         held = model.cross_validate(None, scoring="rmse")
-    size = model._responses.size[held.index]
-    return held.prediction.mean / size, model._responses.y[held.index] / size
+    size = responses.size[held.index]
+    return held.prediction.mean / size, responses.y[held.index] / size
 
 
-def diagnose_survey(model: Any, survey: Survey) -> Diagnostics:
+def diagnose_survey(layout: Layout, survey: Survey) -> Diagnostics:
     """Diagnostics out of a survey alone, for a model that carries none."""
-    table, frame = survey.table(model), frame_of(model)
-    coords, covariates = model._columns.coords_of(table), model._columns.covariates_of(table)
-    names = model._columns
+    coords, covariates, columns = survey.coords(layout), survey.covariates(layout), layout.columns
     return Diagnostics(
-        n_rows=len(table),
-        region=region_of(coords, names.coord_names, frame),
+        n_rows=len(coords),
+        region=region_of(coords, columns.coord_names, layout.placement, layout.crs),
         response=Summary.of(survey.response),
-        coordinates=dict(zip(names.coord_names, map(Summary.of, coords.T), strict=True)),
-        covariates=dict(zip(names.covariate_names, map(Summary.of, covariates.T), strict=True)),
+        coordinates=dict(zip(columns.coord_names, map(Summary.of, coords.T), strict=True)),
+        covariates=dict(zip(columns.covariate_names, map(Summary.of, covariates.T), strict=True)),
         variogram=None,
-        distance_unit=frame.unit,
+        distance_unit=layout.placement.unit,
         held_out=(),
     )

@@ -6,36 +6,28 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from bochner.diagnostics.diagnostics import Diagnostics, correlation_range
-from bochner.diagnostics.held_out_calibration import Calibration
-from bochner.estimators.report import describe, fixed_effects
+from bochner.diagnostics import Calibration, Diagnostics, correlation_range
+from bochner.estimators import Fitted, SpatialRegressor
+from bochner.estimators.summary import describe
 from bochner.report.svg import number, percent
+from bochner.validation import SCORES
 
 CHOICES = {
-    "place": "Places",
+    "places": "Places",
     "features": "Computation",
-    "tuning": "Learning",
-    "kernel": "Kernel",
-    "intervals": "Intervals",
+    "n_frequencies": "Waves",
+    "dtype": "Precision",
     "solver": "Solver",
-    "frequencies": "Waves",
+    "kernel": "Kernel",
+    "tuning": "Learning",
     "noise": "Noise",
-    "family": "Family",
+    "dispersion": "Dispersion",
+    "intervals": "Intervals",
 }
-SCORES = {
-    "rmse": ("RMSE", "typical error of the mean; lower is better"),
-    "mae": ("MAE", "mean absolute error; lower is better"),
-    "crps": ("CRPS", "error of the whole predicted law; lower is better"),
-    "log_score": ("log score", "log density of what was observed; higher is better"),
-    "interval_score": ("interval score", "width of 95 % intervals plus a fine for misses; lower is better"),
-    "coverage": ("coverage", "share inside 95 % intervals; best at 95 %"),
-    "brier": ("Brier score", "squared error of probabilities, trial by trial; lower is better"),
-    "bias": ("bias", "prediction minus observation; best at 0"),
-}
+"""What a fit decides, by the name of the choice, as a reader knows it."""
 
 
 @dataclass(frozen=True)
@@ -46,23 +38,22 @@ class Table:
     rows: Sequence[Sequence[str]]
 
 
-def model_words(model: Any, diagnostics: Diagnostics, response: str) -> str:
+def model_words(fitted: Fitted, diagnostics: Diagnostics, response: str) -> str:
     """The model in a paragraph."""
-    family = model._model.family
-    names = _joined(model._columns.coord_names)
-    covariates = model._columns.covariate_names
-    trend = f"a linear effect of {_joined(covariates)}, " if covariates else ""
-    level = "a constant level, " if model._trend.intercept else ""
+    family, columns = fitted.model.family, fitted.layout.columns
+    names = _joined(columns.coord_names)
+    trend = f"a linear effect of {_joined(columns.covariate_names)}, " if columns.covariates else ""
+    level = "a constant level, " if fitted.layout.trend.intercept else ""
     return (
         f"At every place, {level}{trend}and a smooth random field over {names} are added up; "
         f"{family.describe(response)}. The model was learned from {diagnostics.n_rows:,} rows."
     )
 
 
-def key_numbers(model: Any, diagnostics: Diagnostics) -> list[tuple[str, str]]:
+def key_numbers(fitted: Fitted, diagnostics: Diagnostics) -> list[tuple[str, str]]:
     """Numbers for the head of the page, with what they are."""
     numbers = [(f"{diagnostics.n_rows:,}", "rows")]
-    reach = _range(model)
+    reach = _range(fitted)
     if reach is not None:
         numbers.append((_length(reach, diagnostics.distance_unit), "reach of the field"))
     for held in diagnostics.held_out[:1]:
@@ -71,25 +62,25 @@ def key_numbers(model: Any, diagnostics: Diagnostics) -> list[tuple[str, str]]:
     return numbers
 
 
-def in_short(model: Any, diagnostics: Diagnostics) -> list[str]:
+def in_short(fitted: Fitted, diagnostics: Diagnostics) -> list[str]:
     """What a reader should take away, in sentences."""
     unit, said = diagnostics.distance_unit, []
-    kernel, family = model.kernel_, model._model.family
-    reach = _range(model)
+    model, noise = fitted.model, fitted.model.noise_variance
+    reach = _range(fitted)
     if reach is not None:
         said.append(
             f"The field reaches about {_length(reach, unit)}: beyond that, places tell little of each other "
             f"(correlation below 5 %)."
         )
-    if kernel.stationary and family.observes_eta and model.noise_variance_ > 0:
-        variance = float(kernel.diag(np.zeros((1, _dim(model))))[0])
-        share = variance / (variance + model.noise_variance_)
+    if model.kernel.stationary and model.family.observes_eta and noise > 0:
+        variance = float(model.kernel.diag(np.zeros((1, model.dim)))[0])
+        share = variance / (variance + noise)
         said.append(
             f"About the trend, {percent(share, 0)} of the variance is spatial pattern; {percent(1 - share, 0)} is "
-            f"noise that no map can predict (sd {number(float(f'{np.sqrt(model.noise_variance_):.3g}'))})."
+            f"noise that no map can predict (sd {number(float(f'{np.sqrt(noise):.3g}'))})."
         )
     for held in diagnostics.held_out:
-        said.append(_held_out(held, " (in counts)" if family.size_name else ""))
+        said.append(_held_out(held, " (in counts)" if model.family.size_name else ""))
     return said
 
 
@@ -102,16 +93,16 @@ def coverage_verdict(held: Calibration) -> str:
     return "too narrow" if found < 0.95 else "wider than need be"
 
 
-def coefficients(model: Any) -> Table | None:
+def coefficients(fitted: Fitted) -> Table | None:
     """Fixed effects with standard errors and 95 % intervals; ratios where the link gives them a meaning."""
-    mean, covariance = fixed_effects(model._model, model._trend)
+    mean, covariance = fitted.fixed_effects
     if not len(mean):
         return None
     se = np.sqrt(np.diag(covariance))
-    ratio = model._model.family.link_function.ratio
+    ratio = fitted.model.family.link_function.ratio
     header = ["", "estimate", "std. error", "z", f"{ratio}, 95 % interval" if ratio else "95 % interval"]
     rows = []
-    for name, b, s in zip(model._trend.names, mean, se, strict=True):
+    for name, b, s in zip(fitted.layout.trend.names, mean, se, strict=True):
         interval = f"{b - 1.96 * s:.4g} to {b + 1.96 * s:.4g}"
         if ratio:
             low, high = np.exp([b - 1.96 * s, b + 1.96 * s])
@@ -121,22 +112,22 @@ def coefficients(model: Any) -> Table | None:
     return Table(header, rows)
 
 
-def parameters(model: Any) -> Table:
+def parameters(fitted: Fitted) -> Table:
     """Kernel, noise and likelihood of the fit."""
-    rows = [["kernel", describe(model.kernel_)]]
-    family = model._model.family
+    model, family = fitted.model, fitted.model.family
+    rows = [["kernel", describe(model.kernel)]]
     noise = "noise variance" if family.observes_eta else "variance of single rows, on the link"
-    rows.append([noise, f"{model.noise_variance_:.4g}"])
+    rows.append([noise, f"{model.noise_variance:.4g}"])
     if family.dispersion is not None:
         rows.append(["dispersion", f"{family.dispersion:.4g}"])
-    rows.append(["log evidence", _minus(f"{model.log_evidence_:.2f}")])
-    rows.append(["log likelihood", _minus(f"{model.log_likelihood_:.2f}")])
+    rows.append(["log evidence", _minus(f"{fitted.log_evidence:.2f}")])
+    rows.append(["log likelihood", _minus(f"{model.log_likelihood:.2f}")])
     return Table(["", "value"], rows)
 
 
-def choices(model: Any) -> list[tuple[str, str]]:
-    """What the library chose, and why."""
-    return [(CHOICES.get(key, key.replace("_", " ").capitalize()), str(why)) for key, why in model.choices_.items()]
+def choices(fitted: Fitted) -> list[tuple[str, str]]:
+    """What was decided, and why."""
+    return [(CHOICES.get(choice.name, choice.name), str(choice)) for choice in fitted.model.choices]
 
 
 def score_table(held: Sequence[Calibration]) -> Table | None:
@@ -145,13 +136,13 @@ def score_table(held: Sequence[Calibration]) -> Table | None:
         return None
     rows = []
     for key in dict.fromkeys(key for one in held for key in one.scores):
-        name, meaning = SCORES.get(key, (key, ""))
+        label, meaning = (SCORES[key].label, SCORES[key].meaning) if key in SCORES else (key, "")
         values = (_score(key, one.scores.get(key)) for one in held)
-        rows.append([name, *map(_minus, values), meaning])
+        rows.append([label, *map(_minus, values), meaning])
     return Table(["", *(one.name for one in held), ""], rows)
 
 
-def findings(model: Any) -> list[str]:
+def findings(model: SpatialRegressor) -> list[str]:
     """What `check` finds, without raising it again."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -171,7 +162,7 @@ def _held_out(held: Calibration, unit: str) -> str:
 def _score(key: str, value: float | None) -> str:
     if value is None:
         return "–"
-    return percent(value) if key == "coverage" else f"{value:.4g}"
+    return percent(value) if key in SCORES and SCORES[key].is_share else f"{value:.4g}"
 
 
 def _ratio(value: float) -> str:
@@ -188,12 +179,9 @@ def _percent(share: float) -> str:
     return percent(max(share, 0.0), 0)
 
 
-def _range(model: Any) -> float | None:
-    return correlation_range(model.kernel_, _dim(model)) if model.kernel_.stationary else None
-
-
-def _dim(model: Any) -> int:
-    return len(model._model.scale.extent)
+def _range(fitted: Fitted) -> float | None:
+    kernel = fitted.model.kernel
+    return correlation_range(kernel, fitted.model.dim) if kernel.stationary else None
 
 
 def _length(value: float, unit: str) -> str:

@@ -35,8 +35,8 @@ not, take `BlockKFold` with blocks as large as the gaps that the map must bridge
 **Tables** say where calibration fails: `pit_histogram` and `coverage_table` for whole distributions, counts included,
 `reliability` for prevalences, rates and means, and `probability_table` for probabilities, with intervals.
 
-`SCORES` holds those of a `Prediction` by name (of a whole `Law` where it has one, else of a Gaussian), with their labels
-and meanings; `scoring.register` adds one, and `get_scores` looks names up:
+`SCORES` holds those of a `Prediction` by name (of a whole `Law` where it has one, else of a Gaussian), with labels and
+meanings; `scoring.register` adds one, and `get_scores` looks names up:
 
 >>> import numpy as np
 >>> y = np.array([1.0, 2.0, 4.0])

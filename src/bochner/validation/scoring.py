@@ -195,6 +195,7 @@ def _of_law(gaussian: Callable[..., float], method: str) -> ScoreFunction:
 def _brier(y: ArrayLike, prediction: Prediction, sample_weight: ArrayLike | None = None) -> float:
     """Brier score of single trials."""
     trials = prediction.trials
+    assert trials is not None  # the score says that it needs them
     return brier(y, prediction.mean / trials, trials=trials, sample_weight=sample_weight)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -16,7 +17,7 @@ from bochner.exceptions import CheckWarning, InputError
 from bochner.kernels import Linear, Matern
 from bochner.report import MapLayers, Survey, write_report
 from bochner.report.page import as_json
-from tests.maps.report.conftest import places, surface
+from tests.report.conftest import places, surface
 
 
 class Reader(HTMLParser):
@@ -154,10 +155,10 @@ def test_a_loaded_model_reports_with_its_diagnostics_or_with_data(fitted, tmp_pa
     one = fitted("identity")
     one.model.save(tmp_path / "model.bochner")
     model = load(tmp_path / "model.bochner")
-    model.diagnostics_ = one.diagnostics
+    model.set_fitted(replace(model.fitted_, diagnostics=one.diagnostics.as_dict()))
     text, _ = read(write_report(model, tmp_path / "a.html", n_pixels=99))
     assert "leave one out" in text
-    model.diagnostics_ = None
+    model.set_fitted(replace(model.fitted_, diagnostics=None))
     with pytest.raises(InputError, match="neither its rows nor diagnostics"):
         write_report(model, tmp_path / "b.html")
     text, _ = read(write_report(model, tmp_path / "b.html", data=(one.X, one.y), n_pixels=99))
@@ -207,7 +208,7 @@ def test_classifiers_of_two_classes_report_as_one_model(tmp_path):
     model = SpatialClassifier(**options).fit(coords, labels)
     assert payload(write_report(model, tmp_path / "two.html", n_pixels=99))["link"] == "logit"
     three = SpatialClassifier(**options).fit(coords, np.where(coords[:, 0] > 600, "far", labels))
-    with pytest.raises(InputError, match="has 3 classes, and a map for each"):
+    with pytest.raises(InputError, match="has 3 classes, and a map shows one"):
         write_report(three, tmp_path / "three.html")
 
 

@@ -14,7 +14,7 @@ from bochner import SpatialRegressor
 from bochner.kernels import Matern
 from bochner.report import write_report
 from bochner.report.raster import unpack
-from tests.maps.report.conftest import places, surface
+from tests.report.conftest import places, surface
 
 every_link = pytest.mark.parametrize("link", ["identity", "logit", "probit", "log"])
 LAPTOP, PHONE = (1440, 900), (390, 844)

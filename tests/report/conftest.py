@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bochner import SpatialRegressor
-from bochner.diagnostics.diagnostics import diagnose
+from bochner.diagnostics import diagnose
 from bochner.kernels import Matern
 from bochner.report import Survey, write_report
 

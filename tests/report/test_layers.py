@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from bochner import SpatialRegressor
-from bochner.diagnostics.diagnostics import diagnose
+from bochner.diagnostics import diagnose
 from bochner.exceptions import InputError
 from bochner.kernels import Matern
 from bochner.report.layers import MapLayers, predict_layers
 from bochner.report.payload import law_gap, threshold_of
-from tests.maps.report.conftest import places, surface
+from tests.report.conftest import places, surface
 
 
 @pytest.mark.parametrize("link", ["identity", "logit", "log"])
@@ -80,8 +80,8 @@ def test_bad_layers_are_refused(parts, message):
 def test_threshold_opens_within_the_values_of_the_map(fitted, link):
     one = fitted(link)
     layers = predict_layers(one.model, one.diagnostics, 300)
-    limit = threshold_of(one.model, layers, None)
-    mean = one.model._model.family.mean(layers.mean_eta[layers.known])
+    limit = threshold_of(one.model.fitted_, layers, None)
+    mean = one.model.family_.mean(layers.mean_eta[layers.known])
     assert mean.min() < limit["value"] < mean.max()
     assert limit["low"] < limit["value"] < limit["high"]
     assert 100 < (limit["high"] - limit["low"]) / limit["step"] < 1000
@@ -91,8 +91,8 @@ def test_threshold_that_no_mean_can_take_is_refused(fitted):
     one = fitted("logit")
     layers = predict_layers(one.model, one.diagnostics, 300)
     with pytest.raises(InputError, match=r"threshold=1.5 .* logit"):
-        threshold_of(one.model, layers, 1.5)
-    assert threshold_of(one.model, layers, 0.999)["value"] == 0.999
+        threshold_of(one.model.fitted_, layers, 1.5)
+    assert threshold_of(one.model.fitted_, layers, 0.999)["value"] == 0.999
 
 
 def test_error_of_the_normal_law_is_measured():
@@ -104,7 +104,7 @@ def test_error_of_the_normal_law_is_measured():
     gaps = []
     for model in (averaged, plain):
         diagnostics = diagnose(model)
-        gaps.append(law_gap(model, predict_layers(model, diagnostics, 400), diagnostics, 0.5))
+        gaps.append(law_gap(model.fitted_, predict_layers(model, diagnostics, 400), diagnostics, 0.5))
     assert 0 < gaps[0] < 0.1
     assert gaps[1] is None
 
@@ -125,8 +125,8 @@ def test_places_on_the_earth_have_kilometres():
 def test_pixels_are_fewer_where_they_cost_more(fitted):
     from bochner.report.layers import affordable_pixels
 
-    one = fitted("identity").model
-    many = SimpleNamespace(
-        _model=SimpleNamespace(mixture=SimpleNamespace(components=one._model.mixture.components * 9))
-    )
+    one = fitted("identity").model.fitted_
+    mixture = one.model.mixture
+    dear = replace(mixture, components=[*mixture.components] * 9)
+    many = replace(one, model=replace(one.model, mixture=dear))
     assert affordable_pixels(many) <= affordable_pixels(one) <= 300 * 300
