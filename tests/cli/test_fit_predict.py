@@ -60,7 +60,11 @@ def test_prevalence_by_default_and_counts_with_trials(ok, data, tmp_path):
     facts = json.loads(fitted.out)
     assert facts["family"] == "binomial" and facts["n_rows"] == 120 and facts["crs"] == "EPSG:4326"
     assert [effect["name"] for effect in facts["fixed_effects"]] == ["intercept"]
-    assert load(tmp_path / "m.bochner").roles_ == {"target": "positive", "trials": "examined"}
+    assert load(tmp_path / "m.bochner").fitted_.layout.roles == {"target": "positive", "trials": "examined"}
+    features = facts["choices"]["features"]
+    assert set(features) == {"value", "reason", "given", "text"}
+    assert features["value"] == "exact" and features["given"] is False
+    assert facts["choices"]["kernel"]["given"] is True
     done = ok("predict", "m.bochner", "data.csv", "-o", "share.csv", "--json")
     assert json.loads(done.out)["of"] == "the prevalence"
     ok("predict", "m.bochner", "data.csv", "--trials", "examined", "-o", "counts.csv")

@@ -10,9 +10,9 @@ import pytest
 import rasterio
 
 from bochner import SpatialRegressor, load
-from bochner.posterior.prior import Prior, draw_field
 from bochner.kernels import Matern
-from bochner.validation import BlockKFold
+from bochner.posterior.prior import Prior, draw_field
+from bochner.validation import BlockKFold, GapBlocks
 
 from .conftest import QUICK
 
@@ -36,6 +36,20 @@ def test_scores_are_those_of_the_library(ok, data):
     expected = model.cross_validate(BlockKFold(5, block_size=40))
     assert tests["tests"][1]["scores"] == pytest.approx(dict(expected), rel=1e-3)
     assert tests["tests"][0]["distance"] < tests["tests"][1]["distance"]
+
+
+def test_gaps_are_held_out_where_the_places_to_predict_lie(ok, data):
+    """The folds of the command are those of the places themselves, wherever the middle of the data is."""
+    options = ("--target", "temp", "--covariates", "height", *QUICK, "--json")
+    done = ok("validate", "data.csv", *options, "--predict-at", "places.parquet")
+    rows, used = data.dropna(), ["lon", "lat", "height"]
+    model = SpatialRegressor(Matern(nu=1.5), coords=used[:2], covariates=used[2:])
+    model.fit(rows[used], rows.temp, predict_at=data[used[:2]])
+    placement = model.fitted_.layout.placement
+    splitter = GapBlocks(placement.forward(data[used[:2]].to_numpy()), 5)
+    found = json.loads(done.out)["tests"][-1]
+    assert found["held_out"] == "as places to predict"
+    assert found["scores"] == pytest.approx(dict(model.cross_validate(splitter)), rel=1e-3)
 
 
 def test_config_stands_for_options_and_gives_way_to_them(ok, data, tmp_path):
@@ -100,7 +114,7 @@ def test_model_draws_spread_as_its_predictions_do(ok, data, tmp_path):
 
 def test_many_places_are_drawn_as_few_are(monkeypatch):
     """Place by place from neighbours, the covariance is that of the whole matrix."""
-    from bochner.inference import prior
+    from bochner.posterior import prior
 
     monkeypatch.setattr(prior, "EXACT", 0)
     grid = np.stack(np.meshgrid(np.arange(12.0), np.arange(12.0)), axis=-1).reshape(-1, 2)

@@ -3,6 +3,9 @@
 A file `cli/<command>.py` holds a function of the same name, with its options, and is found by itself; a file whose
 name begins with an underscore is no command. At the top it imports only what its options need; the work is imported
 inside the function, so that `bochner --help` stays quick.
+
+Other packages add commands of their own: by an entry point of the group ``bochner.commands``, which names the function,
+or in a session by `register`.
 """
 
 from __future__ import annotations
@@ -12,13 +15,16 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from importlib.metadata import entry_points
 from pkgutil import iter_modules
 from typing import Annotated
 
 import typer
 
 from bochner._version import __version__
-from bochner.exceptions import BochnerError, ConvergenceError
+from bochner.exceptions import BochnerError, ConvergenceError, FallbackWarning, InputError, warn
+
+Command = Callable[..., None]
 
 HELP = "Spatial regression: from a table of places and measurements to a map with honest uncertainty."
 FAILURE, USERS_MISTAKE = 1, 2
@@ -71,9 +77,26 @@ def application() -> typer.Typer:
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback()(options)
-    for name in command_names():
-        app.command(name.replace("_", "-"))(getattr(import_module(f"{__name__}.{name}"), name))
+    for name, function in {**own_commands(), **installed_commands(), **REGISTERED}.items():
+        app.command(name)(function)
     return app
+
+
+ORDER = ("fit", "predict", "map", "aggregate", "validate", "report", "simulate", "demo", "paper")
+GROUP = "bochner.commands"
+REGISTERED: dict[str, Command] = {}
+
+
+def register(command: Command, name: str | None = None) -> Command:
+    """Add a command to this session: a function with typer's options and a docstring with an example.
+
+    Its name is that of the function, unless one is given. Also a decorator.
+    """
+    name = command.__name__.replace("_", "-") if name is None else name
+    if name in command_names():
+        raise InputError(f"bochner has a command {name!r} already; give another name: register(function, 'my-{name}').")
+    REGISTERED[name] = command
+    return command
 
 
 def command_names() -> list[str]:
@@ -82,7 +105,22 @@ def command_names() -> list[str]:
     return [*(name for name in ORDER if name in found), *sorted(found - set(ORDER))]
 
 
-ORDER = ("fit", "predict", "map", "aggregate", "validate", "report", "simulate", "demo", "paper")
+def own_commands() -> dict[str, Command]:
+    """Commands of this package."""
+    return {name.replace("_", "-"): getattr(import_module(f"{__name__}.{name}"), name) for name in command_names()}
+
+
+def installed_commands() -> dict[str, Command]:
+    """Commands of other packages; one that cannot be loaded, or has a name of ours, is told of and left out."""
+    found: dict[str, Command] = {}
+    for entry in entry_points(group=GROUP):
+        try:
+            if entry.name in command_names():
+                raise ImportError("the name is that of a command of bochner")
+            found[entry.name] = entry.load()
+        except (ImportError, AttributeError) as error:
+            warn(f"the command {entry.name!r} ({entry.value}) cannot be used: {error}.", FallbackWarning)
+    return found
 
 
 def options(

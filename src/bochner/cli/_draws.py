@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
 from bochner.cli._mapping import box_of
 from bochner.cli._models import opened
@@ -139,7 +139,7 @@ def _from_prior(request: Request) -> Drawn:
     return Drawn(replace(places, notes=(*places.notes, told)), _numbered(parts))
 
 
-def _from_model(request: Request, model: Any) -> Drawn:
+def _from_model(request: Request, model: SpatialRegressor) -> Drawn:
     if request.at is not None:
         names = names_in(request.coords or "")
         places = read_like(model, request.at, coords=names, crs=request.crs, layer=request.layer)
@@ -162,7 +162,7 @@ def _from_model(request: Request, model: Any) -> Drawn:
     return Drawn(places, _numbered({"y" if new else "surface": draws}))
 
 
-def _places(request: Request, model: Any = None) -> Places:
+def _places(request: Request, model: SpatialRegressor | None = None) -> Places:
     """Places of a file, or the pixels of a grid."""
     if request.at is not None:
         coords = names_in(request.coords or "") or None

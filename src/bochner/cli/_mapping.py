@@ -8,7 +8,7 @@ from pathlib import Path
 from shutil import disk_usage
 from typing import Any
 
-from bochner.cli._models import roles_of
+from bochner import SpatialRegressor
 from bochner.exceptions import InputError
 from bochner.geo import RasterGrid, crs_text, read_areas
 from bochner.maps import estimate_map, make_grid
@@ -18,14 +18,14 @@ from bochner.maps import estimate_map, make_grid
 class MapRequest:
     """The grid of a map, and the options that follow from how it was asked for."""
 
-    model: Any
+    model: SpatialRegressor
     grid: RasterGrid
     options: Mapping[str, Any]
 
     @classmethod
     def of(
         cls,
-        model: Any,
+        model: SpatialRegressor,
         resolution: str | None,
         like: Path | None,
         within: Path | None,
@@ -63,9 +63,9 @@ def box_of(text: str) -> tuple[float, float, float, float]:
     return west, south, east, north
 
 
-def check_offset(model: Any, given: Mapping[str, Any], command: str) -> None:
+def check_offset(model: SpatialRegressor, given: Mapping[str, Any], command: str) -> None:
     """Refuse to predict without the offset that a model was fitted with."""
-    name = roles_of(model).get("offset")
+    name = model.fitted_.layout.roles.get("offset")
     if name is not None and "offset" not in given:
         way = "give it with --offset, a number or a raster" if command == "map" else "predict single places instead"
         raise InputError(f"the model was fitted with the offset {name!r}, which {command} was not given; {way}.")

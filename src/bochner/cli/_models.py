@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from bochner import SpatialRegressor, load
+from bochner.choices import Choice
 from bochner.cli._spec import Spec
 from bochner.cli._tables import Training, training
-from bochner.diagnostics.diagnostics import diagnose
-from bochner.estimators.report import describe, fixed_effects
+from bochner.estimators.summary import describe
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
 from bochner.geo import READABLE, check_writable
@@ -28,7 +28,7 @@ def check_model_name(path: Path, inputs: Iterable[Path]) -> None:
 
 
 def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
-    """Fit the model that a spec asks for; it remembers which columns its response, trials and so on were."""
+    """Fit the model that a spec asks for; names of columns tell it what its response, trials and so on were."""
     family = family_named(spec.family)
     for name in ("trials", "exposure"):
         if getattr(spec, name) is not None and family.size_name != name:
@@ -39,18 +39,11 @@ def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
         raise InputError(f"the family is {family.name} and no {size} were given; name their column with --{size}.")
     model = unfitted(spec)
     spec, rows = training(spec)
-    model.coords, model.covariates = rows.coords, rows.covariates or None
+    model.set_params(coords=rows.coords, covariates=rows.covariates or None)
     columns = dict(rows.columns)
-    _check_counts(family, spec, rows)
+    _check_counts(spec, rows)
     model.fit(rows.table, columns.pop("target"), predict_at=rows.predict_at, **columns)
-    model.roles_ = spec.roles
     return model, rows
-
-
-def remember(model: SpatialRegressor) -> None:
-    """Let a model carry what a report and a map need to know of its rows: summaries, none of the rows themselves."""
-    if not hasattr(model, "diagnostics_"):
-        model.diagnostics_ = diagnose(model)
 
 
 def unfitted(spec: Spec) -> SpatialRegressor:
@@ -66,7 +59,7 @@ def unfitted(spec: Spec) -> SpatialRegressor:
     )
 
 
-def opened(path: Path) -> Any:
+def opened(path: Path) -> SpatialRegressor:
     """A model file, as a regressor that can be mapped."""
     if not path.exists():
         raise InputError(f"{path} does not exist; check the name of the model file.")
@@ -76,44 +69,45 @@ def opened(path: Path) -> Any:
     return model
 
 
-def roles_of(model: Any) -> dict[str, str]:
-    """Columns that response, trials, exposure and offset of a model were; nothing if it was fitted in Python."""
-    return dict(getattr(model, "roles_", None) or {})
-
-
 def facts(model: SpatialRegressor) -> dict[str, Any]:
     """What was learned, for JSON."""
-    estimates, covariance = fixed_effects(model._model, model._trend)
+    fitted = model.fitted_
+    estimates, covariance = fitted.fixed_effects
     errors = np.sqrt(np.diag(covariance))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         findings = model.check()
     return {
-        "family": model._model.family.name,
+        "family": model.family_.name,
         "kernel": describe(model.kernel_),
         "noise_variance": model.noise_variance_,
-        "dispersion": model._model.family.dispersion,
+        "dispersion": model.family_.dispersion,
         "log_evidence": model.log_evidence_,
         "log_likelihood": model.log_likelihood_,
         "fixed_effects": [
             {"name": name, "estimate": value, "std_error": error}
-            for name, value, error in zip(model._trend.names, estimates, errors, strict=True)
+            for name, value, error in zip(fitted.layout.trend.names, estimates, errors, strict=True)
         ],
         "crs": model.crs_,
-        "choices": model.choices_,
+        "choices": {name: _decision(choice) for name, choice in model.choices_.items()},
         "findings": findings,
     }
 
 
-def _check_counts(family: Any, spec: Spec, rows: Training) -> None:
+def _decision(choice: Choice) -> dict[str, Any]:
+    return {key: value for key, value in choice.as_dict().items() if key != "name"}
+
+
+def _check_counts(spec: Spec, rows: Training) -> None:
     """Refuse more positives than trials by the row of the file, before the library counts rows of its own."""
     if spec.trials is None:
         return
-    over = rows.columns["target"] > rows.columns["trials"]
+    positives, trials = (rows.columns[role].to_numpy() for role in ("target", "trials"))
+    over = positives > trials
     if over.any():
         i = int(np.argmax(over))
         row = int(rows.places.frame.index[i]) + 1
         raise InputError(
-            f"{rows.places.source} has {rows.columns['target'][i]:g} in {spec.target!r} of row {row}, more than the "
-            f"{rows.columns['trials'][i]:g} of {spec.trials!r}; mend that row."
+            f"{rows.places.source} has {positives[i]:g} in {spec.target!r} of row {row}, more than the "
+            f"{trials[i]:g} of {spec.trials!r}; mend that row."
         )

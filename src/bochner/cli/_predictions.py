@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
-from bochner.cli._models import roles_of
 from bochner.cli._tables import model_table
-from bochner.exceptions import FallbackWarning, InputError, PartError
+from bochner.estimators.constructor import resources_of
+from bochner.exceptions import InputError, OutsideWarning, PartError, warn
+from bochner.families import Family
 from bochner.geo import Places
 from bochner.maps.grids.extent import why_far
-from bochner.maps.mappable import TableMaker
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Wanted:
     level: float = 0.95
     exceed: tuple[float, ...] = ()
 
-    def resolve(self, model: Any, places: Places) -> tuple[dict[str, str], bool]:
+    def resolve(self, model: SpatialRegressor, places: Places) -> tuple[dict[str, str], bool]:
         """Trials, exposure and offset that a model is to be given, and whether new observations are meant."""
-        family, roles = model._model.family, roles_of(model)
+        family, roles = model.family_, model.fitted_.layout.roles
         sizes = {"trials": self.trials, "exposure": self.exposure}
         for name, column in sizes.items():
             if column is not None and family.size_name != name:
@@ -45,7 +45,7 @@ class Wanted:
         return given, not self.latent and _observable(family, roles, given)
 
 
-def predicted(model: Any, places: Places, wanted: Wanted) -> tuple[Places, str]:
+def predicted(model: SpatialRegressor, places: Places, wanted: Wanted) -> tuple[Places, str]:
     """Places with mean, sd, lower, upper and exceedances, and what these are of."""
     given, new = wanted.resolve(model, places)
     table, more = model_table(model, places), asked(places, given)
@@ -60,7 +60,7 @@ def predicted(model: Any, places: Places, wanted: Wanted) -> tuple[Places, str]:
     for name, value in values.items():
         columns[name][known] = value
     places = replace(places, notes=(*places.notes, *_told(table, more, known, places.source)))
-    return places.with_columns(columns), _meaning(model._model.family, given, new)
+    return places.with_columns(columns), _meaning(model.family_, given, new)
 
 
 def asked(places: Places, given: Mapping[str, str]) -> dict[str, FloatArray]:
@@ -68,31 +68,32 @@ def asked(places: Places, given: Mapping[str, str]) -> dict[str, FloatArray]:
     return {name: _column(places, text) for name, text in given.items()}
 
 
-def _values(model: Any, table: Any, more: dict[str, FloatArray], new: bool, wanted: Wanted) -> dict[str, FloatArray]:
-    mean, sd = model.predict(table, return_std=True, include_noise=new, **more)
-    lower, upper = model.predict_interval(table, wanted.level, include_noise=new, **more).T
-    above = {
-        f"exceedance_{limit:.12g}": model.predict_exceedance(table, limit, include_noise=new, **more)
-        for limit in wanted.exceed
-    }
-    return {"mean": mean, "sd": sd, "lower": lower, "upper": upper, **above}
+def _values(
+    model: SpatialRegressor, table: Any, more: dict[str, FloatArray], new: bool, wanted: Wanted
+) -> dict[str, FloatArray]:
+    law = model.predict_distribution(table, include_noise=new, **more)
+    with resources_of(model).in_use(len(law)):
+        lower, upper = law.interval(wanted.level).T
+        above = {f"exceedance_{limit:.12g}": law.exceedance(limit) for limit in wanted.exceed}
+        return {"mean": law.mean, "sd": law.sd, "lower": lower, "upper": upper, **above}
 
 
-def _warn_of_distance(model: Any, table: Any) -> None:
-    if len(model._columns.coords) > 1:
-        told = why_far(model, table[list(TableMaker.of(model).coords)].to_numpy())
+def _warn_of_distance(model: SpatialRegressor, table: Any) -> None:
+    layout = model.fitted_.layout
+    if len(layout.columns.coords) > 1:
+        told = why_far(model, table[list(layout.map_axes)].to_numpy())
         if told is not None:
-            warnings.warn(told, FallbackWarning, stacklevel=2)
+            warn(told, OutsideWarning)
 
 
-def _observable(family: Any, roles: dict[str, str], given: dict[str, str]) -> bool:
+def _observable(family: Family, roles: Mapping[str, str], given: Mapping[str, str]) -> bool:
     """Whether a new observation says more than the surface: not of one trial, or of a rate without its exposure."""
     if family.bounded_by_size:
         return "trials" in given
     return family.size_name is None or family.size_name in given or family.size_name not in roles
 
 
-def _meaning(family: Any, given: dict[str, str], new: bool) -> str:
+def _meaning(family: Family, given: Mapping[str, str], new: bool) -> str:
     if new:
         return "new counts" if family.discrete else "a new observation"
     if family.size_name in given:

@@ -6,22 +6,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bochner.cli._models import roles_of
+from bochner import SpatialRegressor
 from bochner.cli._tables import model_table, read_like, with_rasters
-from bochner.diagnostics.diagnostics import diagnostics_of
+from bochner.diagnostics import diagnostics_of
 from bochner.exceptions import InputError
 from bochner.geo import read_areas
 from bochner.report import MapLayers, Survey
 from bochner.report.gridded import gridded_layers
 
 
-def response_name(model: Any) -> str:
+def response_name(model: SpatialRegressor) -> str:
     """What the map shows: a prevalence, a rate, or the column that was fitted."""
-    return model._model.family.surface_name or roles_of(model).get("target", "response")
+    return model.family_.surface_name or model.fitted_.layout.roles.get("target", "response")
 
 
 def survey_of(
-    model: Any,
+    model: SpatialRegressor,
     path: Path,
     inputs: Mapping[str, Any],
     roles: Mapping[str, str | None],
@@ -30,18 +30,21 @@ def survey_of(
     layer: str | None,
 ) -> tuple[Survey, tuple[str, ...]]:
     """Rows of a file with their responses, and notes for the user."""
-    known = {**roles_of(model), **{role: name for role, name in roles.items() if name is not None}}
+    layout = model.fitted_.layout
+    known = {**layout.roles, **{role: name for role, name in roles.items() if name is not None}}
     if "target" not in known:
         raise InputError(f"the model does not say which column of {path.name} is its response; name it with --target.")
     places = read_like(model, path, coords=coords, crs=crs, layer=layer)
     places = with_rasters(places, {name: raster for name, raster in inputs.items() if name not in places.names})
-    places = places.complete([*places.coords, *model._columns.covariate_names, *known.values()])
+    places = places.complete([*places.coords, *layout.columns.covariate_names, *known.values()])
     columns = places.numbers(list(known.values()))
     values = {role: columns[name].to_numpy() for role, name in known.items()}
     return Survey(model_table(model, places), values.pop("target"), **values), places.notes
 
 
-def page_layers(model: Any, inputs: Mapping[str, Any], within: Path | None, resolution: str | None) -> MapLayers | None:
+def page_layers(
+    model: SpatialRegressor, inputs: Mapping[str, Any], within: Path | None, resolution: str | None
+) -> MapLayers | None:
     """The map with covariates from rasters; None for the page's own, with covariates at their means."""
     if not inputs and within is None and resolution is None:
         return None

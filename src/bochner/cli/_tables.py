@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
 from bochner.cli._spec import GAPS, Spec
 from bochner.exceptions import ColumnError, InputError
@@ -27,7 +28,6 @@ from bochner.geo import (
 from bochner.geo.grids import box_text
 from bochner.geo.lonlat import lonlat_axes
 from bochner.geo.vectors import is_geoparquet
-from bochner.maps.mappable import TableMaker
 
 GEOMETRY = ("x", "y")  # what a model calls coordinates that have a CRS but are no longitude and latitude
 
@@ -41,7 +41,7 @@ class Training:
     table : DataFrame or GeoDataFrame
         As `SpatialRegressor.fit` takes it.
     coords, covariates : names of columns, as its parameters
-    columns : response, trials, exposure and offset by what they are to the model, (n,) each
+    columns : response, trials, exposure and offset by what they are to the model, each a Series with its name
     places : Places
         What was read, without the rows that miss a value.
     predict_at : DataFrame, optional
@@ -50,7 +50,7 @@ class Training:
     table: Any
     coords: list[str]
     covariates: list[str]
-    columns: Mapping[str, FloatArray]
+    columns: Mapping[str, Any]
     places: Places
     predict_at: Any = None
 
@@ -69,7 +69,7 @@ def training(spec: Spec) -> tuple[Spec, Training]:
     whole, places = places, places.complete(used)
     coords, table = _fitted_table(places, covariates)
     numbers = places.numbers(list(spec.roles.values()))
-    columns = {role: numbers[name].to_numpy() for role, name in spec.roles.items()}
+    columns = {role: numbers[name] for role, name in spec.roles.items()}
     at = None if spec.predict_at is None else _wanted(spec.predict_at, whole, coords)
     return spec, Training(table, coords, covariates, columns, places, at)
 
@@ -89,10 +89,10 @@ def with_rasters(places: Places, rasters: Mapping[str, Any]) -> Places:
 
 
 def read_like(
-    model: Any, path: Path, *, coords: Sequence[str] = (), crs: str | None = None, layer: str | None = None
+    model: SpatialRegressor, path: Path, *, coords: Sequence[str] = (), crs: str | None = None, layer: str | None = None
 ) -> Places:
     """Places of a file, with coordinates in a CRS from which the model's can be reached."""
-    own = model._columns.coord_names
+    own = model.fitted_.layout.columns.coord_names
     places = _read_coords(path, tuple(coords) or None, own, crs, layer)
     if places.crs is None and model.crs_ is not None:
         if places.kind not in ("table", "vector"):
@@ -111,18 +111,17 @@ def read_like(
     return places
 
 
-def model_table(model: Any, places: Places) -> Any:
+def model_table(model: SpatialRegressor, places: Places) -> Any:
     """Rows of places as `predict` takes them: the model's own columns, in its own CRS and order."""
     if not hasattr(model, "feature_names_in_"):
         raise InputError(
             "the model was fitted to an array without column names; fit it to a table, or predict in Python."
         )
-    if len(model._columns.coords) == 1:
-        return places.numbers(list(model._columns.names))
-    maker = TableMaker.of(model)
-    others = places.numbers(list(maker.others))
-    pair = _moved(places, model.crs_)
-    return maker.table(pair, {name: others[name].to_numpy() for name in maker.others})
+    layout = model.fitted_.layout
+    coords = layout.columns.coord_names
+    table = _located(places, list(coords), layout.crs)
+    others = places.numbers([name for name in layout.inputs if name not in coords])
+    return table.join(others)[list(layout.inputs)]
 
 
 def _read(spec: Spec) -> tuple[Spec, Places]:

@@ -41,7 +41,9 @@ def held_out(
     model: SpatialRegressor, rows: Training, blocks: Sequence[float], folds: int, scoring: list[str] | None
 ) -> list[Test]:
     """Rows one by one, in blocks of every size, and, where it is known, as the places to be predicted lie."""
-    coords, unit = model._responses.rows.coords, model._placement.unit
+    layout = model.fitted_.layout
+    # in the user's own frame, in which folds are made
+    coords, unit = model.training_responses().rows.coords + layout.centre, layout.placement.unit
     single = cKDTree(coords).query(coords, k=2)[0][:, 1]
     scores = model.cross_validate(None, scoring)
     tests = [Test("single rows", len(scores.index), float(np.median(single)), dict(scores))]
@@ -50,10 +52,9 @@ def held_out(
             raise InputError(f"--blocks is {side:g}; needed is a length > 0.")
         name = f"blocks of {side:.3g} {unit}".strip()
         tests.append(_split(model, coords, BlockKFold(folds, block_size=side), name, scoring))
-    if rows.predict_at is not None:
-        wanted = model._places(rows.predict_at)
-        assert wanted is not None
-        splitter = GapBlocks(wanted - model._centre, folds)
+    wanted = layout.wanted(rows.predict_at)
+    if wanted is not None:
+        splitter = GapBlocks(wanted + layout.centre, folds)
         tests.append(_split(model, coords, splitter, "as places to predict", scoring))
     return tests
 

@@ -48,9 +48,10 @@ def fit(
       bochner fit --config model.toml
     """
     options = {name: value for name, value in locals().items() if name not in ("config", "json")}
-    from bochner.cli._models import check_model_name, facts, fit_spec, remember
+    from bochner.cli._models import check_model_name, facts, fit_spec
     from bochner.cli._spec import Spec
     from bochner.cli._terminal import note, say, say_json, status
+    from bochner.diagnostics import remember
     from bochner.exceptions import InputError
 
     spec = Spec.of(config, options)

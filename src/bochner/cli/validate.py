@@ -72,12 +72,9 @@ def validate(
     with status("holding out"):
         tests = held_out(model, rows, blocks or [], folds, names)
     note(*rows.places.notes)
+    unit = model.fitted_.layout.placement.unit
     if json:
-        say_json(
-            {"n_rows": len(rows.places), "unit": model._placement.unit, "tests": [test.as_dict() for test in tests]}
-        )
+        say_json({"n_rows": len(rows.places), "unit": unit, "tests": [test.as_dict() for test in tests]})
         return
-    shown = list(tests[0].scores)
-    unit = f" ({model._placement.unit})" if model._placement.unit else ""
-    header = ["held out", "rows", f"distance{unit}", *shown]
+    header = ["held out", "rows", f"distance ({unit})" if unit else "distance", *tests[0].scores]
     say(as_table(header, [[test.name, test.n_rows, test.distance, *test.scores.values()] for test in tests]))
