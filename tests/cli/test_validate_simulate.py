@@ -38,15 +38,16 @@ def test_scores_are_those_of_the_library(ok, data):
     assert tests["tests"][0]["distance"] < tests["tests"][1]["distance"]
 
 
-def test_gaps_are_held_out_where_the_places_to_predict_lie(ok, data):
-    """The folds of the command are those of the places themselves, wherever the middle of the data is."""
-    options = ("--target", "temp", "--covariates", "height", *QUICK, "--json")
-    done = ok("validate", "data.csv", *options, "--predict-at", "places.parquet")
-    rows, used = data.dropna(), ["lon", "lat", "height"]
-    model = SpatialRegressor(Matern(nu=1.5), coords=used[:2], covariates=used[2:])
-    model.fit(rows[used], rows.temp, predict_at=data[used[:2]])
-    placement = model.fitted_.layout.placement
-    splitter = GapBlocks(placement.forward(data[used[:2]].to_numpy()), 5)
+def test_gaps_are_held_out_where_the_places_to_predict_lie(ok, data, tmp_path):
+    """The folds of the command are those of the places themselves, far as they are from the origin."""
+    plane = data.rename(columns={"lon": "x", "lat": "y"})
+    gap = (abs(plane.x - 11) < 0.4) & (abs(plane.y - 41) < 0.4)
+    rows, places = plane[~gap].dropna(), plane.loc[gap, ["x", "y"]]
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    places.to_csv(tmp_path / "gap.csv", index=False)
+    done = ok("validate", "rows.csv", "--target", "temp", *QUICK, "--predict-at", "gap.csv", "--json")
+    model = SpatialRegressor(Matern(nu=1.5)).fit(rows[["x", "y"]], rows.temp, predict_at=places)
+    splitter = GapBlocks(places.to_numpy(), 5)
     found = json.loads(done.out)["tests"][-1]
     assert found["held_out"] == "as places to predict"
     assert found["scores"] == pytest.approx(dict(model.cross_validate(splitter)), rel=1e-3)

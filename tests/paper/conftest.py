@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 import sklearn.cluster  # noqa: F401 - only libraries that are loaded have their threads limited
 
-from bochner.threads import threads_for
+from bochner.resources import blas_threads
 
 
 @pytest.fixture(autouse=True, scope="package")
 def one_thread() -> Iterator[None]:
-    with threads_for(1):
+    with blas_threads(1):
         yield

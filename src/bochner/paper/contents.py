@@ -8,7 +8,7 @@ from importlib import import_module
 
 from bochner.exceptions import InputError
 from bochner.paper.exhibit import Exhibit
-from bochner.threads import threads_for
+from bochner.resources import blas_threads
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def make(name: str, seeds: int = 50) -> Exhibit:
     (checked,) = choose([name])
     check_seeds(seeds)
     module = import_module(f"bochner.paper.{checked}")
-    with threads_for(1):  # many small problems: threads would only wait for each other
+    with blas_threads(1):  # many small problems: threads would only wait for each other
         made: Exhibit = module.exhibit(seeds)
     return made
 

@@ -22,8 +22,8 @@ from bochner.paper import style
 from bochner.paper.clock import seconds, slope
 from bochner.paper.exhibit import Claim, Exhibit, Table
 from bochner.random import generator
+from bochner.resources import blas_threads
 from bochner.solvers import cholesky_factor
-from bochner.threads import threads_for
 
 KERNEL = Matern(length_scale=0.3, nu=1.5)
 NOISE_VARIANCE = 0.1
@@ -60,7 +60,7 @@ def time_fits(fit: Any, sizes: tuple[int, ...]) -> list[float]:
 
 def exhibit(seeds: int) -> Exhibit:
     """Seconds against rows, with the slopes."""
-    with threads_for(1):
+    with blas_threads(1):
         exact, waves = time_fits(exact_fit, EXACT_ROWS), time_fits(feature_fit, FEATURE_ROWS)
     steep, flat = slope(EXACT_ROWS[-2:], exact[-2:]), slope(FEATURE_ROWS[-2:], waves[-2:])
     far = exact[-1] * (FAR / EXACT_ROWS[-1]) ** 3, waves[-1] * FAR / FEATURE_ROWS[-1]

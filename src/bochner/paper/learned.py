@@ -19,13 +19,15 @@ import numpy as np
 from scipy import optimize
 
 from bochner.arrays import FloatArray
+from bochner.families import Gaussian
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import Frequencies, MonteCarlo, QuasiMonteCarlo
-from bochner.inference import Observations, Spec
+from bochner.inference import Observations, Responses, Settings
 from bochner.inference.adaptive.ascent import Evidence, held_out_scores
 from bochner.inference.adaptive.learnable import LearnableWaves
-from bochner.inference.adaptive.sparse_spectrum import learned_features
-from bochner.inference.fits.linear import fit_linear
+from bochner.inference.adaptive.sparse_spectrum import learned_waves
+from bochner.inference.fits.linear import LinearEngine
+from bochner.inference.observed.task import Task
 from bochner.kernels import Matern
 from bochner.paper import style
 from bochner.paper.exhibit import Cell, Claim, Exhibit, Table
@@ -60,8 +62,10 @@ def observations(coords: FloatArray, field: FloatArray, rng: np.random.Generator
 
 def learn(obs: Observations, seed: int) -> FourierMap:
     """Frequencies learned by the evidence, with all the guards of the library."""
-    spec = Spec(features="learned", n_frequencies=LEARNED, seed=seed)
-    features, *_ = learned_features(spec, KERNEL, NOISE_VARIANCE, obs, obs, learn_noise=True, reml=True)
+    none, one = np.zeros(len(obs)), np.ones(len(obs))
+    responses = Responses(Gaussian(), obs.rows, obs.y, size=one, offset=none, weight=one, error=none)
+    task = Task.of(Settings(features="learned", n_frequencies=LEARNED, seed=seed), responses)
+    features = learned_waves(task, KERNEL, NOISE_VARIANCE).features
     assert isinstance(features, FourierMap)
     return features
 
@@ -70,7 +74,7 @@ def errors(seed: int) -> FloatArray:
     """RMSE of the field at new places: random frequencies first, learned ones last."""
     obs, new, field = simulate(seed)
     maps = [FourierMap(MonteCarlo().draw(KERNEL, m, 2, generator(seed, "waves"))) for m in RANDOM]
-    means = [fit_linear(f, obs, NOISE_VARIANCE).posterior.mean(new) for f in (*maps, learn(obs, seed))]
+    means = [LinearEngine(f, NOISE_VARIANCE).fit(obs).posterior.mean(new) for f in (*maps, learn(obs, seed))]
     return np.array([np.sqrt(np.mean((mean - field) ** 2)) for mean in means])
 
 

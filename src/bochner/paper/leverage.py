@@ -24,7 +24,7 @@ from bochner.features import FourierMap, Rows
 from bochner.frequencies import RULES, Frequencies, resample
 from bochner.inference import Observations
 from bochner.inference.adaptive.pool import pool_of, pool_scores, pool_size
-from bochner.inference.fits.linear import fit_linear
+from bochner.inference.fits.linear import LinearEngine
 from bochner.kernels import Kernel, Matern, SquaredExponential
 from bochner.paper import style
 from bochner.paper.exhibit import Cell, Claim, Exhibit, Table
@@ -69,7 +69,8 @@ def distances(name: str, seed: int) -> FloatArray:
     for i, scheme in enumerate(SCHEMES):
         for j, m in enumerate(NUMBERS):
             features = FourierMap(waves(scheme, kernel, noise, obs, m, seed))
-            found[i, j] = np.sqrt(np.mean((fit_linear(features, obs, noise).posterior.mean(new) - exact) ** 2))
+            mean = LinearEngine(features, noise).fit(obs).posterior.mean(new)
+            found[i, j] = np.sqrt(np.mean((mean - exact) ** 2))
     return found
 
 

@@ -25,6 +25,7 @@ from bochner.frequencies import PairedFrequencies
 from bochner.kernels import Matern
 from bochner.paper import style
 from bochner.paper.exhibit import Cell, Claim, Exhibit, Table
+from bochner.posterior import CoefficientPosterior
 from bochner.random import generator
 from bochner.validation import crps
 
@@ -68,10 +69,11 @@ def scores(seed: int) -> FloatArray:
 
 def learned_length_scale(model: SpatialRegressor, x: FloatArray) -> FloatArray:
     """Length scale that a model with a varying spectrum has learned."""
-    features = model._model.posterior.features  # type: ignore[attr-defined]
-    kernel = model.kernel_
-    assert isinstance(features, LocalSpectrumMap) and isinstance(kernel, Matern)
-    return np.asarray(kernel.scales(1)[0] * np.exp(features.at(x - model._centre).log_length))
+    posterior, kernel = model.fitted_.model.posterior, model.kernel_
+    assert isinstance(posterior, CoefficientPosterior) and isinstance(kernel, Matern)
+    features, places = posterior.features, model.fitted_.layout.places(x)
+    assert isinstance(features, LocalSpectrumMap)
+    return np.asarray(kernel.scales(1)[0] * np.exp(features.at(places).log_length))
 
 
 def pair_variance(correlation: float, x: FloatArray) -> FloatArray:

@@ -23,8 +23,8 @@ from bochner.paper import style
 from bochner.paper.exhibit import Claim, Exhibit, Table
 from bochner.paper.primal_dual import primal
 from bochner.random import generator
+from bochner.resources import blas_threads
 from bochner.solvers import cholesky_factor
-from bochner.threads import threads_for
 
 KERNEL = Matern(length_scale=1.0, nu=1.5)
 NOISE_VARIANCE = 0.05
@@ -58,7 +58,7 @@ def distances(seed: int) -> FloatArray:
     exact = KERNEL(new, x) @ cholesky_factor(KERNEL(x) + NOISE_VARIANCE * np.eye(N_TRAIN)).solve(y)
     found = np.empty((len(NAMES), len(COLUMNS)))
     for (i, name), (j, p) in product(enumerate(NAMES), enumerate(COLUMNS)):
-        with threads_for(p):
+        with blas_threads(p):
             features = features_of(name, x, p, seed)
             predicted = features.block(new) @ primal(features.block(x), y, NOISE_VARIANCE)
         found[i, j] = np.sqrt(np.mean((predicted - exact) ** 2))
