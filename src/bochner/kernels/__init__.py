@@ -27,6 +27,7 @@ from bochner.kernels.periodic import Periodic
 from bochner.kernels.periodogram import Peaks, spectral_lines, spectral_peaks
 from bochner.kernels.polynomial import Linear, Polynomial
 from bochner.kernels.rational_quadratic import RationalQuadratic
+from bochner.kernels.roles import Role, Scale, Start, register_role
 from bochner.kernels.separable import Separable
 from bochner.kernels.spectral import SpectralKernel
 from bochner.kernels.spectral_mixture import SpectralMixture
@@ -53,17 +54,21 @@ __all__ = [
     "Polynomial",
     "Product",
     "RationalQuadratic",
+    "Role",
+    "Scale",
     "Separable",
     "SimpleKernel",
     "SpectralKernel",
     "SpectralMixture",
     "SquaredExponential",
+    "Start",
     "Sum",
     "Waves",
     "axis_groups",
     "axis_units",
     "pieces_of",
     "reaches",
+    "register_role",
     "spectral_density",
     "spectral_lines",
     "spectral_peaks",
