@@ -25,7 +25,8 @@ BLOCK_SHARE = 16  # a block takes at most this fraction of a limit: several are 
 SMALLEST_BLOCK = 2**19
 MAX_POOL = 8  # threads of a pool of small systems: beyond, Python's part of the work is in the way
 
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)

@@ -286,12 +286,28 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
 
     @overload
     def predict(
-        self, X: Any, return_std: Literal[False] = ..., return_cov: Literal[False] = ..., **options: Any
+        self,
+        X: Any,
+        return_std: Literal[False] = ...,
+        return_cov: Literal[False] = ...,
+        *,
+        include_noise: bool = ...,
+        trials: Any = ...,
+        exposure: Any = ...,
+        offset: Any = ...,
     ) -> FloatArray: ...
 
     @overload
     def predict(
-        self, X: Any, return_std: bool = ..., return_cov: bool = ..., **options: Any
+        self,
+        X: Any,
+        return_std: bool = ...,
+        return_cov: bool = ...,
+        *,
+        include_noise: bool = ...,
+        trials: Any = ...,
+        exposure: Any = ...,
+        offset: Any = ...,
     ) -> tuple[FloatArray, FloatArray]: ...
 
     def predict(

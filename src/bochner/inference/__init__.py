@@ -8,9 +8,9 @@ from bochner.inference.fits.sampling import Chain, sample_posterior
 from bochner.inference.model import Model, fit_model, leave_out, sample
 from bochner.inference.observed.observations import Observations, merge_equal_rows
 from bochner.inference.observed.responses import Responses
-from bochner.inference.observed.scale import Scale
 from bochner.inference.observed.settings import Settings
 from bochner.inference.schemes.choose import choose
+from bochner.kernels import Scale
 
 __all__ = [
     "Chain",

@@ -20,13 +20,12 @@ from bochner.inference.fits.newton import find_mode
 from bochner.inference.fits.sampling import Chain, sample_posterior
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
-from bochner.inference.observed.scale import Scale
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.choose import choose, scheme_named
 from bochner.inference.starvation import starvation
 from bochner.inference.tuning.learning import learn
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Scale
 from bochner.posterior import Mixture, Posterior
 
 logger = logging.getLogger("bochner")

@@ -14,8 +14,7 @@ from bochner.features import Rows
 from bochner.inference.fits.base import GaussianFit
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.observed.observations import Observations
-from bochner.inference.observed.scale import Scale
-from bochner.kernels import Kernel, axis_units
+from bochner.kernels import Kernel, Scale, axis_units
 from bochner.neighbours import local_kriging
 from bochner.random import generator
 

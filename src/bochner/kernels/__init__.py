@@ -28,6 +28,7 @@ from bochner.kernels.periodic import Periodic
 from bochner.kernels.periodogram import Peaks, spectral_lines, spectral_peaks
 from bochner.kernels.polynomial import Linear, Polynomial
 from bochner.kernels.rational_quadratic import RationalQuadratic
+from bochner.kernels.roles import Role, Scale, Start, register_role
 from bochner.kernels.separable import Separable
 from bochner.kernels.spectral import SpectralKernel
 from bochner.kernels.spectral_mixture import SpectralMixture
@@ -55,11 +56,14 @@ __all__ = [
     "Polynomial",
     "Product",
     "RationalQuadratic",
+    "Role",
+    "Scale",
     "Separable",
     "SimpleKernel",
     "SpectralKernel",
     "SpectralMixture",
     "SquaredExponential",
+    "Start",
     "Sum",
     "Waves",
     "axis_groups",
@@ -67,6 +71,7 @@ __all__ = [
     "kernel_named",
     "pieces_of",
     "reaches",
+    "register_role",
     "spectral_density",
     "spectral_lines",
     "spectral_peaks",

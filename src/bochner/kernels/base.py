@@ -19,19 +19,29 @@ from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import KernelError
 from bochner.kernels.axes import Axes
 from bochner.kernels.measure import spectral_density, total_variance
+from bochner.kernels.roles import Role, Scale, role_named
 
 
 @dataclass(frozen=True)
 class Hyperparameter:
-    """One learnable number of a kernel: its name, its role and the axes that it belongs to (None: all).
-
-    Roles: `length_scale`, `variance`, `shape`, `period`, `frequency` (radians per unit), `bandwidth` (one over a length
-    scale), all on a log scale; `interaction` (of space and time) on a logit scale, `stretch` as it is.
-    """
+    """One learnable number of a kernel: its name, its role and the axes that it belongs to (None: all)."""
 
     name: str
-    role: str
+    role: Role
     axis: int | Axes | None = None
+
+    @classmethod
+    def named(cls, name: str, role: str | Role, axis: int | Axes | None = None) -> Hyperparameter:
+        """Hyperparameter whose role is given by its name (`roles.ROLES`).
+
+        `length_scale`, `variance`, `shape`, `smoothness`, `period`, `frequency` (radians per unit), `bandwidth` (one
+        over a length scale), all on a log scale; `interaction` (of space and time) on a logit scale, `stretch` as it is.
+        """
+        return cls(name, role_named(role), axis)
+
+    def sides(self, scale: Scale) -> FloatArray:
+        """Extents of the axes that it belongs to."""
+        return scale.extent[list(self.axes(len(scale.extent)))]
 
     def axes(self, dim: int) -> tuple[int, ...]:
         """Axes among `dim` that it belongs to, as indices from 0."""
@@ -265,7 +275,7 @@ class Product(_Pair):
         held = False
         free = []
         for h in self.k2.hyperparameters:
-            first = h.role == "variance" and not held
+            first = h.role.is_variance and not held
             held = held or first
             free.append(not first)
         return free

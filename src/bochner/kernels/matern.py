@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from scipy import special
@@ -43,6 +44,8 @@ class Matern(IsotropicKernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive(self, nu=self.nu)
+
+    shape_role: ClassVar[str] = "smoothness"
 
     @property
     def shapes(self) -> tuple[str, ...]:

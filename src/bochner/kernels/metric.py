@@ -7,7 +7,6 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.kernels.base import Kernel
 
-RANGES = ("length_scale", "period", "bandwidth")  # roles that measure lags
 UNLIKE = 3.0  # longest unit of the shortest, up to which axes of one measure are taken as they are
 FALLEN = 0.6  # of the variance: the lag at which the covariance has fallen to it is the unit
 
@@ -16,7 +15,7 @@ def axis_groups(kernel: Kernel, dim: int) -> list[tuple[int, ...]]:
     """Axes that share a measure of lags: one group of all axes, or space and time apart."""
     together: dict[str, set[int]] = {}
     for h in kernel.hyperparameters:
-        if h.role in RANGES:
+        if h.role.measures_lags:
             together.setdefault(h.name.partition("[")[0], set()).update(h.axes(dim))
     groups: list[set[int]] = []
     for axes in together.values():

@@ -48,7 +48,7 @@ class Polynomial(SimpleKernel):
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
-        return tuple(h for h in super().hyperparameters if h.role != "length_scale" or h.axis is not None)
+        return tuple(h for h in super().hyperparameters if not h.role.is_range or h.axis is not None)
 
     @property
     def theta(self) -> FloatArray:

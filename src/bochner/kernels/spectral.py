@@ -73,9 +73,9 @@ class ListedKernel(SpectralKernel):
         for name, role in self.learned:
             value = getattr(self, name)
             if isinstance(value, tuple):
-                found += [Hyperparameter(f"{name}[{j}]", role, j) for j in range(len(value))]
+                found += [Hyperparameter.named(f"{name}[{j}]", role, j) for j in range(len(value))]
             else:
-                found.append(Hyperparameter(name, role))
+                found.append(Hyperparameter.named(name, role))
         return tuple(found)
 
     @property

@@ -183,9 +183,9 @@ class Peak(SpectralKernel):
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
-        means = [Hyperparameter(f"mean[{j}]", "frequency", j) for j, m in enumerate(self.mean) if m != 0]
-        scales = [Hyperparameter(f"scale[{j}]", "bandwidth", j) for j in range(len(self.scale))]
-        return (Hyperparameter("mass", "variance"), *means, *scales)
+        means = [Hyperparameter.named(f"mean[{j}]", "frequency", j) for j, m in enumerate(self.mean) if m != 0]
+        scales = [Hyperparameter.named(f"scale[{j}]", "bandwidth", j) for j in range(len(self.scale))]
+        return (Hyperparameter.named("mass", "variance"), *means, *scales)
 
     @property
     def theta(self) -> FloatArray:

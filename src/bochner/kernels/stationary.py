@@ -30,6 +30,8 @@ class SimpleKernel(Kernel):
     length_scale: float | tuple[float, ...] = 1.0
     variance: float = 1.0
 
+    shape_role: ClassVar[str] = "shape"
+
     def __post_init__(self) -> None:
         freeze(self, "length_scale", "variance")
         check_positive(self, length_scale=self.length_scale, variance=self.variance)
@@ -44,11 +46,15 @@ class SimpleKernel(Kernel):
         scales: tuple[Hyperparameter, ...]
         if isinstance(self.length_scale, tuple):
             scales = tuple(
-                Hyperparameter(f"length_scale[{j}]", "length_scale", j) for j in range(len(self.length_scale))
+                Hyperparameter.named(f"length_scale[{j}]", "length_scale", j) for j in range(len(self.length_scale))
             )
         else:
-            scales = (Hyperparameter("length_scale", "length_scale"),)
-        return (*scales, Hyperparameter("variance", "variance"), *(Hyperparameter(s, "shape") for s in self.shapes))
+            scales = (Hyperparameter.named("length_scale", "length_scale"),)
+        return (
+            *scales,
+            Hyperparameter.named("variance", "variance"),
+            *(Hyperparameter.named(s, self.shape_role) for s in self.shapes),
+        )
 
     @property
     def theta(self) -> FloatArray:
@@ -137,8 +143,8 @@ class IsotropicKernel(ScaledKernel):
         if self.rotation is None:
             return plain
         dim = len(self.length_scale)  # type: ignore[arg-type]
-        shear = [Hyperparameter(f"stretch[{j}]", "stretch") for j in range(dim * (dim + 1) // 2 - 1)]
-        return (Hyperparameter("length_scale", "length_scale"), *shear, *plain[dim:])
+        shear = [Hyperparameter.named(f"stretch[{j}]", "stretch") for j in range(dim * (dim + 1) // 2 - 1)]
+        return (Hyperparameter.named("length_scale", "length_scale"), *shear, *plain[dim:])
 
     @property
     def theta(self) -> FloatArray:

@@ -44,7 +44,6 @@ MOST_WAVES = 1_500
 MISSING = 2e-3  # of the variance, that the waves of the final fit may leave out
 SHORTEST = 0.4  # of the length scale, for which the waves are chosen before anything is learned
 SMOOTHNESS = (1.5, 2.5)
-POWER_OF_LENGTH = {"length_scale": 1.0, "period": 1.0, "frequency": -1.0, "bandwidth": -1.0}  # by role
 
 
 def varying_waves(task: Task, kernel: Kernel, noise_variance: float) -> Adapted:
@@ -136,7 +135,7 @@ def refined(task: Task, kernel: Kernel, learned: LocalSpectrumMap) -> LocalSpect
 
 def stretched(kernel: Kernel, factor: float) -> Kernel:
     """The kernel with all that measures lags multiplied, k(lag / factor): its whole spectrum moves."""
-    along = np.array([POWER_OF_LENGTH.get(h.role, 0.0) for h in kernel.hyperparameters])
+    along = np.array([h.role.power_of_length for h in kernel.hyperparameters])
     return kernel.with_theta(kernel.theta + np.log(factor) * along)
 
 

@@ -102,7 +102,7 @@ def _operator(kernel: Kernel, obs: Observations) -> CovarianceOperator:
 
 def _right_hand_sides(obs: Observations) -> tuple[FloatArray, FloatArray]:
     """Trend and residual as columns, and the first guess of the trend, which keeps large offsets out of them."""
-    start = np.linalg.lstsq(obs.rows.trend, obs.y, rcond=None)[0] if obs.n_trend else np.zeros(0)
+    start = np.asarray(np.linalg.lstsq(obs.rows.trend, obs.y, rcond=None)[0]) if obs.n_trend else np.zeros(0)
     return np.column_stack([obs.rows.trend, obs.y - obs.rows.trend @ start]), start
 
 

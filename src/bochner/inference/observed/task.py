@@ -10,8 +10,9 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray, box_of
 from bochner.inference.observed.observations import Observations, merge_equal_rows
 from bochner.inference.observed.responses import LINE, Responses, merge_equal_responses
-from bochner.inference.observed.scale import Scale, scale_of
+from bochner.inference.observed.scale import scale_of
 from bochner.inference.observed.settings import Settings
+from bochner.kernels import Scale
 
 MAX_MERGED_ROWS = 50_000  # rows up to which equal ones are merged: more cost more to sort than they save
 ROOM = 0.15  # of the extent, kept free on every side for places outside the data

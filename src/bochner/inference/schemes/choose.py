@@ -24,9 +24,11 @@ def register(scheme: Scheme, *, auto: bool = False) -> None:
         AUTO.insert(0, scheme.name)
 
 
-for _scheme in (ExactKernel(), Nystroem(), LatticeScheme(), ConjugateGradients(), NearestRows()):
-    register(_scheme)
-for _scheme in (Leverage(), Learned(), Nonstationary()):
+_OWN: tuple[Scheme, ...] = (
+    *(ExactKernel(), Nystroem(), LatticeScheme(), ConjugateGradients(), NearestRows()),
+    *(Leverage(), Learned(), Nonstationary()),
+)
+for _scheme in _OWN:
     register(_scheme)
 
 

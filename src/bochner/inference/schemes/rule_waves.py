@@ -145,7 +145,8 @@ class RuleWaves(FeatureScheme):
                 return self._nearest(task, learned, told)
         if number.misses(task.settings.tolerance):
             self._warn(number, task.settings.tolerance)
-        modes, choices = [], ()
+        modes: list[Mode] = []
+        choices: tuple[Choice, ...] = ()
         for k, s2 in reversed(learned.pairs):  # the best last
             mode, choices = self._mode(task, k, s2, number)
             modes.insert(0, mode)

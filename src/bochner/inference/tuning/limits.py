@@ -13,6 +13,7 @@ FINE_NEIGHBOURS         20              and fine                                
 COARSE_PARTS            4, 150, 300     clusters, rows in each, rows from everywhere: composite    benchmarks/families
 FINE_PARTS              12, 200, 600    evidence of other families, coarse and fine                benchmarks/families
 LEAST_NOISE             1e-8            of the variance: least noise that is searched              tests/inference
+LARGEST_NOISE           10              of the variance: largest noise that is searched            tests/inference
 LEAST_LOCAL_NOISE       1e-12           the same where each row is given few others                benchmarks/fields
 NO_OWN_EFFECT           1e-3            of the variance: effect of single rows that is none        benchmarks/references
 ======================  ==============  =========================================================  ====================
@@ -28,5 +29,6 @@ FINE_NEIGHBOURS = 20
 COARSE_PARTS = (4, 150, 300)
 FINE_PARTS = (12, 200, 600)
 LEAST_NOISE = 1e-8
+LARGEST_NOISE = 10.0
 LEAST_LOCAL_NOISE = 1e-12
 NO_OWN_EFFECT = 1e-3

@@ -13,8 +13,9 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.inference.observed.observations import Observations
-from bochner.inference.observed.scale import Scale, bounds, residual_of
-from bochner.kernels import Kernel, OnAxes, Periodic, Separable, SpectralMixture, spectral_lines
+from bochner.inference.observed.scale import residual_of
+from bochner.inference.tuning.bounds import bounds
+from bochner.kernels import Kernel, OnAxes, Periodic, Scale, Separable, SpectralMixture, spectral_lines
 
 N_PERIODS = 3  # waves that a period is sought among
 MOST_ROWS = 100_000
@@ -82,9 +83,9 @@ def _periods(kernel: Periodic, coords: FloatArray, y: FloatArray) -> list[float 
 def _ranged(kernel: Kernel, scale: Scale) -> Iterator[Kernel]:
     """The kernel with its ranges, if it has any, at some shares of the extent."""
     limits = bounds(kernel, scale)[:-1]
-    ranges = [i for i, h in enumerate(kernel.hyperparameters) if h.role == "length_scale"]
+    ranges = [i for i, h in enumerate(kernel.hyperparameters) if h.role.is_range]
     for reach in REACHES if ranges else (1.0,):
         theta = kernel.theta
         for i in ranges:
-            theta[i] = np.log(reach * float(scale.along(kernel.hyperparameters[i]).max()))
+            theta[i] = np.log(reach * float(kernel.hyperparameters[i].sides(scale).max()))
         yield kernel.with_theta(np.clip(theta, *np.array(limits).T))

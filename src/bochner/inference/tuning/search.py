@@ -12,9 +12,9 @@ from scipy import optimize
 from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError, TuningWarning, warn
 from bochner.inference.evidence.objective import Objective
-from bochner.inference.observed.scale import Scale, bounds, log_prior, starts
+from bochner.inference.tuning.bounds import bounds, close, log_prior, starts
 from bochner.inference.tuning.limits import LEAST_NOISE
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Scale
 
 logger = logging.getLogger("bochner")
 
@@ -102,7 +102,7 @@ def tune(search: Search, kernel: Kernel, extra_starts: Sequence[tuple[Kernel, fl
     values = [search.evaluate(k, noise)[0] for k, noise in candidates]
     chosen: list[int] = []
     for i in np.argsort(values)[::-1]:
-        near = any(_close(candidates[i][0], candidates[j][0]) for j in chosen)
+        near = any(close(candidates[i][0], candidates[j][0]) for j in chosen)
         if not near and len(chosen) < n_climbs and values[i] > FAILED:
             chosen.append(int(i))
     climbs = [search.maximise(*candidates[i]) for i in chosen] or [search.maximise(*candidates[0])]
@@ -131,11 +131,3 @@ def score_objective(score: Callable[[Kernel, float], float]) -> Objective:
         return at(theta), np.array(slopes)
 
     return objective
-
-
-def _close(a: Kernel, b: Kernel) -> bool:
-    near = {"length_scale": 0.5, "period": 0.1, "frequency": 0.1}
-    limits = [(i, near[h.role]) for i, h in enumerate(a.hyperparameters) if h.role in near]
-    if not limits or a.hyperparameters != b.hyperparameters:
-        return a == b
-    return all(abs(a.theta[i] - b.theta[i]) < limit for i, limit in limits)
