@@ -27,7 +27,6 @@ from scipy import linalg
 from sklearn.base import clone
 
 from bochner import SpatialRegressor
-from bochner.estimators.report import fixed_effects
 from bochner.families import Family, Gamma, NegativeBinomial, family_named
 from bochner.kernels import Kernel, Matern
 from bochner.validation import BlockKFold
@@ -93,7 +92,7 @@ def study(name: str, seed: int) -> Result:
     surface = model.predict_interval(X[test])
     mean, sd = model.predict_latent(X[test])
     new = model.predict_interval(X[test], include_noise=True, **given(test))
-    coef, covariance = fixed_effects(model._model, model._trend)
+    coef, covariance = model.fitted_.fixed_effects
     return Result(
         latent=inside(family.mean(eta[test]), surface),
         new=inside(y[test], new),

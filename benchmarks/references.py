@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from bochner import SpatialRegressor
-from bochner.estimators.report import fixed_effects
 from bochner.inference import Model
 from bochner.kernels import Matern
 from bochner.posterior import Mixture
@@ -111,7 +110,7 @@ def coordinates(table: Any, latitude: float | None) -> Any:
 
 
 def report(reference: Reference, model: SpatialRegressor, seconds: float) -> None:
-    averaged = np.sqrt(np.diag(fixed_effects(model._model, model._trend)[1]))
+    averaged = np.sqrt(np.diag(model.fitted_.fixed_effects[1]))
     plain = np.sqrt(np.diag(fixed_effects(at_the_best(model._model), model._trend)[1]))
     names = ["intercept", *([] if reference.covariate is None else [f"log {reference.covariate}"])]
     rows = [("log-likelihood", model.log_likelihood_, reference.log_likelihood)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -11,7 +13,6 @@ from sklearn.gaussian_process import kernels as theirs
 from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor
 
 from bochner import SpatialClassifier, SpatialRegressor
-from bochner.estimators.report import fixed_effects
 from bochner.families import Bernoulli, Binomial, Gamma, NegativeBinomial, Poisson
 from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.profile import LaplaceObjective
@@ -43,7 +44,7 @@ def fitted(family, X, y, features="exact", **given) -> SpatialRegressor:
 
 
 def standard_errors(model: SpatialRegressor) -> np.ndarray:
-    return np.sqrt(np.diag(fixed_effects(model._model, model._trend)[1]))
+    return np.sqrt(np.diag(model.fitted_.fixed_effects[1]))
 
 
 def cases() -> dict:
@@ -128,10 +129,10 @@ def test_dispersion_of_the_negative_binomial_is_that_of_its_likelihood():
     reference = sm.NegativeBinomial(y, design, exposure=given["exposure"]).fit(disp=False, maxiter=500)
     model = fitted(NegativeBinomial(), X, y, **given)
     assert_allclose(model.family_.dispersion, reference.params[-1], rtol=0.06)
-    objective = LaplaceObjective([model._responses], ExactBound, reml=False)
+    objective = LaplaceObjective([replace(model.training_responses(), family=NegativeBinomial())], ExactBound, reml=False)
     assert_allclose(objective.settle(NO_FIELD, 0.0), reference.llf, rtol=1e-6)
     assert_allclose(objective.family.dispersion, reference.params[-1], rtol=1e-3)
-    assert_allclose(model._trend.coefficients(objective.trend, np.eye(3))[0], reference.params[:3], rtol=1e-3)
+    assert_allclose(model.fitted_.layout.trend.coefficients(objective.trend, np.eye(3))[0], reference.params[:3], rtol=1e-3)
 
 
 def test_scikit_learn_generalised_linear_models():

@@ -8,7 +8,6 @@ import statsmodels.api as sm
 from numpy.testing import assert_allclose
 
 from bochner import FourierFeatures, SpatialRegressor
-from bochner.estimators.report import fixed_effects
 from bochner.kernels import Matern
 
 KERNEL, NOISE = Matern(0.4, 1.5), 0.2
@@ -25,7 +24,7 @@ def survey():
 
 
 def standard_errors(model: SpatialRegressor) -> np.ndarray:
-    return np.sqrt(np.diag(fixed_effects(model._model, model._trend)[1]))
+    return np.sqrt(np.diag(model.fitted_.fixed_effects[1]))
 
 
 def fitted(survey, **parts) -> SpatialRegressor:

@@ -12,8 +12,7 @@ from bochner import SpatialRegressor
 from bochner.exceptions import InputError
 from bochner.features import NystroemMap
 from bochner.inference import Observations, leave_out
-from bochner.inference.fits.folds import leave_out_linear
-from bochner.inference.fits.linear import fit_linear
+from bochner.inference.fits.linear import LinearEngine
 from bochner.kernels import Matern, Polynomial
 from bochner.validation import BlockKFold, BufferedBlockKFold, BufferedLeaveOneOut, crps, rmse
 from tests.estimators.fields import KINDS, field
@@ -90,12 +89,12 @@ def test_nystroem_equals_refits_with_the_same_landmarks(cv):
     """The features are held: landmarks are a choice made before, as length scales are."""
     obs, noise = observe(2, weights=True, errors=True), 0.1
     features = NystroemMap.at(Matern(0.5), obs.rows.coords[::4])
-    fit = fit_linear(features, obs, noise)
+    engine = LinearEngine(features, noise)
     folds = None if cv is None else list(cv.split(obs.rows.coords))
-    found = leave_out_linear(fit, obs, noise, folds)
+    found = engine.fit(obs).leave_out(obs, folds)
     parts = []
     for train, test in LeaveOneOut().split(obs.y) if folds is None else folds:
-        posterior = fit_linear(features, obs[train], noise).posterior
+        posterior = engine.fit(obs[train]).posterior
         parts.append((test, posterior.mean(obs.rows[test]), posterior.variance(obs.rows[test])))
     index, mean, variance = (np.concatenate(part) for part in zip(*parts, strict=True))
     assert_array_equal(found.index, index)
@@ -117,10 +116,11 @@ def test_default_is_leave_one_out(kind):
 def test_averaged_models_average_their_held_out_predictions():
     X, y = field()
     model = KINDS["averaged"]().fit(X, y)
-    held = leave_out(model._model, model._responses, None)
-    assert len(held) == len(model._model.mixture.mass) > 1
+    mass, responses = model.fitted_.model.mixture.mass, model.training_responses()
+    held = leave_out(model.fitted_.model, responses, None)
+    assert len(held) == len(mass) > 1
     found = model.cross_validate()
-    mean = model._model.mixture.mass @ np.stack([h.mean for h in held]) + model._responses.offset
+    mean = mass @ np.stack([h.mean for h in held]) + responses.offset
     assert_allclose(found.prediction.mean, mean, rtol=1e-10)
     lower, upper = found.prediction.lower, found.prediction.upper
     assert_allclose(found["coverage"], np.mean((lower <= y) & (y <= upper)))
@@ -180,9 +180,9 @@ def test_blocks_that_leave_the_trend_undetermined_are_refused():
 
 def test_folds_without_training_rows_are_refused():
     obs = observe(2, n=10)
-    fit = fit_linear(NystroemMap.at(Matern(0.5), obs.rows.coords[:3]), obs, 0.1)
+    fit = LinearEngine(NystroemMap.at(Matern(0.5), obs.rows.coords[:3]), 0.1).fit(obs)
     with pytest.raises(InputError, match="fold 0 has 0 training and 10 test rows"):
-        leave_out_linear(fit, obs, 0.1, [(np.arange(0), np.arange(10))])
+        fit.leave_out(obs, [(np.arange(0), np.arange(10))])
 
 
 def test_single_rows_of_observations_keep_their_parts():

@@ -10,7 +10,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bochner import SpatialRegressor
-from bochner.estimators.report import fixed_effects
 from bochner.exceptions import CheckWarning, CollinearityWarning
 from bochner.kernels import Linear, Matern, SquaredExponential
 from tests.estimators.fields import KINDS, draw, field
@@ -30,7 +29,7 @@ def test_summary_names_everything(make):
 def test_summary_holds_the_fixed_effects():
     X, y = field()
     model = KINDS["exact"](covariates=[2]).fit(np.column_stack([X, np.cos(9 * y)]), y)
-    mean, covariance = fixed_effects(model._model, model._trend)
+    mean, covariance = model.fitted_.fixed_effects
     row = re.search(r"x2 +(\S+) +(\S+) +(\S+)", model.summary())
     expected = [mean[1], np.sqrt(covariance[1, 1]), mean[1] / np.sqrt(covariance[1, 1])]
     assert_allclose([float(value) for value in row.groups()], expected, rtol=2e-3, atol=6e-3)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.exceptions import BochnerWarning, InputError
+from bochner.exceptions import BochnerWarning, InputError, warn
 from bochner.geo.crs import as_crs, crs_name, crs_text, is_geographic, transform
 from bochner.geo.earth import curvature_radii
 from bochner.geo.grids import RasterGrid, Resolution, Window, box_text, parse_resolution
@@ -132,11 +131,10 @@ def _weighted(areas: Any, cells: list[tuple[float, float]], raster: Any) -> Iter
         )
     if empty:
         told = ", ".join(map(str, empty[:5])) + (", ..." if len(empty) > 5 else "")
-        warnings.warn(
+        warn(
             f"{len(empty)} of {len(areas)} areas hold no weight in the raster (row {told}); their points count by "
             f"the ground they stand for.",
             BochnerWarning,
-            stacklevel=3,
         )
 
 

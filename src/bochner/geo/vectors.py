@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bochner.exceptions import BochnerWarning, InputError
+from bochner.exceptions import BochnerWarning, InputError, warn
 from bochner.geo.crs import agreed_crs
 from bochner.geo.formats import VECTORS
 from bochner.geo.frames import geopandas_module
@@ -87,10 +86,9 @@ def _mended(frame: Any, invalid: Any, source: str) -> Any:
     if shapely.is_empty(parts).any():
         raise InputError(f"{source} has polygons without area: {_rows(frame, invalid)}; drop or mend them.")
     mended[invalid] = parts
-    warnings.warn(
+    warn(
         f"{source} has polygons that are not valid: {_rows(frame, invalid)}; they were mended.",
         BochnerWarning,
-        stacklevel=4,
     )
     return frame.set_geometry(mended)
 

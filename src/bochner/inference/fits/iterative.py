@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +10,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
-from bochner.exceptions import ApproximationWarning
+from bochner.exceptions import ApproximationWarning, warn
 from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.fits.companion import companion
 from bochner.inference.fits.folds import Fold, HeldOut
@@ -77,12 +76,11 @@ class IterativeEngine(Engine):
         if system.settled or not system.operator.faithful or nearly_singular:
             return
         details = system.report.details
-        warnings.warn(
+        warn(
             f"conjugate gradients stopped unsettled after {details['iterations']} iterations "
             f"(residual {details['residual']:.1e}); "
             f"means are taken from the nearest rows instead. A larger noise_variance makes the system easier.",
             ApproximationWarning,
-            stacklevel=2,
         )
 
 

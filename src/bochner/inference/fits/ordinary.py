@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
 from bochner.choices import Choice
-from bochner.exceptions import CollinearityWarning
+from bochner.exceptions import CollinearityWarning, warn
 from bochner.features import FeatureMap
 from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.observed.observations import Observations
@@ -29,11 +28,10 @@ def fit_ordinary(features: FeatureMap, obs: Observations) -> LinearFit:
     if result.rank < p:
         text += f"; rank {result.rank} of {p} columns, the minimum-norm answer is taken"
     if result.rank < min(n, p):  # more columns than rows are no surprise, dependent ones are
-        warnings.warn(
+        warn(
             f"the {p} columns of the least-squares fit are collinear: only {result.rank} directions can be told apart. "
             f"The coefficients of least norm are taken; use fewer frequencies, or a noise_variance > 0 (ridge).",
             CollinearityWarning,
-            stacklevel=2,
         )
     engine = LinearEngine(features, result.residual_variance)
     solver = Choice("solver", "least squares", text=text)

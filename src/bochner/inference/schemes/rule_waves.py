@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +10,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
-from bochner.exceptions import ApproximationWarning
+from bochner.exceptions import ApproximationWarning, warn
 from bochner.features import FeatureMap, FourierMap, NystroemMap, choose_landmarks
 from bochner.frequencies import Frequencies, Rule, choose_number, shares_of
 from bochner.inference.fits.folds import Fold, HeldOut
@@ -218,11 +217,10 @@ class RuleWaves(FeatureScheme):
         return Solved(NearestRows.name, [mode], (*told, none, mode.solver))
 
     def _warn(self, number: Number, tolerance: float) -> None:
-        warnings.warn(
+        warn(
             f"{number.m:,} {self.name} frequencies approximate the kernel to {number.error:.1e} of its variance (RMS), "
             f"coarser than tolerance={tolerance:g}; raise n_frequencies or tolerance, or use features='exact'.",
             ApproximationWarning,
-            stacklevel=2,
         )
 
 

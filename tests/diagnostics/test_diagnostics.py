@@ -11,10 +11,20 @@ from scipy import special
 from scipy.spatial import cKDTree
 
 from bochner import SpatialRegressor, load
-from bochner.estimators import holdout
-from bochner.diagnostics.held_out_calibration import LEVELS, calibration
-from bochner.diagnostics.diagnostics import Diagnostics, Summary, correlation_range, diagnose, diagnostics_of
-from bochner.diagnostics.region import MOST_CELLS, region_of, round_step
+from bochner.diagnostics import (
+    Diagnostics,
+    Summary,
+    calibration,
+    correlation_range,
+    diagnose,
+    diagnostics_of,
+    holding_out,
+    region_of,
+    remember,
+    round_step,
+)
+from bochner.diagnostics.held_out_calibration import LEVELS
+from bochner.diagnostics.region import MOST_CELLS
 from bochner.diagnostics.variogram import empirical_variogram
 from bochner.exceptions import InputError
 from bochner.kernels import Linear, Matern, SquaredExponential
@@ -76,8 +86,17 @@ def test_a_loaded_model_says_what_it_lacks(tmp_path):
     model = load(tmp_path / "m.bochner")
     with pytest.raises(InputError, match="diagnostics need the training rows"):
         diagnose(model)
-    carried = getattr(model, "diagnostics_", None)
-    assert diagnostics_of(model) is carried
+    assert diagnostics_of(model) is None
+
+
+def test_a_model_that_remembers_carries_its_diagnostics_in_its_file(tmp_path):
+    X, y = field(30)
+    model = KINDS["exact"]().fit(X, y)
+    remember(model)
+    model.save(tmp_path / "m.bochner")
+    again = load(tmp_path / "m.bochner")
+    assert not again.has_training
+    assert diagnostics_of(again) == diagnose(model)
 
 
 def test_one_place_has_no_variogram_and_no_blocks():
@@ -108,8 +127,8 @@ def test_counts_are_told_as_prevalences():
     ids=["quasi", "lattice", "exact"],
 )
 def test_of_many_rows_a_sample_is_held_out(options, monkeypatch):
-    monkeypatch.setattr(holdout, "ALL_ROWS", 500)
-    monkeypatch.setattr(holdout, "SAMPLED_ROWS", 300)
+    monkeypatch.setattr(holding_out, "ALL_ROWS", 500)
+    monkeypatch.setattr(holding_out, "SAMPLED_ROWS", 300)
     rng = np.random.default_rng(1)
     X = rng.uniform(size=(900, 2))
     y = np.sin(9 * X[:, 0]) + 0.3 * rng.normal(size=900)
