@@ -129,10 +129,14 @@ def test_dispersion_of_the_negative_binomial_is_that_of_its_likelihood():
     reference = sm.NegativeBinomial(y, design, exposure=given["exposure"]).fit(disp=False, maxiter=500)
     model = fitted(NegativeBinomial(), X, y, **given)
     assert_allclose(model.family_.dispersion, reference.params[-1], rtol=0.06)
-    objective = LaplaceObjective([replace(model.training_responses(), family=NegativeBinomial())], ExactBound, reml=False)
+    objective = LaplaceObjective(
+        [replace(model.training_responses(), family=NegativeBinomial())], ExactBound, reml=False
+    )
     assert_allclose(objective.settle(NO_FIELD, 0.0), reference.llf, rtol=1e-6)
     assert_allclose(objective.family.dispersion, reference.params[-1], rtol=1e-3)
-    assert_allclose(model.fitted_.layout.trend.coefficients(objective.trend, np.eye(3))[0], reference.params[:3], rtol=1e-3)
+    assert_allclose(
+        model.fitted_.layout.trend.coefficients(objective.trend, np.eye(3))[0], reference.params[:3], rtol=1e-3
+    )
 
 
 def test_scikit_learn_generalised_linear_models():

@@ -86,7 +86,11 @@ REFUSED = {
         ValueError,
         "3 length scales for 2 coordinates; give one number, or one per coordinate",
     ),
-    "kernel-text": (lambda: fit(model={"kernel": "matern"}), ValueError, "kernel='matern' is not a kernel; take one"),
+    "kernel-text": (
+        lambda: fit(model={"kernel": "mattern"}),
+        ValueError,
+        "'mattern' is not known; did you mean 'matern'",
+    ),
     "kernel-class": (lambda: fit(model={"kernel": Matern}), ValueError, "is not a kernel; take one from"),
     "features": (lambda: fit(model={"features": "quazi"}), ValueError, "features='quazi' is not known; choose from"),
     "features-list": (lambda: fit(model={"features": ["quasi"]}), ValueError, "is not known; choose from"),

@@ -24,8 +24,7 @@ def refit_scores(model, s, cv, names: tuple[str, ...]) -> dict[str, float]:
     for train, test in cv.split(s.X[:, :2]):
         part = s[train]
         again = clone(model).fit(part.X, part.y, **part.known)
-        rows, shift, size = again._new_rows(s.X[test], None, **s[test].known)
-        law = again._law(rows, shift, size, True)
+        law = again.predict_distribution(s.X[test], include_noise=True, **s[test].known).law
         for name in names:
             each[name][test] = {"log_score": law.log_density, "crps": law.crps}[name](s.y[test])
     return {name: float(values.mean()) for name, values in each.items()}

@@ -52,7 +52,10 @@ def test_named_longitude_and_latitude_are_treated_like_a_geometry(survey, model)
     table = pd.DataFrame({"lon": frame.geometry.x, "lat": frame.geometry.y, "elevation": frame.elevation})
     plain = SpatialRegressor(Matern(nu=1.5), coords=["lon", "lat"], covariates=["elevation"]).fit(table, y)
     assert plain.kernel_.length_scale == pytest.approx(model.kernel_.length_scale)
-    assert "km" in plain.choices_["places"] and plain.crs_ == "EPSG:4326"
+    assert (
+        plain.choices_["places"].value == plain.fitted_.layout.placement.kind == "equirectangular"
+        and plain.crs_ == "EPSG:4326"
+    )
     assert_allclose(plain.predict(table), model.predict(frame)["mean"])
 
 
@@ -136,7 +139,7 @@ def test_the_mean_over_an_area_is_that_of_its_points(mixed):
     frame, y, _ = mixed
     kernel = Matern(nu=1.5, length_scale=30.0, variance=1.5)
     model = SpatialRegressor(kernel, tune=None, noise_variance=0.01, fit_intercept=False).fit(frame, y)
-    rows = model._responses.rows
+    rows = model.training_responses().rows
     a = rows.averaging.toarray()
     k = a @ kernel(rows.points) @ a.T
     alpha = np.linalg.solve(k + 0.01 * np.eye(len(y)), y)

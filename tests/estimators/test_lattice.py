@@ -36,8 +36,9 @@ def test_lattice_agrees_with_the_exact_kernel(kernel, dim):
 def test_auto_takes_the_lattice_for_many_rows_and_says_so():
     X, y = field(4000)
     model = SpatialRegressor(Matern(0.3, nu=2.5), tune=None, noise_variance=1.0).fit(X, y)
-    assert model.choices_["features"].startswith("lattice")
-    assert "waves" in model.choices_["n_frequencies"]
+    assert model.choices_["features"].value == model.fitted_.model.scheme == "lattice"
+    assert not model.choices_["features"].given
+    assert model.choices_["n_frequencies"].value == model.n_frequencies_ > 0
     assert model.score(X, y) > 0.9
 
 
@@ -48,7 +49,7 @@ def test_learns_by_default_on_many_rows():
     mean, sd = model.predict(T, return_std=True)
     assert np.sqrt(np.mean((mean - truth) ** 2)) < 0.02
     assert model.noise_variance_ == pytest.approx(0.01, rel=0.15)
-    assert "CRPS" in model.choices_["kernel"]
+    assert model.choices_["tuning"].value in ("vecchia", "lattice") and not model.choices_["kernel"].given
     assert np.mean(np.abs(mean - truth) < 1.96 * sd) > 0.85
 
 
@@ -57,7 +58,7 @@ def test_no_ghosts_outside_the_box():
     kernel = SquaredExponential(0.2, 2.0)
     model = SpatialRegressor(kernel, features="lattice", fit_intercept=False, **FIXED).fit(X, y)
     assert model.n_frequencies_ is not None
-    period = model._model.posterior.features.frequencies.lattice.period
+    period = model.fitted_.model.posterior.waves.lattice.period
     with pytest.warns(FallbackWarning, match="20 of 20 places lie outside"):
         mean, sd = model.predict(X[:20] + period, return_std=True)
     assert_allclose(mean, 0.0, atol=1e-12)

@@ -41,7 +41,7 @@ def test_noise_adds_its_variance(make):
     X, y = field()
     model, new = make().fit(X, y), new_places()
     latent, noisy = (model.predict(new, return_std=True, include_noise=noise)[1] for noise in (False, True))
-    mixture = model._model.mixture
+    mixture = model.fitted_.model.mixture
     assert_allclose(noisy**2 - latent**2, mixture.mass @ mixture.noise_variance, rtol=1e-7)
     assert_allclose(mixture.noise_variance[0], model.noise_variance_)
 
@@ -58,7 +58,7 @@ def test_intervals_quantiles_and_exceedance_agree(make, include_noise):
     assert_array_equal(model.predict_quantiles(new, 0.5, **noise), quantiles[:, 1])
     for level, column in zip(q, quantiles.T, strict=True):
         assert_allclose(model.predict_exceedance(new, column, **noise), 1 - level, atol=1e-9)
-    if len(model._model.mixture.mass) == 1:
+    if len(model.fitted_.model.mixture.mass) == 1:
         mean, sd = model.predict(new, return_std=True, **noise)
         assert_allclose(quantiles, mean[:, None] + stats.norm.ppf(q) * sd[:, None], rtol=1e-10)
         assert_allclose(model.predict_exceedance(new, 1.0, **noise), stats.norm.sf(1.0, mean, sd), atol=1e-12)
@@ -228,7 +228,7 @@ def test_units_of_coordinates_make_no_difference(make, factor, shift):
 def test_units_make_no_difference_to_the_choice_of_a_kernel(factor, shift):
     X, y = field(80)
     a, b = SpatialRegressor().fit(X, y), SpatialRegressor().fit(factor * X + shift, y)
-    assert a.choices_["kernel"] == b.choices_["kernel"]
+    assert a.choices_["kernel"].value == b.choices_["kernel"].value
     new = new_places()
     assert_allclose(b.predict(factor * new + shift), a.predict(new), rtol=1e-4)
 

@@ -13,7 +13,13 @@ from bochner.features import FourierMap, NystroemMap, Rows, local_spectrum
 from bochner.frequencies import QuasiMonteCarlo, draw_pairs, lattice_frequencies
 from bochner.inference import Observations, Responses
 from bochner.inference.adaptive.ascent import Evidence, climb, fit_few_waves, held_out_scores, parts_of, with_missing
-from bochner.inference.adaptive.learnable import Learnable, LearnablePairs, LearnableSpectrum, LearnableWaves, density_of
+from bochner.inference.adaptive.learnable import (
+    Learnable,
+    LearnablePairs,
+    LearnableSpectrum,
+    LearnableWaves,
+    density_of,
+)
 from bochner.inference.fits.linear import fit_linear
 from bochner.kernels import Matern, Periodic, SquaredExponential
 from tests.laws.registry import DIMS

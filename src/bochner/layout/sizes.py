@@ -62,12 +62,15 @@ def check_responses(family: Family, y: FloatArray, size: FloatArray, weight: Flo
 
 
 def survey_weights(weight: FloatArray) -> str | None:
-    """What makes weights look like those of a survey and not like copies of rows, if anything does."""
+    """What to say of weights that look like those of a survey and not like copies of rows; None of others."""
     kept = weight[weight > 0]
-    if np.all(kept == 1):
-        return None
     if np.any(kept != np.round(kept)):
-        return f"sample_weight has fractions (e.g. {kept[kept != np.round(kept)][0]:.4g})"
-    if np.min(kept) > 1 and np.mean(kept) > 20:
-        return f"every sample_weight is large (mean {np.mean(kept):.4g})"
-    return None
+        sign = f"sample_weight has fractions (e.g. {kept[kept != np.round(kept)][0]:.4g})"
+    elif np.min(kept) > 1 and np.mean(kept) > 20:
+        sign = f"every sample_weight is large (mean {np.mean(kept):.4g})"
+    else:
+        return None
+    return (
+        f"{sign}: it looks like survey (sampling) weights, but a sample_weight of k stands for k copies of the row, so "
+        f"that intervals shrink with its size. Leave it out, and bring the design in as covariates."
+    )

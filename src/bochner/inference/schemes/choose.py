@@ -34,6 +34,7 @@ for _scheme in _OWN:
 
 def scheme_named(name: str) -> Scheme:
     """Scheme of this name; every frequency rule is one."""
+    name = name if isinstance(name, str) else repr(name)
     if name in SCHEMES:
         return SCHEMES[name]
     if name in RULES:
