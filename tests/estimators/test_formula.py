@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from bochner import SpatialRegressor, load
-from bochner.layout.formula import parse_formula
 from bochner.exceptions import ColumnError, InputError, MissingExtraError
 from bochner.kernels import Matern
+from bochner.layout.formula import parse_formula
 
 pytest.importorskip("formulaic")
 pd = pytest.importorskip("pandas")

@@ -10,8 +10,8 @@ from bochner.features import covariance_operator
 from bochner.features.operators import DenseOperator, SplitOperator
 from bochner.features.rows import Rows
 from bochner.inference import Observations
-from bochner.inference.fits.exact import fit_exact
-from bochner.inference.fits.iterative import fit_operator
+from bochner.inference.fits.exact import ExactEngine
+from bochner.inference.fits.iterative import IterativeEngine
 from bochner.kernels import Gneiting, Laplacian, Matern, OnAxes, Separable
 
 KINKED = {
@@ -49,10 +49,10 @@ def test_too_many_rows_are_kriged_from_their_neighbours(monkeypatch):
     coords = rng.uniform(size=(n, 2)) * [400.0, 60.0]
     y = np.linalg.cholesky(kernel(coords)) @ rng.standard_normal(n) + 0.2 * rng.standard_normal(n) + 5.0
     obs = Observations(Rows(coords, np.ones((n, 1))), y, np.ones(n), np.zeros(n), np.zeros(n))
-    fit = fit_operator(kernel, obs, 0.04, companion=False)
-    assert "nearest of 900 rows" in fit.reason
+    fit = IterativeEngine(kernel, 0.04).draft(obs)
+    assert fit.solver.value == "nearest rows"
     rows = Rows(rng.uniform(size=(150, 2)) * [400.0, 60.0], np.ones((150, 1)))
-    exact = fit_exact(kernel, obs, 0.04).posterior
+    exact = ExactEngine(kernel, 0.04).fit(obs).posterior
     mean, variance = fit.posterior.mean(rows), fit.posterior.variance(rows)
     assert np.all(variance > 0.98 * exact.variance(rows))
     assert np.mean(variance) < 1.3 * np.mean(exact.variance(rows))

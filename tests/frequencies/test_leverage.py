@@ -11,7 +11,7 @@ from bochner.features import FourierMap, Rows
 from bochner.frequencies import Frequencies, QuasiMonteCarlo, leverage_scores, leverage_scores_of_rows, resample
 from bochner.frequencies.leverage import inclusion_probabilities
 from bochner.inference import Observations
-from bochner.inference import leverage as inference_leverage
+from bochner.inference.adaptive import pool as pools
 from bochner.kernels import Kernel, Matern, SquaredExponential
 from tests.laws.registry import DIMS
 
@@ -40,7 +40,7 @@ def test_scores_are_those_of_unscaled_waves_with_the_ridge_of_the_noise(dim):
     z = np.hstack([np.cos(phase), np.sin(phase)])
     m = z.T @ z / size
     expected = np.diag(m @ np.linalg.inv(m + noise / variance * np.eye(2 * size)))
-    score, n_rows = inference_leverage.pool_scores(pool, obs, noise)
+    score, n_rows = pools.pool_scores(pool, obs, noise)
     assert n_rows == len(obs)
     assert_allclose(score, expected[:size] + expected[size:], rtol=1e-8)
 
@@ -79,8 +79,8 @@ def test_inclusion_probabilities_sum_to_the_number_drawn(n):
 def test_reweighted_kernel_is_unbiased(kernel, dim):
     """The mean over many draws returns the covariance of the pool, and so of the kernel."""
     obs = observations(dim)
-    pool = inference_leverage.pool_of(kernel, 64, dim, seed=0)
-    score, _ = inference_leverage.pool_scores(pool, obs, 0.2, freedom=6)
+    pool = pools.pool_of(kernel, 64, dim, seed=0)
+    score, _ = pools.pool_scores(pool, obs, 0.2, freedom=6)
     lag = np.random.default_rng(2).normal(size=(15, dim))
     rng = np.random.default_rng(3)
     n_draws = 400
@@ -127,7 +127,7 @@ def test_every_draw_has_as_many_as_were_asked_for(seed):
 def test_pool_of_a_sum_holds_as_many_of_every_term():
     """A field of small variance is not starved of candidates."""
     kernel = SquaredExponential(5.0, 100.0) + Matern(0.3, 1.0)
-    pool = inference_leverage.pool_of(kernel, 101, 2, seed=0)
+    pool = pools.pool_of(kernel, 101, 2, seed=0)
     assert pool.n == 101
     assert np.sum(np.isclose(pool.mass, 100 / 51)) == 51 and np.sum(np.isclose(pool.mass, 1 / 50)) == 50
 
@@ -135,9 +135,9 @@ def test_pool_of_a_sum_holds_as_many_of_every_term():
 def test_scores_of_many_rows_come_from_a_part_of_them(monkeypatch):
     obs = observations(2, 400)
     pool = QuasiMonteCarlo().draw(Matern(0.8), 25, 2, np.random.default_rng(0))
-    whole, _ = inference_leverage.pool_scores(pool, obs, 0.5)
-    monkeypatch.setattr(inference_leverage, "SCORE_ROWS", 200)
-    part, n_rows = inference_leverage.pool_scores(pool, obs, 0.5)
+    whole, _ = pools.pool_scores(pool, obs, 0.5)
+    monkeypatch.setattr(pools, "SCORE_ROWS", 200)
+    part, n_rows = pools.pool_scores(pool, obs, 0.5)
     assert n_rows == 200
     assert np.corrcoef(whole, part)[0, 1] > 0.95
 

@@ -13,13 +13,13 @@ from bochner.families import Bernoulli, Binomial, Family, Gamma, NegativeBinomia
 from bochner.features import Rows
 from bochner.frequencies import QuasiMonteCarlo
 from bochner.inference import Observations, Responses
-from bochner.inference.fits.exact import fit_exact
 from bochner.inference.evidence.laplace import ExactBound, LinearBound
-from bochner.inference.fits.newton import find_mode
-from bochner.inference.evidence.objectives import composite_parts
 from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.fits.exact import ExactEngine
+from bochner.inference.fits.newton import find_mode
 from bochner.inference.observed.responses import merge_equal_responses
-from bochner.inference.solving import solve_exact
+from bochner.inference.schemes.exact_kernel import exact_mode
+from bochner.inference.tuning.objectives import composite_parts
 from bochner.kernels import Kernel, Matern, SquaredExponential
 from tests.laws.registry import DIMS
 
@@ -195,7 +195,7 @@ def plain_laplace(r: Responses, kernel: Kernel, noise: float) -> tuple[float, np
 def test_evidence_and_mode_by_the_book(name, rows):
     r = respond(FAMILIES[name], 2, rows)
     expected, eta, beta = plain_laplace(r, KERNEL, 0.2)
-    mode = solve_exact(KERNEL, 0.2, r)
+    mode = exact_mode(KERNEL, 0.2, r)
     assert_allclose(mode.log_evidence, expected, rtol=1e-8)
     assert_allclose(mode.eta, eta, atol=1e-5)
     assert_allclose(mode.posterior.trend_coef, beta, atol=1e-5)
@@ -251,11 +251,8 @@ def test_the_mode_does_not_depend_on_the_start(family, far):
     family = family.replace(dispersion=0.5) if family.has_dispersion else family
     r = respond(family, 2)
     start = r.start() * (1 + far / 6) if family.link == "identity" else r.start() + far
-
-    def engine(obs):
-        return fit_exact(KERNEL, obs, 0.1)
-
-    a, b = find_mode(r, 0.1, engine, settled=1e-11), find_mode(r, 0.1, engine, start=start, settled=1e-11)
+    engine = ExactEngine(KERNEL, 0.1)
+    a, b = (find_mode(r, engine, start=at, tolerance=1e-11) for at in (None, start))
     assert_allclose(a.eta, b.eta, atol=1e-5)
     assert_allclose(a.log_evidence, b.log_evidence, rtol=1e-9)
 
@@ -273,10 +270,10 @@ def test_much_data_in_every_row_is_a_gaussian_response(name, dim):
     y = family.draw(eta, size, rng)
     zero, one = np.zeros(n), np.ones(n)
     r = Responses(family, rows, y, size, zero, one, zero)
-    mode = solve_exact(KERNEL, 0.1, r)
+    mode = exact_mode(KERNEL, 0.1, r)
     own = family.link_of(y / size)
     curvature = family.derivatives(y, own, size).curvature
-    gaussian = fit_exact(KERNEL, Observations(rows, own, one, 1 / curvature, zero), 0.1)
+    gaussian = ExactEngine(KERNEL, 0.1).fit(Observations(rows, own, one, 1 / curvature, zero))
     new = Rows(rng.uniform(size=(10, dim)), np.ones((10, 1)))
     # the likelihood's third derivative shifts the mode by the order of 1 / sqrt(count)
     assert_allclose(mode.posterior.mean(new), gaussian.posterior.mean(new), atol=1e-4)

@@ -12,7 +12,7 @@ from bochner.families import family_named
 from bochner.features import FourierMap, NystroemMap, Rows, local_spectrum
 from bochner.frequencies import QuasiMonteCarlo, draw_pairs, lattice_frequencies
 from bochner.inference import Observations, Responses
-from bochner.inference.adaptive.ascent import Evidence, climb, fit_few_waves, held_out_scores, parts_of, with_missing
+from bochner.inference.adaptive.ascent import Evidence, climb, held_out_scores, parts_of, with_missing
 from bochner.inference.adaptive.learnable import (
     Learnable,
     LearnablePairs,
@@ -20,7 +20,8 @@ from bochner.inference.adaptive.learnable import (
     LearnableWaves,
     density_of,
 )
-from bochner.inference.fits.linear import fit_linear
+from bochner.inference.fits.linear import LinearEngine
+from bochner.inference.fits.truncated import fit_truncated
 from bochner.kernels import Matern, Periodic, SquaredExponential
 from tests.laws.registry import DIMS
 from tests.laws.registry_models import observe
@@ -159,12 +160,13 @@ def test_noise_of_few_waves_is_the_most_likely_one_that_is_not_less_than_given(d
     obs = observe(dim, 120)
     for kernel, raised in ((Matern(0.1, 2.0, nu=0.5), True), (Matern(5.0, 4.0, nu=2.5), None)):
         features = FourierMap(QuasiMonteCarlo().draw(kernel, 8, dim, np.random.default_rng(0)))
-        fit, noise = fit_few_waves(features, obs, 0.02, 2.0, reml=reml)
-        again = fit_linear(features, obs, noise)
+        fit = fit_truncated(features, obs, 0.02, 2.0, reml=reml)
+        noise = fit.noise_variance
+        again = LinearEngine(features, noise).fit(obs)
         assert_allclose([fit.log_evidence, fit.log_likelihood], [again.log_evidence, again.log_likelihood], rtol=1e-8)
         assert_allclose(fit.posterior.coef, again.posterior.coef, rtol=1e-6, atol=1e-9)
         assert noise >= 0.02
-        found = [fit_linear(features, obs, s) for s in np.geomspace(0.02, 2.0, 30)]
+        found = [LinearEngine(features, s).fit(obs) for s in np.geomspace(0.02, 2.0, 30)]
         best = max(f.log_evidence if reml else f.log_likelihood for f in found)
         assert (fit.log_evidence if reml else fit.log_likelihood) > best - 0.1
         assert raised is None or noise > 0.02

@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose
 
 from bochner.exceptions import ApproximationWarning
 from bochner.features import Rows
-from bochner.inference import Observations, operator_folds
-from bochner.inference.fits.folds import leave_out_exact
-from bochner.inference.fits.exact import fit_exact
-from bochner.inference.fits.iterative import fit_operator
-from bochner.inference.fits.iterative_folds import leave_out_operator
+from bochner.inference import Observations
+from bochner.inference.fits import iterative_folds
+from bochner.inference.fits.exact import ExactEngine, leave_out_exact
+from bochner.inference.fits.iterative import IterativeEngine
+from bochner.inference.fits.iterative_folds import leave_out_iterative
 from bochner.kernels import Matern, SquaredExponential
 from bochner.solvers import conjugate_gradient
 
@@ -23,15 +23,15 @@ from bochner.solvers import conjugate_gradient
 def test_warns_when_conjugate_gradients_do_not_settle(monkeypatch):
     """And takes means from the nearest rows; without noise these interpolate as well, so nothing is said."""
     few = partial(conjugate_gradient, max_iterations=2)
-    monkeypatch.setattr("bochner.inference.fits.iterative.conjugate_gradient", few)
+    monkeypatch.setattr("bochner.inference.fits.iterative_system.conjugate_gradient", few)
     kernel = Matern(0.2, nu=1.5)
     obs = observed(kernel, 2)
     with pytest.warns(ApproximationWarning, match="unsettled after 2 iterations"):
-        fit = fit_operator(kernel, obs, 0.01)
-    assert "nearest" in fit.reason
+        fit = IterativeEngine(kernel, 0.01).fit(obs)
+    assert fit.solver.value == "nearest rows"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert "nearest" in fit_operator(kernel, obs, 0.0).reason
+        assert IterativeEngine(kernel, 0.0).fit(obs).solver.value == "nearest rows"
 
 
 def observed(kernel, dim, n=1200, noise=0.01, seed=0):
@@ -62,7 +62,7 @@ CASES = [
 @pytest.mark.parametrize(("dim", "kernel"), CASES)
 def test_agrees_with_the_dense_factor(dim, kernel):
     obs, rows = observed(kernel, dim), places(dim)
-    dense, fast = fit_exact(kernel, obs, 0.01), fit_operator(kernel, obs, 0.01)
+    dense, fast = ExactEngine(kernel, 0.01).fit(obs), IterativeEngine(kernel, 0.01).fit(obs)
     sd = np.sqrt(dense.posterior.variance(rows))
     assert np.abs(fast.posterior.mean(rows) - dense.posterior.mean(rows)).max() < 0.02 * sd.max()
     error = (fast.posterior.mean(rows) - dense.posterior.mean(rows)) / sd
@@ -79,18 +79,18 @@ def test_agrees_with_the_dense_factor(dim, kernel):
 def test_interpolates_a_smooth_field_without_noise():
     kernel = Matern(0.3, nu=1.5)
     obs, rows = observed(kernel, 2, noise=0.0), places(2)
-    dense, fast = fit_exact(kernel, obs, 0.0), fit_operator(kernel, obs, 0.0)
+    dense, fast = ExactEngine(kernel, 0.0).fit(obs), IterativeEngine(kernel, 0.0).fit(obs)
     assert fast.posterior.report.details["converged"]
     near = np.sqrt(dense.posterior.variance(rows))
     assert np.median(np.abs(fast.posterior.mean(rows) - dense.posterior.mean(rows)) / near) < 0.05
 
 
 def test_leaving_out_agrees_with_the_dense_factor(monkeypatch):
-    monkeypatch.setattr(operator_folds, "FACTORED", 0)
+    monkeypatch.setattr(iterative_folds, "FACTORED", 0)
     kernel = Matern(0.2, nu=0.5)
     obs = observed(kernel, 2, n=500)
     for folds in (None, [(np.arange(100, 500), np.arange(100)), (np.arange(400), np.arange(400, 500))]):
-        fast = leave_out_operator(kernel, obs, 0.01, folds)
+        fast = leave_out_iterative(kernel, obs, 0.01, folds)
         dense = leave_out_exact(kernel, obs, 0.01, folds)
         assert_allclose(fast.index, dense.index)
         sd = np.sqrt(dense.variance)
@@ -107,8 +107,8 @@ def test_blocks_left_out_are_those_of_a_new_fit(kernel, monkeypatch):
     few = [(np.setdiff1d(np.arange(1200), np.union1d(b, blocks[(i + 1) % 4])), b) for i, b in enumerate(blocks[:4])]
     many = [(np.setdiff1d(np.arange(1200), b), b) for b in blocks]
     for folds, close, factored in ((few, 0.01, 0), (many, 0.3, 0), (many, 1e-6, 6_000)):
-        monkeypatch.setattr(operator_folds, "FACTORED", factored)
-        fast, dense = leave_out_operator(kernel, obs, 0.01, folds), leave_out_exact(kernel, obs, 0.01, folds)
+        monkeypatch.setattr(iterative_folds, "FACTORED", factored)
+        fast, dense = leave_out_iterative(kernel, obs, 0.01, folds), leave_out_exact(kernel, obs, 0.01, folds)
         assert_allclose(fast.index, dense.index)
         assert_allclose(fast.fold, dense.fold)
         sd = np.sqrt(dense.variance)
@@ -119,7 +119,7 @@ def test_blocks_left_out_are_those_of_a_new_fit(kernel, monkeypatch):
 def test_draws_vary_as_the_posterior_says():
     kernel = Matern(0.3, nu=0.5)
     obs, rows = observed(kernel, 2), places(2, 40)
-    posterior = fit_operator(kernel, obs, 0.01).posterior
+    posterior = IterativeEngine(kernel, 0.01).fit(obs).posterior
     draws = posterior.draw(rows, 4000, np.random.default_rng(0))
     # the sd of 4,000 draws has a standard error of 1.1 %
     assert_allclose(draws.std(axis=0), np.sqrt(posterior.variance(rows)), rtol=0.08)
@@ -129,22 +129,24 @@ def test_draws_vary_as_the_posterior_says():
 def test_far_outside_only_trend_and_prior_are_left():
     kernel = Matern(0.2, 2.0, nu=1.5)
     obs = observed(kernel, 2)
-    posterior = fit_operator(kernel, obs, 0.01).posterior
+    posterior = IterativeEngine(kernel, 0.01).fit(obs).posterior
     far = Rows(np.array([[3.0, 3.0], [500.0, 0.0]]), np.array([[1.0, 0.0], [1.0, 0.0]]))
     assert_allclose(posterior.mean(far), posterior.trend_coef[0], atol=1e-3)
     trend_variance = posterior.trend_covariance()[0, 0]
     assert_allclose(posterior.variance(far), 2.0 + trend_variance, rtol=1e-3)
     # just outside the data the field goes on
     beside = Rows(np.array([[1.1, 0.5]]), np.array([[1.0, 0.0]]))
-    dense = fit_exact(kernel, obs, 0.01).posterior
+    dense = ExactEngine(kernel, 0.01).fit(obs).posterior
     assert_allclose(posterior.mean(beside), dense.mean(beside), atol=0.02)
 
 
 def test_a_hard_system_is_solved_or_told():
     kernel = SquaredExponential(0.5)
     obs = observed(kernel, 2, n=800, noise=1e-4)
-    fit = fit_operator(kernel, obs, 1e-4, quiet=True)
-    dense = fit_exact(kernel, obs, 1e-4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ApproximationWarning)
+        fit = IterativeEngine(kernel, 1e-4).fit(obs)
+    dense = ExactEngine(kernel, 1e-4).fit(obs)
     rows = places(2, 50)
     gap = np.abs(fit.posterior.mean(rows) - dense.posterior.mean(rows)).max()
     assert gap < 0.05 * dense.posterior.mean(rows).std()

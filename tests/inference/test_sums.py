@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 from bochner.features import Rows
 from bochner.inference import Observations
-from bochner.inference.tuning.sums import _coloured, _whitened, fit_sum
 from bochner.inference.tuning.search import Tuned
+from bochner.inference.tuning.sums import _coloured, _whitened, fit_sum
 from bochner.kernels import Matern
 
 

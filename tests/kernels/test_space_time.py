@@ -55,7 +55,7 @@ def test_hyperparameters_know_their_axes():
         "space__variance",
         "time__length_scale",
     ]
-    assert [h.axis for h in kernel.hyperparameters if h.role == "length_scale"] == [0, 1, Axes((-1,))]
+    assert [h.axis for h in kernel.hyperparameters if h.role.name == "length_scale"] == [0, 1, Axes((-1,))]
     assert OnAxes(Matern(), (0, 2)).hyperparameters[0].axis == Axes((0, 2))
     assert Gneiting().hyperparameters[1].axis == -1
 
@@ -126,7 +126,7 @@ def test_refusals_say_what_is_wrong(make, named):
 
 def test_separable_holds_the_variance_of_time():
     kernel = Separable(Matern(variance=2.0), Matern(variance=3.0))
-    assert [h.name for h in kernel.hyperparameters if h.role == "variance"] == ["space__variance"]
+    assert [h.name for h in kernel.hyperparameters if h.role.name == "variance"] == ["space__variance"]
     assert_allclose(kernel.with_theta(kernel.theta).time.variance, 3.0, rtol=1e-12)
     assert isinstance(kernel.product, Product)
     assert kernel.with_params(space__length_scale=4.0).space == Matern(4.0, 2.0)

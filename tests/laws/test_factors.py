@@ -9,10 +9,9 @@ from numpy.testing import assert_allclose
 from bochner.exceptions import ConvergenceError
 from bochner.features import Rows
 from bochner.frequencies import MonteCarlo, QuasiMonteCarlo
-from bochner.inference.fits.exact import fit_exact
-from bochner.inference.fits.linear import fit_moments, fit_woodbury, row_precision
+from bochner.inference.fits.exact import ExactEngine
+from bochner.inference.fits.linear import LinearEngine
 from bochner.kernels import Matern, SquaredExponential
-from bochner.moments import dense_moments
 from bochner.solvers import Factor, LeastSquares, cholesky_factor, least_squares
 from tests.laws.registry import DIMS
 from tests.laws.registry_models import FACTORS, LEAST_SQUARES, OBSERVATIONS, SYSTEMS, System, WaveKernel, waves
@@ -106,11 +105,9 @@ def test_primal_dual_and_woodbury_are_one_model(observe_in, dim, n_waves):
     """Solved in the columns, in the rows, or with the kernel Phi Phi': equal to 1e-8."""
     obs, s2 = observe_in(dim), 0.2
     features = waves(QuasiMonteCarlo(), Matern(0.6, 1.5) + SquaredExponential(2.0, 0.5), n_waves, dim)
-    precision = row_precision(features, obs, s2)
-    moments = dense_moments(features, obs.rows, obs.y, precision)
-    primal = fit_moments(features, obs, s2, precision, moments, "")
-    woodbury = fit_woodbury(features, obs, s2, precision, "")
-    dual = fit_exact(WaveKernel(features.frequencies), obs, s2)
+    engine = LinearEngine(features, s2)
+    primal, woodbury = engine.fit_moments(engine.moments(obs), obs.n_trend), engine.fit_rows(obs)
+    dual = ExactEngine(WaveKernel(features.frequencies), s2).fit(obs)
     rng = np.random.default_rng(3)
     new = Rows(rng.uniform(-1, 1, size=(15, dim)), rng.normal(size=(15, obs.n_trend)))
     for fit in (woodbury, dual):
@@ -133,8 +130,7 @@ def test_evidence_is_the_density_of_the_data(dim):
     expected = -0.5 * (
         len(obs) * np.log(2 * np.pi) + np.linalg.slogdet(sigma)[1] + obs.y @ np.linalg.solve(sigma, obs.y)
     )
-    precision = row_precision(features, obs, s2)
-    fit = fit_woodbury(features, obs, s2, precision, "")
+    fit = LinearEngine(features, s2).fit_rows(obs)
     assert_allclose([fit.log_evidence, fit.log_likelihood], expected, rtol=1e-10)
 
 

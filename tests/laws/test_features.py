@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bochner.features import BLOCK_BYTES, FourierMap, choose_landmarks, wave_dtype
+from bochner.features import FourierMap, choose_landmarks, wave_dtype
 from bochner.frequencies import MonteCarlo, QuasiMonteCarlo
 from bochner.kernels import Matern, SquaredExponential
+from bochner.resources import BLOCK_BYTES
 from tests.laws.registry import DIMS
 from tests.laws.registry_models import FEATURE_MAPS, NYSTROEM, waves
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from bochner import archive, kernels
-from bochner.estimators import storage  # registers the kernels with the archive
+from bochner.estimators import saved  # registers the kernels with the archive
 from bochner.exceptions import KernelError
 from bochner.frequencies import lattice_frequencies, shares_of
 from bochner.kernels import SpectralKernel, pieces_of, spectral_density, spectral_terms, total_variance
@@ -125,7 +125,7 @@ def test_repr_is_code_that_makes_the_kernel(kernel_of, dim):
 @every(ALL)
 @every_dimension
 def test_archive_gives_the_kernel_back(kernel_of, dim, tmp_path):
-    assert storage.KERNELS
+    assert saved.KERNELS
     kernel = kernel_of(dim)
     archive.write(tmp_path / "kernel", "kernel", {"kernel": kernel})
     again = archive.read(tmp_path / "kernel", "kernel")["kernel"]

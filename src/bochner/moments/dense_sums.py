@@ -92,10 +92,15 @@ def dense_moments(
         projection,
         float(np.sum(weight * y**2)),
         float(weight.sum()),
-        float(np.sum(np.log(weight))),
-        len(rows),
+        *count_of(weight),
         copies,
     )
+
+
+def count_of(weight: FloatArray) -> tuple[float, int]:
+    """Sum of the log weights, and number of rows; a row without weight is not there."""
+    kept = weight[weight > 0]
+    return float(np.sum(np.log(kept))), len(kept)
 
 
 class _WaveGram:

@@ -16,7 +16,7 @@ from bochner import nufft
 from bochner.arrays import FloatArray
 from bochner.features import Rows
 from bochner.frequencies import Frequencies
-from bochner.moments.dense_sums import DenseMoments
+from bochner.moments.dense_sums import DenseMoments, count_of
 
 CHUNK_ROWS = 4_000_000  # rows transformed at once: what a transform needs beside them stays below a gigabyte
 EPS = 1e-10  # relative error of the transforms
@@ -140,8 +140,7 @@ def _sums(
         weighted.T @ y,
         float(np.sum(weight * y**2)),
         float(weight.sum()),
-        float(np.sum(np.log(weight))),
-        len(y),
+        *count_of(weight),
     )
 
 

@@ -32,7 +32,7 @@ class LinearEngine(Engine):
     def fit(self, obs: Observations) -> LinearFit:
         """Posterior of the coefficients, in the smaller of the two spaces."""
         if len(obs) < self.features.n_columns:
-            return self._in_rows(obs)
+            return self.fit_rows(obs)
         return self.fit_moments(self.moments(obs), obs.n_trend)
 
     def moments(self, obs: Observations) -> DenseMoments:
@@ -54,7 +54,7 @@ class LinearEngine(Engine):
         )
         return self._finished(moments.n_rows, moments.log_weight, moments.copies, factor, coef, misfit, n_trend, solver)
 
-    def _in_rows(self, obs: Observations) -> LinearFit:
+    def fit_rows(self, obs: Observations) -> LinearFit:
         """Solve in the rows: O(n^2 p); for fewer rows than columns."""
         precision = row_precision(self.features, obs, self.noise_variance)
         phi = np.asarray(self.features.block(obs.rows.coords), dtype=np.float64)

@@ -11,17 +11,17 @@ import pytest
 
 from bochner import nufft
 from bochner.exceptions import InputError, MissingExtraError
-from bochner.nufft import selection
+from bochner.nufft import backends
 
 
 @pytest.fixture
 def installed(monkeypatch):
     """Pretend that only some back ends can run."""
-    monkeypatch.delenv(selection.VARIABLE, raising=False)
+    monkeypatch.delenv(backends.VARIABLE, raising=False)
 
     def pretend(*names):
         present = {*names, "built-in"}
-        monkeypatch.setattr(selection, "obstacle", lambda name: "" if name in present else "not installed")
+        monkeypatch.setattr(backends, "obstacle", lambda name: "" if name in present else "not installed")
 
     return pretend
 
@@ -40,7 +40,7 @@ def test_first_that_is_installed_runs(installed, present, chosen):
     installed(*present)
     choice = nufft.backend()
     assert choice.name == chosen
-    for passed in selection.ORDER[: selection.ORDER.index(chosen)]:
+    for passed in backends.ORDER[: backends.ORDER.index(chosen)]:
         assert f"{passed}: not installed" in choice.reason
     assert str(choice) == f"{choice.name} ({choice.reason})"
 
@@ -48,12 +48,12 @@ def test_first_that_is_installed_runs(installed, present, chosen):
 def test_variable_forces_and_argument_wins(installed, monkeypatch):
     """BOCHNER_NUFFT beats the order, backend= beats BOCHNER_NUFFT, and both are told."""
     installed("finufft", "ducc0")
-    monkeypatch.setenv(selection.VARIABLE, "ducc0")
-    assert nufft.backend().name == "ducc0" and selection.VARIABLE in nufft.backend().reason
+    monkeypatch.setenv(backends.VARIABLE, "ducc0")
+    assert nufft.backend().name == "ducc0" and backends.VARIABLE in nufft.backend().reason
     choice = nufft.backend("built-in")
     assert choice.name == "built-in" and "backend=" in choice.reason
     assert nufft.Plan(np.zeros((1, 1)), 3, eps=1e-6, backend="built-in").backend == "built-in"
-    monkeypatch.setenv(selection.VARIABLE, "")
+    monkeypatch.setenv(backends.VARIABLE, "")
     assert nufft.backend().name == "finufft"
 
 
@@ -63,23 +63,23 @@ def test_missing_back_end_says_what_to_install(installed, monkeypatch, name):
     installed()
     with pytest.raises(MissingExtraError, match="pip install"):
         nufft.type1(np.zeros((1, 1)), np.ones(1), 3, eps=1e-6, backend=name)
-    monkeypatch.setenv(selection.VARIABLE, name)
-    with pytest.raises(ImportError, match=selection.VARIABLE):
+    monkeypatch.setenv(backends.VARIABLE, name)
+    with pytest.raises(ImportError, match=backends.VARIABLE):
         nufft.backend()
 
 
 def test_unknown_back_end_names_the_known(monkeypatch):
     """A typing error in the variable is not passed over."""
-    monkeypatch.setenv(selection.VARIABLE, "finuft")
+    monkeypatch.setenv(backends.VARIABLE, "finuft")
     with pytest.raises(InputError, match=r"BOCHNER_NUFFT.*finufft, jax-finufft, ducc0, built-in"):
         nufft.backend()
 
 
 def test_broken_installation_is_passed_over(monkeypatch):
     """A package that is there but cannot be imported counts as an obstacle, with its reason."""
-    monkeypatch.setattr(selection.importlib.util, "find_spec", lambda package: object())
+    monkeypatch.setattr(backends.importlib.util, "find_spec", lambda package: object())
     monkeypatch.setitem(sys.modules, "finufft", None)  # makes the import raise
-    assert "import failed" in selection.obstacle.__wrapped__("finufft")
+    assert "import failed" in backends.obstacle.__wrapped__("finufft")
 
 
 def test_import_loads_no_back_end():

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import reduce
+from importlib import import_module
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -9,9 +13,8 @@ from numpy.testing import assert_allclose
 from bochner.features import FourierMap, NystroemMap, Rows
 from bochner.frequencies import RULES, lattice_frequencies
 from bochner.kernels import Matern
-from bochner.moments import dense_moments, moments_of, spectral_moments
+from bochner.moments import FourierSums, dense_moments, fourier_sums, moments_of
 from bochner.moments.route import prefers_transform
-from bochner.moments.spectral import CHUNK
 
 
 def example(dim, n=700):
@@ -29,21 +32,38 @@ def test_transform_gives_the_moments_of_blocks(name, dim):
         waves = lattice_frequencies(kernel, np.ones(dim), n_frequencies=30)
     else:
         waves = RULES[name].draw(kernel, 25, dim, np.random.default_rng(0))
-    features = FourierMap(waves)
-    blocks, transform = (f(features, rows, y, weight) for f in (dense_moments, spectral_moments))
+    blocks = dense_moments(FourierMap(waves), rows, y, weight)
+    transform = fourier_sums(waves, rows, y, weight).scaled(waves.mass)
     scale = np.abs(blocks.gram).max()
     assert_allclose(transform.gram, blocks.gram, atol=1e-9 * scale)
     assert_allclose(transform.projection, blocks.projection, atol=1e-8 * scale)
-    assert_allclose([transform.energy, transform.weight], [blocks.energy, blocks.weight])
+    assert_allclose(
+        [transform.energy, transform.weight, transform.log_weight], [blocks.energy, blocks.weight, blocks.log_weight]
+    )
+    assert transform.n_rows == blocks.n_rows
 
 
-def test_chunks_add(monkeypatch):
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_sums_of_any_chunks_add_and_serve_every_mass_and_noise(dim):
+    """Sums know nothing of the kernel: one pass over the rows, in chunks, and moments of any masses."""
+    rows, y, weight = example(dim)
+    waves = lattice_frequencies(Matern(0.3), np.ones(dim), n_frequencies=30)
+    parts = [fourier_sums(waves, rows[i], y[i], weight[i]) for i in rows.chunks(150)]
+    mass = np.random.default_rng(1).uniform(0.1, 2, size=waves.n)
+    found = reduce(FourierSums.__add__, parts).scaled(mass, 0.3)
+    expected = dense_moments(FourierMap(replace(waves, mass=mass)), rows, y, weight / 0.3)
+    scale = np.abs(expected.gram).max()
+    assert_allclose(found.gram, expected.gram, atol=1e-9 * scale)
+    assert_allclose(found.projection, expected.projection, atol=1e-8 * scale)
+    assert_allclose([found.energy, found.log_weight], [expected.energy, expected.log_weight])
+
+
+def test_chunks_make_no_difference(monkeypatch):
     rows, y, weight = example(2)
-    features = FourierMap(lattice_frequencies(Matern(0.3), np.ones(2), n_frequencies=30))
-    whole = spectral_moments(features, rows, y, weight)
-    monkeypatch.setattr("bochner.moments.spectral.CHUNK", 100)
-    parts = spectral_moments(features, rows, y, weight)
-    assert CHUNK > 100
+    waves = lattice_frequencies(Matern(0.3), np.ones(2), n_frequencies=30)
+    whole = fourier_sums(waves, rows, y, weight).scaled(waves.mass)
+    monkeypatch.setattr(import_module("bochner.moments.fourier_sums"), "CHUNK_ROWS", 100)
+    parts = fourier_sums(waves, rows, y, weight).scaled(waves.mass)
     assert_allclose(parts.gram, whole.gram, atol=1e-8)
     assert_allclose(parts.projection, whole.projection, atol=1e-8)
 
