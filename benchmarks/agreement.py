@@ -53,7 +53,7 @@ def report(dim: int, name: str, kernel, scale: float, n: int) -> None:  # type: 
     seconds = time.perf_counter() - begin
     off = np.abs(near - mean) / sd
     ratio = spread / sd
-    engine = "waves" if model.n_frequencies_ else model.choices_["solver"].split(":")[0]
+    engine = "waves" if model.n_frequencies_ else model.choices_["solver"].value
     print(
         f"{dim:>3} {name:<20} {scale:>5} {off.max():>11.4f} {np.sqrt(np.mean(off**2)):>8.4f} "
         f"{ratio.min():>7.3f}-{ratio.max():.3f} {seconds:>6.1f}  {engine} {model.n_frequencies_ or ''}",

@@ -115,7 +115,7 @@ def difference(model: SpatialRegressor, X: np.ndarray, y: np.ndarray, **size: np
     for train, test in cv.split(X[:, :2]):
         known = [{name: values[rows] for name, values in size.items()} for rows in (train, test)]
         again = clone(held).fit(X[train], y[train], **known[0])
-        law = again._law(*again._new_rows(X[test], None, **known[1]), True)
+        law = again.predict_distribution(X[test], include_noise=True, **known[1])
         refit[:, test] = law.crps(y[test]), law.log_density(y[test])
     score = refit.mean(axis=1)
     return np.abs(np.array([quick["crps"], quick["log_score"]]) - score) / np.maximum(np.abs(score), (0.0, 1.0))

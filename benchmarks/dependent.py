@@ -40,12 +40,12 @@ from sklearn.model_selection import LeaveOneGroupOut
 
 from bochner import SpatialRegressor
 from bochner.features import FourierMap, Rows
-from bochner.frequencies import MonteCarlo
-from bochner.inference import Observations, Spec
+from bochner.frequencies import MonteCarlo, resample
+from bochner.inference import Observations
 from bochner.inference.adaptive.ascent import noise_of_few_waves
-from bochner.inference.fits.exact import exact_objective
-from bochner.inference.adaptive.pool import leverage_features
-from bochner.inference.fits.linear import fit_linear
+from bochner.inference.adaptive.pool import pool_of, pool_scores, pool_size
+from bochner.inference.evidence.exact_evidence import exact_objective
+from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.observed.scale import scale_of
 from bochner.inference.tuning.search import Search
 from bochner.kernels import Kernel, Matern, OnAxes, Separable, SquaredExponential, total_variance
@@ -93,12 +93,15 @@ def predicted(kind: str, m: int, kernel: Kernel, noise: float, split: Split, see
     known, y, new, truth = split
     n, centre = len(y), known.mean(axis=0)
     obs = Observations(Rows(known - centre, np.ones((n, 1))), y, np.ones(n), np.zeros(n), np.zeros(n))
+    rng, dim = generator(seed, "frequencies"), known.shape[1]
     if kind == "leverage":
-        features = leverage_features(Spec(kind, m, seed=seed), kernel, noise, obs)[0]
+        pool = pool_of(kernel, pool_size(m), dim, seed)
+        score, _ = pool_scores(pool, obs, noise, m / 2, seed)
+        features = FourierMap(resample(pool, score, m, rng).frequencies)
     else:
-        features = FourierMap(MonteCarlo().draw(kernel, m, known.shape[1], generator(seed, "frequencies")))
+        features = FourierMap(MonteCarlo().draw(kernel, m, dim, rng))
     noise = noise_of_few_waves(features, obs, noise, total_variance(kernel), reml=True)
-    posterior = fit_linear(features, obs, noise).posterior
+    posterior = LinearEngine(features, noise).fit(obs).posterior
     return rmse(truth, posterior.mean(Rows(new - centre, np.ones((len(new), 1)))))
 
 

@@ -59,7 +59,7 @@ def measure(n: int) -> dict[str, object]:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     transform, speed = 0.0, 0.0
     if model.n_frequencies_:
-        half = np.array(model._model.posterior.features.frequencies.lattice.half_width)
+        half = np.array(model.fitted_.model.posterior.waves.lattice.half_width)
         begin = time.perf_counter()
         for start in range(0, n, 4_000_000):
             part = 6.0 * (X[start : start + 4_000_000] - 0.5)

@@ -142,7 +142,7 @@ def measure(name: str, side: int) -> dict[str, object]:
         cpu = time.process_time() - before
         size = report.path.stat().st_size
     return {
-        "rows": len(model._responses),
+        "rows": len(model.training_responses()),
         "guess": guess.seconds,
         "seconds": report.seconds,
         "cpu": cpu,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bochner import SpatialRegressor
-from bochner.inference import Model
+from bochner.estimators import Fitted
 from bochner.kernels import Matern
 from bochner.posterior import Mixture
 
@@ -111,7 +111,7 @@ def coordinates(table: Any, latitude: float | None) -> Any:
 
 def report(reference: Reference, model: SpatialRegressor, seconds: float) -> None:
     averaged = np.sqrt(np.diag(model.fitted_.fixed_effects[1]))
-    plain = np.sqrt(np.diag(fixed_effects(at_the_best(model._model), model._trend)[1]))
+    plain = np.sqrt(np.diag(at_the_best(model.fitted_).fixed_effects[1]))
     names = ["intercept", *([] if reference.covariate is None else [f"log {reference.covariate}"])]
     rows = [("log-likelihood", model.log_likelihood_, reference.log_likelihood)]
     rows += list(zip(names, model.coef_, reference.coef, strict=True))
@@ -125,10 +125,11 @@ def report(reference: Reference, model: SpatialRegressor, seconds: float) -> Non
         print(f"  {name:<32}{found:>10.4f}{'' if np.isnan(expected) else f'{expected:>12.4f}'}")
 
 
-def at_the_best(model: Model) -> Model:
+def at_the_best(fitted: Fitted) -> Fitted:
     """The model at its best hyperparameters alone."""
-    mixture = model.mixture
-    return replace(model, mixture=Mixture(mixture.components[:1], np.ones(1), mixture.noise_variance[:1]))
+    mixture = fitted.model.mixture
+    best = Mixture(mixture.components[:1], np.ones(1), mixture.noise_variance[:1])
+    return replace(fitted, model=replace(fitted.model, mixture=best))
 
 
 if __name__ == "__main__":
