@@ -1,4 +1,4 @@
-"""The shape of the library: imports point down the floors, heavy libraries load late, files say what they are."""
+"""The shape of the library: imports point down the floors, private stays private, files say what they are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 # Data flows down this list; a room imports rooms of earlier floors (and itself), never of its own or later ones.
 FLOORS = (
     ("exceptions",),
-    ("arrays", "random", "threads"),
+    ("arrays", "choices", "random", "resources"),
     ("nufft",),
     ("kernels",),
     ("neighbours",),
@@ -30,8 +30,11 @@ FLOORS = (
     ("posterior",),
     ("inference",),
     ("archive",),
+    ("layout",),
     ("estimators",),
+    ("diagnostics",),
     ("maps",),
+    ("report",),
     ("demo",),
     ("paper",),
     ("cli",),
@@ -39,22 +42,27 @@ FLOORS = (
 )
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 
-# Files that import each other in a circle, for want of a better cut: to be emptied, never to be added to.
-CIRCLES = (
-    {
-        "bochner.estimators.classifier",
-        "bochner.estimators.formula_regressor",
-        "bochner.estimators.regressor",
-        "bochner.estimators.storage",
-    },
-)
+# The same within two rooms: the story of a fit, and that of a map. Their `__init__` shows what is in them.
+INNER_FLOORS = {
+    "inference": (
+        ("observed",),
+        ("fits",),
+        ("evidence",),
+        ("adaptive",),
+        ("schemes",),
+        ("tuning",),
+        ("starvation",),
+        ("model",),
+    ),
+    "maps": (("mappable",), ("grids",), ("files",), ("aggregation", "grid_maps"), ("plots",)),
+}
 
 # `from bochner import SpatialRegressor` is for users, and for the two rooms that write as users do.
 FACE = "the public face"
 WRITES_AS_USER = {"cli", "paper"}
 
-# Families are known by their traits. The paper is about some of them; the other two rooms are to be taken off.
-NAMES_FAMILIES = {"inference", "estimators", "paper"}
+# Families are known by their traits. The paper is about some of them; the other room is to be taken off.
+NAMES_FAMILIES = {"inference", "paper"}
 CONCRETE = {
     f"bochner.families.{name}" for name in ("Gaussian", "Bernoulli", "Binomial", "Poisson", "NegativeBinomial", "Gamma")
 }
@@ -67,8 +75,21 @@ HEAVY = {
 }
 TERMINAL = {"rich", "typer"}
 
-SOURCE = Path(__file__).resolve().parents[1] / "src"
+# Rooms that ask an estimator, a fitted value or a model for what they need, and code outside the package that does.
+ASKING_ROOMS = {"diagnostics", "maps", "report", "demo", "paper", "cli"}
+ASKING_FOLDERS = ("benchmarks", "docs", "tests")
+
+# A file is found by its name alone; these stand for their room. Exhibits and commands are named by what they show.
+COMMON_NAMES = {"__init__", "base", "limits"}
+NAMED_BY_WHAT_THEY_SHOW = {"paper", "cli"}
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src"
 PATHS = sorted((SOURCE / "bochner").rglob("*.py"))
+GENERATED = {"_build", "auto_gallery", "generated"}
+ASKING = [path for path in PATHS if path.relative_to(SOURCE / "bochner").parts[0] in ASKING_ROOMS] + sorted(
+    path for folder in ASKING_FOLDERS for path in (ROOT / folder).rglob("*.py") if not GENERATED & set(path.parts)
+)
 
 every_module = pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(SOURCE)))
 
@@ -84,13 +105,55 @@ def test_imports_point_down_the_floors(path: Path) -> None:
     assert not wrong, f"{room} must not import {', '.join(wrong)}"
 
 
+@every_module
+def test_imports_point_down_the_floors_within_a_room(path: Path) -> None:
+    """The same for the files of a room that has floors of its own."""
+    room, part = parts_of(module_name(path))
+    if room not in INNER_FLOORS or part is None:
+        return
+    floor = {name: height for height, names in enumerate(INNER_FLOORS[room]) for name in names}
+    assert part in floor, f"{room}.{part} has no floor: give it one in INNER_FLOORS"
+    targets = {parts_of(name) for name in modules_imported(path)}
+    inside = sorted({target for where, target in targets if where == room and target is not None})
+    wrong = [target for target in inside if target != part and floor[target] >= floor[part]]
+    assert not wrong, f"{room}.{part} must not import {', '.join(wrong)} of its room"
+
+
 def test_files_do_not_import_each_other_in_circles() -> None:
     """The import graph of all files is a hierarchy; late imports and those for type checking count too."""
     found = circles({module_name(path): modules_imported(path) for path in PATHS})
-    new = [sorted(circle) for circle in found if circle not in CIRCLES]
-    assert not new, f"circles of imports: {new}; move what both ends need to a file below them"
-    gone = [sorted(circle) for circle in CIRCLES if circle not in found]
-    assert not gone, f"no longer a circle, take it off CIRCLES: {gone}"
+    told = [sorted(circle) for circle in found]
+    assert not told, f"circles of imports: {told}; move what both ends need to a file below them"
+
+
+@pytest.mark.parametrize("path", ASKING, ids=lambda path: str(path.relative_to(ROOT)))
+def test_private_means_private(path: Path) -> None:
+    """Whoever asks a model for something uses public names: no attribute of another object is private."""
+    found = private_reads(parsed(path))
+    assert not found, f"reads private attributes: {found}; ask for a public method, or add one"
+
+
+def test_names_of_files_are_unique() -> None:
+    """A file of the library is found by its name alone, whatever its room."""
+    rooms: dict[str, list[str]] = {}
+    for path in PATHS:
+        if room_of(module_name(path)) not in NAMED_BY_WHAT_THEY_SHOW and path.stem not in COMMON_NAMES:
+            rooms.setdefault(path.stem, []).append(str(path.relative_to(SOURCE)))
+    twice = {name: paths for name, paths in rooms.items() if len(paths) > 1}
+    assert not twice, f"files of one name: {twice}; name one of them after what is its own"
+
+
+@every_module
+def test_nobody_counts_the_calls_above(path: Path) -> None:
+    """Warnings point at the user's line by `exceptions.warn`, which looks for it."""
+    if module_name(path) == "bochner.exceptions":
+        return
+    lines = [
+        node.value.lineno
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.keyword) and node.arg == "stacklevel"
+    ]
+    assert not lines, f"stacklevel= on lines {lines}: use exceptions.warn"
 
 
 @every_module
@@ -183,6 +246,24 @@ def test_every_way_to_import_is_seen(module: str, code: str, rooms: set[str]) ->
 
 
 @pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("model._law(rows)", ["model._law"]),
+        ("model.fitted_._cache", ["model.fitted_._cache"]),
+        ("getattr(model, '_columns', None)", ["getattr(model, '_columns', None)"]),
+        ("setattr(model, '_columns', 1)", ["setattr(model, '_columns', 1)"]),
+        ("model.__class__, model.fitted_, bochner._version", []),
+        ("import tiles\ntiles._nodes()", []),
+        ("from bochner.maps.grids import tiles\ntiles._nodes()", []),
+        ("class A:\n    def f(self):\n        return self._x, self._x._y", ["self._x._y"]),
+    ],
+)
+def test_every_private_read_is_seen(code: str, found: list[str]) -> None:
+    """The reader of private attributes above: what is one's own, or a module's, is no read."""
+    assert private_reads(ast.parse(code)) == found
+
+
+@pytest.mark.parametrize(
     ("graph", "expected"),
     [
         ({"a": {"b"}, "b": {"c"}, "c": set()}, []),
@@ -219,6 +300,32 @@ def may_import(room: str, target: str) -> bool:
 def rooms_imported(path: Path) -> list[str]:
     """Rooms that a file imports anywhere: at the top, in a function, for type checking."""
     return sorted({room for room in map(target_room, imports(path, ast.walk(parsed(path)))) if room})
+
+
+def private_reads(tree: ast.Module) -> list[str]:
+    """Reads of private attributes of objects that are neither one's own (self, cls) nor an imported module."""
+    imported = {
+        (alias.asname or alias.name).split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    own = {"self", "cls", "bochner", *imported}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            if not (isinstance(node.value, ast.Name) and node.value.id in own):
+                found.append(ast.unparse(node))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr", "setattr", "delattr"):
+            name = node.args[1] if len(node.args) > 1 else None
+            if isinstance(name, ast.Constant) and is_private(str(name.value)) and ast.unparse(node.args[0]) not in own:
+                found.append(ast.unparse(node))
+    return found
+
+
+def is_private(name: str) -> bool:
+    """Whether a name begins with one underscore."""
+    return name.startswith("_") and not name.startswith("__")
 
 
 def is_name_of_family(node: ast.AST) -> bool:
@@ -297,6 +404,12 @@ def run_at_import(node: ast.AST) -> Iterator[ast.AST]:
             continue
         yield child
         yield from run_at_import(child)
+
+
+def parts_of(module: str) -> tuple[str | None, str | None]:
+    """Room of a module, and the file or folder within it; None for what stands for the whole."""
+    _, room, part, *_ = [*module.split("."), "", ""]
+    return room or None, part or None
 
 
 def room_of(module: str) -> str | None:

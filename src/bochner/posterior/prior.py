@@ -10,7 +10,7 @@ from scipy.sparse.linalg import spsolve_triangular
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
-from bochner.families import Family, Gaussian
+from bochner.families import Family, family_named
 from bochner.kernels import Kernel
 from bochner.neighbours import maximin_order
 from bochner.neighbours.inverse_root import whitening_rows
@@ -38,15 +38,16 @@ class Prior:
     """
 
     kernel: Kernel
-    family: Family = field(default_factory=Gaussian)
+    family: Family = field(default_factory=lambda: family_named("gaussian"))
     intercept: float = 0.0
     noise_variance: float = 0.0
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.noise_variance) and self.noise_variance >= 0):
             raise InputError(f"noise_variance is {self.noise_variance}; needed is a number >= 0.")
-        if self.family.has_dispersion and self.family.dispersion is None and not isinstance(self.family, Gaussian):
-            raise InputError(f"family {self.family.name!r} has a dispersion to be set; give it a number.")
+        family = self.family
+        if family.has_dispersion and family.dispersion is None and not family.observes_eta:
+            raise InputError(f"family {family.name!r} has a dispersion to be set; give it a number.")
 
     def draw(
         self, places: FloatArray, n_draws: int, rng: Generator, size: FloatArray | None = None
@@ -58,7 +59,7 @@ class Prior:
         """
         eta = self.intercept + draw_field(self.kernel, places, n_draws, rng)
         noisy = eta + np.sqrt(self.noise_variance) * rng.standard_normal(eta.shape)
-        if isinstance(self.family, Gaussian):
+        if self.family.observes_eta:
             return eta, noisy
         return self.family.mean(eta), self.family.draw(noisy, np.ones(len(places)) if size is None else size, rng)
 
