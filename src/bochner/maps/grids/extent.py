@@ -17,16 +17,15 @@ from bochner.geo import (
     RasterGrid,
     Resolution,
     areas_bounds,
-    areas_in,
     as_crs,
     bounds_of,
     grid_like,
     grid_over,
-    read_areas,
 )
 from bochner.geo.crs import crs_name, is_geographic
 from bochner.geo.grids import box_text, unwrapped
 from bochner.geo.lonlat import lonlat_axes
+from bochner.maps.grids.polygons import polygons_in
 from bochner.maps.mappable import Mappable, map_layout, mappable
 
 MARGIN = 0.02  # around the data, as a share of their extent
@@ -64,7 +63,7 @@ def make_grid(
     if like is not None:
         return _template(crs, like)
     if bounds is None:
-        bounds = data_bounds(model) if within is None else areas_bounds(areas_in(_read(within), crs))
+        bounds = data_bounds(model) if within is None else areas_bounds(polygons_in(within, crs))
     left, bottom, right, top = (float(v) for v in bounds)
     if resolution is None:
         resolution = max(right - left, top - bottom) / N_PIXELS or 1.0
@@ -128,7 +127,3 @@ def _template(crs: Any, like: Any) -> RasterGrid:
             f"with: gdal_edit.py -a_srs EPSG:4326 FILE"
         )
     return grid
-
-
-def _read(areas: Any) -> Any:
-    return read_areas(areas) if isinstance(areas, (str, os.PathLike)) else areas

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from bochner.arrays import FloatArray
 from bochner.estimators.constructor import memory_bytes, resources_of
 from bochner.exceptions import ApproximationWarning, InputError, OutsideWarning, warn
-from bochner.geo import RasterGrid, Window, areas_bounds, areas_in, mask_within, read_areas, sample_raster
+from bochner.geo import RasterGrid, Window, areas_bounds, mask_within, sample_raster
 from bochner.geo.grids import box_text
 from bochner.layout.sizes import checked_size
 from bochner.maps.grids.band_surface import BandSurface, band_errors
@@ -23,6 +22,7 @@ from bochner.maps.grids.extent import why_far
 from bochner.maps.grids.inputs import SIZES, Input, Inputs, Known, check_covariates
 from bochner.maps.grids.latent_surface import learn_surface
 from bochner.maps.grids.pixels import Pixels
+from bochner.maps.grids.polygons import polygons_in
 from bochner.maps.grids.surface import Surface
 from bochner.maps.grids.tally import Tally
 from bochner.maps.grids.tiles import CHUNK, Interpolation
@@ -73,7 +73,7 @@ class GridMap:
             raise InputError(f"{clash[0]!r} is a covariate of the model as well as an option; rename the covariate.")
         self.inputs = Inputs.of(grid, {**(covariates or {}), **given})
         self._check_size({name: self.inputs.fixed.get(name, 1.0) for name in given})
-        self.areas = _areas(within, grid)
+        self.areas = polygons_in(within, grid.crs)
         self.observed = observed
         self.tolerance = tolerance
         self.memory = memory_bytes(memory_limit) or MEMORY
@@ -294,9 +294,3 @@ class GridMap:
         components = len(self.fitted.model.mixture.mass)
         latent = components * (2 + len(self._varying)) if self._through_latent else len(self.bands)
         return 8 * (3 * latent + 3 * len(self.bands) + 2 * len(self.inputs.layers) + 4)
-
-
-def _areas(within: Any, grid: RasterGrid) -> Any:
-    if within is None:
-        return None
-    return areas_in(read_areas(within) if isinstance(within, (str, os.PathLike)) else within, grid.crs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,13 +9,14 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
-from bochner.geo import RasterGrid, areas_in, is_geoframe, is_geographic, read_areas, transform
+from bochner.geo import RasterGrid, is_geoframe, is_geographic, transform
 from bochner.geo.crs import is_projected, km_per_unit
 from bochner.layout import Layout
 from bochner.layout.geography import centres
 from bochner.maps.grids.bands import Band
 from bochner.maps.grids.extent import make_grid
 from bochner.maps.grids.gridmap import GridMap
+from bochner.maps.grids.polygons import polygons_in
 from bochner.maps.mappable import Mappable, map_layout, mappable
 from bochner.maps.plots.style import CHANCE, GREY, INK, MEAN, SPREAD, panels, styled
 
@@ -74,7 +74,7 @@ def plot_map(
     left, bottom, right, top = (v * unit for v in grid.bounds)
     shape = (top - bottom) / (right - left) * _aspect(grid)
     figure, made = panels(len(chosen), width=4.6, height=float(np.clip(3.8 * shape, 2.2, 7.0)) + 0.5, axes=axes)
-    outline = None if within is None else areas_in(_read(within), grid.crs)
+    outline = polygons_in(within, grid.crs)
     places = None if data is None else _places(map_layout(model), data, grid.crs) * unit
     for ax, i in zip(made, chosen, strict=True):
         _panel(ax, work.bands[i], _facing_up(layers[i], grid), (left, right, bottom, top), label, places, values)
@@ -186,7 +186,3 @@ def _places(layout: Layout, data: Any, crs: Any) -> FloatArray:
         if places.shape[1] != 2:
             places = places[:, [layout.inputs.index(name) for name in layout.map_axes]]
     return places if layout.crs is None or crs is None else transform(places, layout.crs, crs)
-
-
-def _read(areas: Any) -> Any:
-    return read_areas(areas) if isinstance(areas, (str, os.PathLike)) else areas
