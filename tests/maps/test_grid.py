@@ -88,6 +88,32 @@ def test_windows_tile_the_grid_within_the_memory_limit():
     assert numbers == sorted(numbers, reverse=True) and numbers[0] > numbers[-1]
 
 
+def test_pixels_become_rows_without_a_table_and_without_a_second_check(monkeypatch):
+    """The inner door: arrays go straight into the model, tile after tile."""
+    inputs = {"covariates": {"elevation": hills_on(GRID)}, "tolerance": None}
+    work = GridMap(surveys.with_elevation(), GRID, **inputs, **ASKED)
+    expected = by_hand(surveys.with_elevation(), GRID, True)
+
+    def refuse(*args, **options):
+        raise AssertionError("a table was made, or checked")
+
+    for name in (
+        "pandas.DataFrame",
+        "bochner.estimators.regressor.validate_data",
+        "bochner.layout.layout.Layout.frame",
+    ):
+        monkeypatch.setattr(name, refuse)
+    assert_allclose(work.compute(GRID.whole), expected, atol=1e-7)
+
+
+def test_trials_of_a_raster_are_whole_numbers():
+    """Refused wherever the fraction lies, whether or not that pixel is evaluated."""
+    trials = np.full(GRID.shape, 20.0)
+    trials[3, 5] = 2.5
+    with pytest.raises(InputError, match=r"trials is 2.5 .* whole numbers"):
+        whole(surveys.prevalence(), covariates={"elevation": 300.0}, trials=trials)
+
+
 def test_covariate_from_a_raster(tmp_path):
     """A raster of the same grid gives the same map as its array."""
     raster = write_raster(tmp_path / "elevation.tif", GRID, hills_on(GRID))

@@ -141,7 +141,7 @@ class GridMap:
             wanted &= ~lacking
         if wanted.any():
             self.tally.n_predicted += int(wanted.sum())
-            self._check_size({name: layer[wanted] for name, layer in layers.items()})
+            self._check_size({name: layers[name][wanted] for name in SIZES if name in layers})
             self._prepare(window, wanted, layers)
             before = self._count()
             out[:, wanted] = self._predict(window, wanted, layers)
