@@ -35,7 +35,7 @@ class Hyperparameter:
         """Hyperparameter whose role is given by its name (`roles.ROLES`).
 
         `length_scale`, `variance`, `shape`, `smoothness`, `period`, `frequency` (radians per unit), `bandwidth` (one
-        over a length scale), all on a log scale; `interaction` (of space and time) on a logit scale, `stretch` as it is.
+        over a length scale), all on a log scale; `interaction` (space and time) on a logit scale, `stretch` as it is.
         """
         return cls(name, role_named(role), axis)
 
