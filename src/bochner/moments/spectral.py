@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from bochner import nufft
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, IntArray
 from bochner.features import FourierMap, Rows
 from bochner.moments.dense import DenseMoments
 
@@ -87,10 +87,14 @@ class _Sums:
     def _on_lattice(self, coords: FloatArray, columns: FloatArray) -> tuple[np.ndarray, np.ndarray]:
         half = np.array(self.lattice.half_width)
         angle = 2 * np.pi * self.lattice.spacing * coords
-        wide = nufft.type1(angle, columns[:1], tuple(4 * half + 1), eps=self.eps, n_jobs=self.n_jobs)[0]
-        narrow = nufft.type1(angle, columns[1:], tuple(2 * half + 1), eps=self.eps, n_jobs=self.n_jobs)
+        wide = self._modes(angle, columns[:1], 4 * half + 1)[0]
+        narrow = self._modes(angle, columns[1:], 2 * half + 1)
         at = tuple((self.lattice.index + half).T)
         return wide, np.stack([f[at] for f in narrow], axis=1)
+
+    def _modes(self, angle: FloatArray, columns: FloatArray, shape: IntArray) -> np.ndarray:
+        plan = nufft.Plan.trusting(angle, tuple(map(int, shape)), eps=self.eps, n_jobs=self.n_jobs)
+        return plan.type1(columns)
 
     def _anywhere(self, coords: FloatArray, columns: FloatArray) -> tuple[np.ndarray, np.ndarray]:
         omega = self.frequencies.omega
