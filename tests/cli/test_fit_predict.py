@@ -9,11 +9,8 @@ import sys
 import geopandas as gpd
 import numpy as np
 import pandas as pd
-import pytest
 
 from bochner import load
-from bochner.cli._kernels import kernel_named
-from bochner.kernels import Matern, Periodic, SquaredExponential
 
 from .conftest import QUICK, survey
 
@@ -128,15 +125,3 @@ def test_covariates_come_from_rasters(ok, data, raster, tmp_path):
     ok("predict", "column.bochner", "column.csv", "-o", "out.csv")
     got, expected = pd.read_csv(tmp_path / "raster.csv"), pd.read_csv(tmp_path / "out.csv")
     np.testing.assert_allclose(got["mean"], expected["mean"], atol=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("text", "kernel"),
-    [
-        ("matern12 + matern32", Matern(nu=0.5) + Matern(nu=1.5)),
-        ("matern32(length_scale=(2, 3), variance=4)", Matern((2, 3), 4, nu=1.5)),
-        ("squared-exponential * periodic(period=7)", SquaredExponential() * Periodic(period=7)),
-    ],
-)
-def test_kernels_are_written_as_they_are_said(text, kernel):
-    assert kernel_named(text) == kernel

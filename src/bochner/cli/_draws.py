@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.cli._kernels import kernel_named
 from bochner.cli._mapping import box_of
 from bochner.cli._models import opened
 from bochner.cli._predictions import Wanted, asked
@@ -30,6 +29,7 @@ from bochner.geo import (
     read_places,
     write_places,
 )
+from bochner.kernels import kernel_named
 from bochner.maps.bands import Band
 from bochner.maps.extent import make_grid
 from bochner.maps.partial import completed
@@ -121,8 +121,8 @@ def _from_prior(request: Request) -> Drawn:
     family = family_named(request.family or "gaussian")
     if request.dispersion is not None:
         family = family.replace(dispersion=request.dispersion)
+    assert request.kernel is not None  # check() has asked for it
     kernel = kernel_named(request.kernel)
-    assert kernel is not None
     prior = Prior(kernel, family, request.mean, request.noise_variance)
     places = _places(request)
     placement = choose_placement(places.coordinates(), places.crs, places.coords)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from bochner import SpatialRegressor, load
-from bochner.cli._kernels import kernel_named
 from bochner.cli._spec import Spec
 from bochner.cli._tables import Training, training
 from bochner.diagnostics.diagnostics import diagnose
@@ -18,6 +17,7 @@ from bochner.estimators.report import describe, fixed_effects
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
 from bochner.geo import READABLE, check_writable
+from bochner.kernels import kernel_named
 
 
 def check_model_name(path: Path, inputs: Iterable[Path]) -> None:
@@ -56,7 +56,7 @@ def remember(model: SpatialRegressor) -> None:
 def unfitted(spec: Spec) -> SpatialRegressor:
     """The model of a spec, before it has seen the data."""
     return SpatialRegressor(
-        kernel_named(spec.kernel),
+        None if spec.kernel is None else kernel_named(spec.kernel),
         family=spec.family,
         features=spec.features,
         n_frequencies="auto" if spec.n_frequencies is None else spec.n_frequencies,

@@ -12,7 +12,7 @@ from bochner.arrays import positive
 from bochner.exceptions import InputError, KernelError
 from bochner.families import family_named
 from bochner.inference import Settings
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, kernel_named
 from bochner.random import seed_of
 from bochner.resources import Resources
 
@@ -98,8 +98,6 @@ def one_of(value: Any, name: str, allowed: tuple[Any, ...], more: str = "") -> A
 
 def _kernel(kernel: Any) -> Kernel | None:
     if isinstance(kernel, str):
-        from bochner.cli._kernels import kernel_named
-
         return kernel_named(kernel)
     if kernel is None or isinstance(kernel, Kernel):
         return kernel

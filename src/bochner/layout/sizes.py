@@ -8,7 +8,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray, as_rows
 from bochner.exceptions import InputError, PartError
-from bochner.families import Family, Gaussian
+from bochner.families import Family
 
 
 def checked_size(family: Family, n: int, trials: Any, exposure: Any) -> FloatArray | None:
@@ -42,7 +42,7 @@ def checked_size(family: Family, n: int, trials: Any, exposure: Any) -> FloatArr
 
 def check_responses(family: Family, y: FloatArray, size: FloatArray, weight: FloatArray, intercept: bool) -> None:
     """Refuse responses outside the family's domain, and those that no finite intercept explains."""
-    if isinstance(family, Gaussian):
+    if family.observes_eta:
         return
     family.check(y, size)
     if not intercept:
@@ -53,7 +53,7 @@ def check_responses(family: Family, y: FloatArray, size: FloatArray, weight: Flo
             f"every response is 0; a {family.name} model with an intercept has no finite fit then. Give rows with "
             f"positive responses, or fit_intercept=False with an offset."
         )
-    if family.size_name == "trials" or family.name == "bernoulli":
+    if family.bounded_by_size:
         if np.all(kept == out_of):
             raise InputError(
                 f"every response equals its number of trials; a {family.name} model with an intercept has no finite "

@@ -45,7 +45,7 @@ class Prior:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.noise_variance) and self.noise_variance >= 0):
             raise InputError(f"noise_variance is {self.noise_variance}; needed is a number >= 0.")
-        if self.family.has_dispersion and self.family.dispersion is None and not isinstance(self.family, Gaussian):
+        if self.family.has_dispersion and self.family.dispersion is None and not self.family.observes_eta:
             raise InputError(f"family {self.family.name!r} has a dispersion to be set; give it a number.")
 
     def draw(
@@ -58,7 +58,7 @@ class Prior:
         """
         eta = self.intercept + draw_field(self.kernel, places, n_draws, rng)
         noisy = eta + np.sqrt(self.noise_variance) * rng.standard_normal(eta.shape)
-        if isinstance(self.family, Gaussian):
+        if self.family.observes_eta:
             return eta, noisy
         return self.family.mean(eta), self.family.draw(noisy, np.ones(len(places)) if size is None else size, rng)
 

@@ -167,9 +167,9 @@ def _search(responses: Responses, old: _State, new: _State, value: float) -> tup
 
 def _refuse_separation(responses: Responses, eta: FloatArray) -> None:
     reach = float(np.max(np.abs(eta - responses.offset)))
-    if reach > 30 and responses.family.link in ("logit", "probit"):
+    if reach > 30 and responses.family.bounded_by_size:
         raise ConvergenceError(_diverged(responses, f"the linear predictor has run to {reach:.0f}"))
-    if responses.family.link == "identity":
+    if not responses.family.link_function.smooth:
         _refuse_zero(responses, eta)
     if _least_known(responses, eta) < LEAST_INFORMATION:
         raise ConvergenceError(_diverged(responses, "a coefficient of the trend runs away without end"))

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.families import Family, Gaussian
+from bochner.families import Family
 from bochner.features import Rows
 from bochner.inference.observed.observations import Observations
 
-# curvature given to a row that has none: the log density of no counts is a line under the identity link
-FLATTEST = 1e-10  # curvature given to a row that says next to nothing
-LINE = 1e-7  # and to one whose log density is a line: no counts under the identity link
+MIN_CURVATURE = 1e-10  # given to a row that says next to nothing
+FLAT_CURVATURE = 1e-7  # and to one whose log density is a line: no counts under the identity link
 FIRST_DISPERSION = 0.5
 
 
@@ -63,7 +62,7 @@ class Responses:
 
     @property
     def gaussian(self) -> bool:
-        return isinstance(self.family, Gaussian)
+        return self.family.observes_eta
 
     def with_weight(self) -> Responses:
         """Rows that count; no copy is made if all do."""
@@ -91,7 +90,7 @@ class Responses:
     def linearised(self, eta: FloatArray) -> Linearised:
         """Gaussian stand-in: z with variance 1 / W has the score and curvature of the responses at `eta`."""
         d = self.family.derivatives(self.y, eta, self.size)
-        curvature = np.where(d.curvature > 0, np.maximum(d.curvature, FLATTEST), LINE)
+        curvature = np.where(d.curvature > 0, np.maximum(d.curvature, MIN_CURVATURE), FLAT_CURVATURE)
         z = eta + d.score / curvature
         return Linearised(self, eta, z, curvature)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray, IntArray, box_of
 from bochner.inference.observed.observations import Observations, merge_equal_rows
-from bochner.inference.observed.responses import LINE, Responses, merge_equal_responses
+from bochner.inference.observed.responses import FLAT_CURVATURE, Responses, merge_equal_responses
 from bochner.inference.observed.scale import scale_of
 from bochner.inference.observed.settings import Settings
 from bochner.kernels import Scale
@@ -106,5 +106,5 @@ def _distinct(responses: Responses) -> tuple[Responses | Observations, Observati
     seen = data.with_dispersion().linearised(data.start())
     obs = seen.observations()
     # a row without curvature has no working response of its own
-    y = np.where(seen.curvature > LINE, obs.y, seen.eta - data.offset)
+    y = np.where(seen.curvature > FLAT_CURVATURE, obs.y, seen.eta - data.offset)
     return data, replace(obs, y=y)
