@@ -10,7 +10,8 @@ A frozen dataclass that changes its fields says so, and how to read what was wri
         def migrate(fields: dict[str, Any], version: int) -> dict[str, Any]:
             return {"extent": fields.pop("size"), **fields} if version < 2 else fields
 
-A class that has another name now, or is now several, is read by a function of its old name (`register_renamed`).
+A class that is no dataclass gives its fields by `as_dict` and is built by `from_dict`. One that has another name now,
+or is now several, is read by a function of its old name (`register_renamed`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _RENAMED: dict[str, Callable[[Fields], Any]] = {}
 
 
 def register(*classes: type) -> None:
-    """Allow frozen dataclasses to be written and read, each under its name."""
+    """Allow frozen values to be written and read, each under the name of its class."""
     for cls in classes:
         known = _CLASSES.setdefault(cls.__name__, cls)
         if known is not cls:
@@ -46,7 +47,7 @@ def register_renamed(name: str, build: Callable[[Fields], Any]) -> None:
 
 def is_registered(value: Any) -> bool:
     """Whether a value is of a class that may be written."""
-    return dataclasses.is_dataclass(value) and _CLASSES.get(type(value).__name__) is type(value)
+    return _CLASSES.get(type(value).__name__) is type(value)
 
 
 def schema_of(cls: type) -> int:
@@ -56,6 +57,8 @@ def schema_of(cls: type) -> int:
 
 def fields_of(value: Any) -> Iterator[tuple[str, Any]]:
     """Fields that are written: all but private ones, which are made again."""
+    if not dataclasses.is_dataclass(value):
+        return iter(value.as_dict().items())
     return ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if not f.name.startswith("_"))
 
 
@@ -65,8 +68,10 @@ def build(name: str, fields: Fields, schema: int | None) -> Any:
         return _RENAMED[name](fields)
     if name not in _CLASSES:
         raise ArchiveError(f"this version does not know the class {name!r}; upgrade bochner")
-    cls = _CLASSES[name]
+    cls: Any = _CLASSES[name]
     fields = _migrated(cls, fields, schema)
+    if not dataclasses.is_dataclass(cls):
+        return cls.from_dict(fields)
     _check_fields(cls, fields)
     return cls(**fields)
 

@@ -22,6 +22,10 @@ class Encoder:
 
     def encode(self, value: Any) -> Any:
         """A value as nested lists, dicts and plain values."""
+        if is_registered(value):
+            name = type(value).__name__
+            self.schemas[name] = schema_of(type(value))
+            return {"class": name, "fields": {key: self.encode(part) for key, part in fields_of(value)}}
         if isinstance(value, np.ndarray):
             return {"array": self._name_of(value)}
         if isinstance(value, np.generic):
@@ -32,10 +36,6 @@ class Encoder:
             return value
         if isinstance(value, type) and issubclass(value, np.generic):
             return {"dtype": np.dtype(value).name}
-        if is_registered(value):
-            name = type(value).__name__
-            self.schemas[name] = schema_of(type(value))
-            return {"class": name, "fields": {key: self.encode(part) for key, part in fields_of(value)}}
         if isinstance(value, tuple):
             return {"tuple": [self.encode(v) for v in value]}
         if isinstance(value, list):
