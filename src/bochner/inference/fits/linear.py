@@ -12,14 +12,13 @@ from scipy import linalg
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.features import FeatureMap
+from bochner.inference.fits import limits
 from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.fits.folds import Fold, HeldOut, Refit, block_root, each_fold
 from bochner.inference.observed.observations import Observations
 from bochner.moments import DenseMoments, moments_of
 from bochner.posterior import CoefficientPosterior
 from bochner.solvers import Factor, cholesky_factor, woodbury_factor
-
-FLOOR = 1e-10  # of the prior variance: least error variance of a row
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class LinearEngine(Engine):
         return LinearFit(self, posterior, float(log_evidence), float(log_likelihood), solver)
 
     def _floor(self, obs: Observations) -> float:
-        return FLOOR * float(np.mean(self.features.prior_variance(obs.rows.coords[:1])))
+        return limits.LEAST_ROW_VARIANCE * float(np.mean(self.features.prior_variance(obs.rows.coords[:1])))
 
 
 @dataclass(frozen=True)
@@ -174,6 +173,6 @@ class LinearFit(GaussianFit):
 def row_precision(features: FeatureMap, obs: Observations, noise_variance: float) -> FloatArray:
     """Precision of each row about the carried surface: copies over noise, known error and missing variance."""
     missing = features.missing_variance(obs.rows.coords)
-    floor = FLOOR * float(np.mean(features.prior_variance(obs.rows.coords[:1])))
+    floor = limits.LEAST_ROW_VARIANCE * float(np.mean(features.prior_variance(obs.rows.coords[:1])))
     # copies share the missing part of the field, so it does not shrink with their number
     return 1 / np.maximum(missing + obs.copy_variance(noise_variance) / obs.weight, floor)

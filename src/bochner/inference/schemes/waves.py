@@ -30,10 +30,6 @@ from bochner.kernels import Kernel, SpectralKernel, spectral_terms, total_varian
 from bochner.random import generator
 from bochner.validation import crps
 
-MAX_TUNING_WORK = 2e10  # multiplications in one evaluation of a feature model's evidence
-MAX_HELD = 1_000  # rows held out to compare waves with the nearest rows
-MAX_ASKED = 30_000  # rows that both are given: of more, waves miss more and the nearest rows are nearer
-
 
 @dataclass(frozen=True)
 class Number:
@@ -159,7 +155,7 @@ class RuleWaves(FeatureScheme):
         m, n = int(s.n_frequencies), len(task.obs)
         if not all(k.smooth for k in s.kernel.leaves() if isinstance(k, SpectralKernel)):  # lines jump
             return None
-        if n * min(2 * m, n) * 2 * m > MAX_TUNING_WORK:
+        if n * min(2 * m, n) * 2 * m > limits.MAX_FEATURE_TUNING_WORK:
             return None
         shares = shares_of(s.kernel, m)
 
@@ -196,9 +192,9 @@ class RuleWaves(FeatureScheme):
         from the kernel alone, since waves average noise away and near rows follow a rough field.
         """
         rng, obs = generator(task.settings.seed, "held-out rows"), task.obs
-        if len(obs) > MAX_ASKED:
-            obs = obs[np.sort(rng.choice(len(obs), MAX_ASKED, replace=False))]
-        n_test = min(MAX_HELD, len(obs) // 10)
+        if len(obs) > limits.MAX_COMPARING_ROWS:
+            obs = obs[np.sort(rng.choice(len(obs), limits.MAX_COMPARING_ROWS, replace=False))]
+        n_test = min(limits.MAX_COMPARED_ROWS, len(obs) // 10)
         rows = rng.permutation(len(obs))
         fold: Fold = (np.sort(rows[n_test:]), np.sort(rows[:n_test]))
         near = _crps(held_out_locally(kernel, obs, noise_variance, [fold]), obs, noise_variance)

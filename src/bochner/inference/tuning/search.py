@@ -12,13 +12,12 @@ from scipy import optimize
 from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError, TuningWarning, warn
 from bochner.inference.evidence.objective import Objective
+from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import bounds, close, log_prior, starts
 from bochner.inference.tuning.limits import LEAST_NOISE
 from bochner.kernels import Kernel, Scale
 
 logger = logging.getLogger("bochner")
-
-FAILED = -1e25
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,9 @@ class Search:
         try:
             value, gradient = self.objective(kernel, noise_variance)
         except (ConvergenceError, np.linalg.LinAlgError):
-            return FAILED, np.zeros(len(kernel.theta) + 1)
+            return limits.FAILED_SEARCH, np.zeros(len(kernel.theta) + 1)
         if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
-            return FAILED, np.zeros(len(kernel.theta) + 1)
+            return limits.FAILED_SEARCH, np.zeros(len(kernel.theta) + 1)
         if self.prior:
             more, slope = log_prior(kernel, self.scale)
             value, gradient = value + more, gradient + np.r_[slope, 0.0]
@@ -103,11 +102,11 @@ def tune(search: Search, kernel: Kernel, extra_starts: Sequence[tuple[Kernel, fl
     chosen: list[int] = []
     for i in np.argsort(values)[::-1]:
         near = any(close(candidates[i][0], candidates[j][0]) for j in chosen)
-        if not near and len(chosen) < n_climbs and values[i] > FAILED:
+        if not near and len(chosen) < n_climbs and values[i] > limits.FAILED_SEARCH:
             chosen.append(int(i))
     climbs = [search.maximise(*candidates[i]) for i in chosen] or [search.maximise(*candidates[0])]
     best = max(climbs, key=lambda t: t.value)
-    if best.value <= FAILED:
+    if best.value <= limits.FAILED_SEARCH:
         warn(
             "tuning found no hyperparameters for which the model can be factored; the start values are kept. "
             "Give noise_variance, or a kernel of lower smoothness.",
