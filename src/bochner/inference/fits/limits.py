@@ -40,10 +40,10 @@ COMPANION_UNSEEN           0.01      of the variance of the surface: what the wa
 COMPANION_TOLERATED        0.05      and may                                                    benchmarks/agreement
 COMPANION_SHARED           0.08      truncated variance times rows per resolved wavelength,     benchmarks/agreement
                                      relative to the noise variance
-=========================  ========  ================================SURFACE_PROBES             200       rows at which the variance of the surface is looked at      benchmarks/agreement
+SURFACE_PROBES             200       rows at which the variance of the surface is looked at     benchmarks/agreement
 SURFACE_NEIGHBOURS         40        nearest rows for that                                      benchmarks/agreement
 SURFACE_FAR                20        and rows beyond them, of each of two thinned sets          benchmarks/agreement
-=========================  ======================
+=========================  ========  =========================================================  ======================
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray, box_of
 from bochner.inference.observed import limits
 from bochner.inference.observed.observations import Observations, merge_equal_rows
-from bochner.inference.observed.responses import FLAT_CURVATURE, Responses, merge_equal_responses
+from bochner.inference.observed.responses import Responses, merge_equal_responses
 from bochner.inference.observed.scale import scale_of
 from bochner.inference.observed.settings import Settings
 from bochner.kernels import Scale
@@ -104,5 +104,5 @@ def _distinct(responses: Responses) -> tuple[Responses | Observations, Observati
     seen = data.with_dispersion().linearised(data.start())
     obs = seen.observations()
     # a row without curvature has no working response of its own
-    y = np.where(seen.curvature > FLAT_CURVATURE, obs.y, seen.eta - data.offset)
+    y = np.where(seen.curvature > limits.FLAT_CURVATURE, obs.y, seen.eta - data.offset)
     return data, replace(obs, y=y)

@@ -17,7 +17,7 @@ from bochner.kernels import Kernel
 
 def average(search: Search, tuned: Tuned) -> Average:
     """Points along the axes of the Gaussian approximation at the mode, weighted by the true objective."""
-    mode, limits, free = _free_part(search, tuned)
+    mode, intervals, free = _free_part(search, tuned)
     k = int(free.sum())
     if not k:
         return Average.single(tuned.kernel, tuned.noise_variance)
@@ -29,7 +29,7 @@ def average(search: Search, tuned: Tuned) -> Average:
         for sign in (-1, 1):
             point = mode.copy()
             point[free] += sign * radius * width * direction
-            point = np.clip(point, *limits.T)
+            point = np.clip(point, *intervals.T)
             # mass of the design point under the Gaussian, corrected by how wrong the Gaussian is there
             fall = search.evaluate(*_unpack(search, tuned.kernel, point))[0] - tuned.value
             correction = np.clip(fall + radius**2 / 2, -3.0, 3.0)

@@ -15,9 +15,9 @@ from bochner.kernels import Hyperparameter, Kernel, Scale, Start, axis_groups
 
 def bounds(kernel: Kernel, scale: Scale, least_noise: float = LEAST_NOISE) -> list[tuple[float, float]]:
     """Bounds of each entry of [theta, log noise variance]; `least_noise` is a share of the variance."""
-    limits = [h.role.bounds(h.sides(scale), scale) for h in kernel.hyperparameters]
-    limits.append((least_noise * scale.variance, LARGEST_NOISE * scale.variance))
-    return [(float(np.log(low)), float(np.log(high))) for low, high in limits]
+    intervals = [h.role.bounds(h.sides(scale), scale) for h in kernel.hyperparameters]
+    intervals.append((least_noise * scale.variance, LARGEST_NOISE * scale.variance))
+    return [(float(np.log(low)), float(np.log(high))) for low, high in intervals]
 
 
 def starts(kernel: Kernel, scale: Scale, noise_variance: float | None) -> Iterator[tuple[Kernel, float]]:
@@ -45,10 +45,10 @@ def log_prior(kernel: Kernel, scale: Scale) -> tuple[float, FloatArray]:
 
 def close(a: Kernel, b: Kernel) -> bool:
     """Whether two starts lie so near to each other that they lead to one optimum."""
-    limits = [(i, h.role.nearness) for i, h in enumerate(a.hyperparameters) if h.role.nearness is not None]
-    if not limits or a.hyperparameters != b.hyperparameters:
+    intervals = [(i, h.role.nearness) for i, h in enumerate(a.hyperparameters) if h.role.nearness is not None]
+    if not intervals or a.hyperparameters != b.hyperparameters:
         return a == b
-    return all(abs(a.theta[i] - b.theta[i]) < limit for i, limit in limits)
+    return all(abs(a.theta[i] - b.theta[i]) < limit for i, limit in intervals)
 
 
 def _started(kernel: Kernel, scale: Scale, reach: float, variance: float, order: int) -> Kernel:

@@ -79,10 +79,10 @@ def _periods(kernel: Periodic, coords: FloatArray, y: FloatArray) -> list[float 
 
 def _ranged(kernel: Kernel, scale: Scale) -> Iterator[Kernel]:
     """The kernel with its ranges, if it has any, at some shares of the extent."""
-    limits = bounds(kernel, scale)[:-1]
+    intervals = bounds(kernel, scale)[:-1]
     ranges = [i for i, h in enumerate(kernel.hyperparameters) if h.role.is_range]
     for reach in limits.PEAK_REACHES if ranges else (1.0,):
         theta = kernel.theta
         for i in ranges:
             theta[i] = np.log(reach * float(kernel.hyperparameters[i].sides(scale).max()))
-        yield kernel.with_theta(np.clip(theta, *np.array(limits).T))
+        yield kernel.with_theta(np.clip(theta, *np.array(intervals).T))

@@ -61,10 +61,10 @@ class Search:
         """L-BFGS from one start, until steps gain less than `tolerance` of the value."""
         n_theta = len(kernel.theta)
         free = np.r_[np.ones(n_theta, dtype=bool), self.noise_variance is None]
-        limits = bounds(kernel, self.scale, self.least_noise)
+        intervals = bounds(kernel, self.scale, self.least_noise)
         full = np.r_[kernel.theta, np.log(max(noise_variance, 1e-300))]
         if self.noise_variance is None:
-            full[-1] = np.clip(full[-1], *limits[-1])
+            full[-1] = np.clip(full[-1], *intervals[-1])
         count = 0
 
         def unpack(x: FloatArray) -> tuple[Kernel, float]:
@@ -79,8 +79,8 @@ class Search:
             value, gradient = self.evaluate(*unpack(x))
             return -value, -gradient[free]
 
-        x0 = np.clip(full[free], *np.array(limits)[free].T)
-        box = [limit for limit, is_free in zip(limits, free, strict=True) if is_free]
+        x0 = np.clip(full[free], *np.array(intervals)[free].T)
+        box = [limit for limit, is_free in zip(intervals, free, strict=True) if is_free]
         if not len(x0):
             return Tuned(kernel, noise_variance, self.evaluate(kernel, noise_variance)[0], 1, ())
         options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6, "maxls": 30}
