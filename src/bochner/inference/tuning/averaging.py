@@ -10,6 +10,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.inference.observed.average import Average
+from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import bounds
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel
