@@ -68,10 +68,11 @@ def build(name: str, fields: Fields, schema: int | None) -> Any:
         return _RENAMED[name](fields)
     if name not in _CLASSES:
         raise ArchiveError(f"this version does not know the class {name!r}; upgrade bochner")
-    cls: Any = _CLASSES[name]
+    cls = _CLASSES[name]
     fields = _migrated(cls, fields, schema)
-    if not dataclasses.is_dataclass(cls):
-        return cls.from_dict(fields)
+    from_dict: Callable[[Fields], Any] | None = getattr(cls, "from_dict", None)
+    if from_dict is not None and not hasattr(cls, "__dataclass_fields__"):
+        return from_dict(fields)
     _check_fields(cls, fields)
     return cls(**fields)
 

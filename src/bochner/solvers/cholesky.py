@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -11,6 +12,7 @@ from scipy import linalg
 from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError
 from bochner.solvers.base import Factor, Report
+from bochner.solvers.linear import LinearSolver, LinearSystem, Solution, register_solver
 
 
 @dataclass(frozen=True)
@@ -73,3 +75,26 @@ def cholesky_factor(precision: FloatArray, n_trend: int = 0) -> CholeskyFactor:
                 f"added to its scaled diagonal; raise noise_variance, or drop collinear covariates."
             ) from error
     return CholeskyFactor(root, scale, n_trend, report)
+
+
+class Primal(LinearSolver):
+    """(Phi'N Phi + I) c = Phi'N y; O(p^3 / 3) once the moments are there, whatever the number of rows."""
+
+    name = "primal"
+
+    def suits(self, n_rows: int, n_columns: int) -> str | None:
+        return f"{n_columns} columns <= {n_rows} rows: solved in the columns (primal)" if n_columns <= n_rows else None
+
+    def solve(self, system: LinearSystem) -> Solution:
+        return self.solve_moments(system.moments, system.n_columns)
+
+    def solve_moments(self, moments: Any, n_columns: int) -> Solution:
+        """The same from moments alone."""
+        precision = moments.gram.copy(order="F")
+        precision[np.arange(n_columns), np.arange(n_columns)] += 1.0
+        factor = cholesky_factor(precision, len(precision) - n_columns)
+        coef = factor.solve(moments.projection)
+        return Solution(factor, coef, float(moments.energy - moments.projection @ coef))
+
+
+register_solver(Primal())
