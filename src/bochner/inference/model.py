@@ -17,6 +17,7 @@ from bochner.families import Family, Gaussian
 from bochner.features import Rows
 from bochner.inference.fits.base import GaussianFit
 from bochner.inference.fits.folds import Fold, HeldOut, with_weight
+from bochner.inference.fits.memory import check_rows
 from bochner.inference.fits.newton import find_mode
 from bochner.inference.fits.sampling import Chain, sample_posterior
 from bochner.inference.observed.observations import Observations
@@ -213,4 +214,5 @@ def _chosen(task: Task) -> Choice:
     if s.kernel is not None:
         s.kernel.check_dim(task.dim)
     limit = s.resources.memory_limit
+    check_rows(limit, len(task.obs), task.dim)
     return choose(len(task.obs), task.dim, s.kernel, features=s.features, memory_limit=limit, has_areas=rows.has_areas)

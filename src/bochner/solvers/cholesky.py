@@ -52,15 +52,18 @@ class CholeskyFactor(Factor):
         return np.asarray(linalg.solve_triangular(self.root, z, lower=True, trans="T") * self.scale[:, None])
 
 
-def cholesky_factor(precision: FloatArray, n_trend: int = 0) -> CholeskyFactor:
-    """Factor a symmetric positive definite matrix; O(p^3 / 3).
+def cholesky_factor(precision: FloatArray, n_trend: int = 0, added: FloatArray | float = 0.0) -> CholeskyFactor:
+    """Factor a symmetric positive definite matrix, `added` to its diagonal; O(p^3 / 3), two matrices beside it.
 
     A diagonal scaling brings columns of very different size to the same footing.
     """
     if len(precision) == 0:  # no trend columns
         return CholeskyFactor(np.zeros((0, 0)), np.zeros(0), 0, Report("cholesky", 0))
-    scale = 1 / np.sqrt(np.maximum(np.diag(precision), 1e-300))
-    scaled = np.asfortranarray(precision * scale * scale[:, None])
+    diagonal = np.diag(precision) + added
+    scale = 1 / np.sqrt(np.maximum(diagonal, 1e-300))
+    scaled = np.multiply(precision, scale, order="F")
+    scaled *= scale[:, None]
+    scaled[np.diag_indices_from(scaled)] = diagonal * scale * scale
     report = Report("cholesky", len(precision))
     try:
         root = linalg.cholesky(scaled, lower=True, check_finite=False)
@@ -90,9 +93,8 @@ class Primal(LinearSolver):
 
     def solve_moments(self, moments: Any, n_columns: int) -> Solution:
         """The same from moments alone."""
-        precision = moments.gram.copy(order="F")
-        precision[np.arange(n_columns), np.arange(n_columns)] += 1.0
-        factor = cholesky_factor(precision, len(precision) - n_columns)
+        n_trend = len(moments.projection) - n_columns
+        factor = cholesky_factor(moments.gram, n_trend, np.repeat([1.0, 0.0], [n_columns, n_trend]))
         coef = factor.solve(moments.projection)
         return Solution(factor, coef, float(moments.energy - moments.projection @ coef))
 

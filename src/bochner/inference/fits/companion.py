@@ -10,11 +10,13 @@ from bochner.features import FourierMap
 from bochner.frequencies import lattice_frequencies
 from bochner.inference.fits import limits
 from bochner.inference.fits.linear import LinearEngine, LinearFit
+from bochner.inference.fits.memory import max_columns
 from bochner.inference.observed.limits import COVERED_ROOM
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units, total_variance
 from bochner.neighbours import local_kriging
 from bochner.random import generator
+from bochner.resources import current
 
 
 def companion(
@@ -30,7 +32,12 @@ def companion(
     wider = (box[0] - room, box[1] + room)
     share = min(limits.COMPANION_UNSEEN * surface, limits.COMPANION_SHARED * typical) / variance
     try:
-        waves = lattice_frequencies(kernel, wider[1] - wider[0], missing=share, maximum=limits.MAX_COMPANION_WAVES)
+        waves = lattice_frequencies(
+            kernel,
+            wider[1] - wider[0],
+            missing=share,
+            maximum=max_columns(current().memory_limit, 2 * limits.MAX_COMPANION_WAVES) // 2,
+        )
     except KernelError:  # no lattice holds it: the neighbours do alone
         return None
     missing = max(variance - float(waves.mass.sum()), 0.0)

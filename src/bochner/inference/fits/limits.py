@@ -43,6 +43,10 @@ COMPANION_SHARED           0.08      truncated variance times rows per resolved 
 SURFACE_PROBES             200       rows at which the variance of the surface is looked at     benchmarks/agreement
 SURFACE_NEIGHBOURS         40        nearest rows for that                                      benchmarks/agreement
 SURFACE_FAR                20        and rows beyond them, of each of two thinned sets          benchmarks/agreement
+EXACT_MATRICES             5         matrices of n^2 doubles alive in an exact fit              benchmarks/memory
+COLUMN_MATRICES            4         matrices of p^2 doubles alive in a fit of p columns        benchmarks/memory
+CG_BYTES_PER_ROW           by dim    of conjugate gradients                                     benchmarks/memory
+CG_BYTES                   by dim    and beside the rows                                        benchmarks/memory
 =========================  ========  =========================================================  ======================
 """
 
@@ -78,3 +82,7 @@ COMPANION_SHARED = 0.08
 SURFACE_PROBES = 200
 SURFACE_NEIGHBOURS = 40
 SURFACE_FAR = 20
+EXACT_MATRICES = 5
+COLUMN_MATRICES = 4
+CG_BYTES_PER_ROW = {1: 2_500, 2: 4_500, 3: 36_000}
+CG_BYTES = {1: 2e7, 2: 2e7, 3: 2e8}

@@ -5,7 +5,6 @@ name                     value    what it costs, or why                         
 =======================  =======  ==============================================================  ====================
 MAX_EXACT_ROWS           3,000    a dense factor of so many rows takes about a second             benchmarks/agreement
 MAX_EXACT_ROWS_BEYOND    5,000    the same beyond three dimensions, where no lattice is cheaper   benchmarks/schemes
-EXACT_MATRICES           5        matrices of n^2 doubles alive in an exact fit                   benchmarks/memory
 MAX_RULE_WAVES           2,048    4,096 columns: a Gram of 134 MB, a factor in a few seconds      benchmarks/dense
 MAX_LANDMARKS            1,000    landmarks of Nystroem features                                  benchmarks/coverage
 MAX_LATTICE_WAVES        2,500    5,000 columns: a factor of 200 MB in some seconds               benchmarks/lattice
@@ -31,7 +30,6 @@ from __future__ import annotations
 
 MAX_EXACT_ROWS = 3_000
 MAX_EXACT_ROWS_BEYOND = 5_000
-EXACT_MATRICES = 5
 MAX_RULE_WAVES = 2_048
 MAX_LANDMARKS = 1_000
 MAX_LATTICE_WAVES = 2_500

@@ -17,6 +17,7 @@ from bochner.frequencies import Frequencies, Rule, choose_number, shares_of
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.fits.local_folds import held_out_locally
+from bochner.inference.fits.memory import check_columns, iterative_bytes, max_columns
 from bochner.inference.fits.newton import Data, Mode
 from bochner.inference.fits.truncated import fit_truncated
 from bochner.inference.observed.average import Average
@@ -79,8 +80,9 @@ class Nystroem(FeatureScheme):
     def number(self, task: Task, kernel: Kernel) -> Number:
         asked = task.settings.n_frequencies
         if asked != "auto":
+            check_columns(task.settings.resources.memory_limit, int(asked) // 2)
             return Number(int(asked), Choice("n_frequencies", int(asked), "as asked", given=True))
-        m = min(len(task.obs), limits.MAX_LANDMARKS)
+        m = max_columns(task.settings.resources.memory_limit, min(len(task.obs), limits.MAX_LANDMARKS))
         text = f"{m:,} landmarks: at most {limits.MAX_LANDMARKS:,}; their missing variance is carried"
         return Number(m, Choice("n_frequencies", m, text=text))
 
@@ -118,11 +120,10 @@ class RuleWaves(FeatureScheme):
         s = task.settings
         if s.n_frequencies != "auto":
             m = int(s.n_frequencies)
+            check_columns(s.resources.memory_limit, m)
             return Number(m, Choice("n_frequencies", m, "as asked", given=True))
-        extent = task.scale.extent
-        m, error, reason = choose_number(
-            self.rule, kernel, len(extent), extent, s.tolerance, s.seed, limits.MAX_RULE_WAVES
-        )
+        extent, most = task.scale.extent, max_columns(s.resources.memory_limit, 2 * limits.MAX_RULE_WAVES) // 2
+        m, error, reason = choose_number(self.rule, kernel, len(extent), extent, s.tolerance, s.seed, most)
         return Number(m, Choice("n_frequencies", m, text=reason), error)
 
     def features(self, task: Task, kernel: Kernel, m: int, noise_variance: float) -> tuple[FourierMap, Choice]:
@@ -183,7 +184,9 @@ class RuleWaves(FeatureScheme):
     def _may_be_nearest(self, task: Task) -> bool:
         """Whether features are ours to choose, and rows are few enough to be kept."""
         ours = task.settings.features == "auto" and task.settings.n_frequencies == "auto"
-        return ours and task.gaussian and len(task.obs) <= limits.MAX_CG_ROWS and not task.ordinary
+        n = len(task.obs)
+        kept = n <= limits.MAX_CG_ROWS and task.settings.resources.fits(iterative_bytes(n, task.dim))
+        return ours and task.gaussian and kept and not task.ordinary
 
     def _nearest_are_better(
         self, task: Task, kernel: Kernel, noise_variance: float, number: Number
