@@ -43,6 +43,7 @@ COMPANION_SHARED           0.08      truncated variance times rows per resolved 
 SURFACE_PROBES             200       rows at which the variance of the surface is looked at     benchmarks/agreement
 SURFACE_NEIGHBOURS         40        nearest rows for that                                      benchmarks/agreement
 SURFACE_FAR                20        and rows beyond them, of each of two thinned sets          benchmarks/agreement
+BYTES_PER_ROW              210       of any fit, and 24 for every coordinate                    benchmarks/memory
 EXACT_MATRICES             5         matrices of n^2 doubles alive in an exact fit              benchmarks/memory
 COLUMN_MATRICES            4         matrices of p^2 doubles alive in a fit of p columns        benchmarks/memory
 CG_BYTES_PER_ROW           by dim    of conjugate gradients                                     benchmarks/memory
@@ -82,6 +83,7 @@ COMPANION_SHARED = 0.08
 SURFACE_PROBES = 200
 SURFACE_NEIGHBOURS = 40
 SURFACE_FAR = 20
+BYTES_PER_ROW = 210
 EXACT_MATRICES = 5
 COLUMN_MATRICES = 4
 CG_BYTES_PER_ROW = {1: 2_500, 2: 4_500, 3: 36_000}

@@ -11,7 +11,7 @@ from bochner.exceptions import MemoryLimitError
 from bochner.inference.fits import limits
 from bochner.resources import as_size
 
-SPARE = 0.7  # share of a limit that one thing may take: others are alive beside it
+SPARE = 0.75  # share of a limit that one thing may take: others are alive beside it
 
 
 def exact_bytes(n_rows: int) -> float:
@@ -30,8 +30,8 @@ def iterative_bytes(n_rows: int, dim: int) -> float:
 
 
 def rows_bytes(n_rows: int, dim: int) -> float:
-    """Of the rows themselves: places in the frame of the model, responses, what is known of each."""
-    return 8.0 * n_rows * (3 * dim + 4)
+    """Of the rows themselves: places in the frame of the model, responses, and the order from coarse to fine."""
+    return n_rows * (limits.BYTES_PER_ROW + 24.0 * dim)
 
 
 def max_columns(memory_limit: int | None, wanted: int) -> int:
@@ -43,7 +43,7 @@ def max_columns(memory_limit: int | None, wanted: int) -> int:
 
 def check_columns(memory_limit: int | None, n_waves: int) -> None:
     """Refuse as many waves as were asked for, if they do not stay within a limit."""
-    needed = column_bytes(2 * n_waves)
+    needed = column_bytes(2 * n_waves) / SPARE
     if memory_limit is not None and needed > memory_limit:
         most = max_columns(memory_limit, 2 * n_waves) // 2
         raise MemoryLimitError(
@@ -55,8 +55,8 @@ def check_columns(memory_limit: int | None, n_waves: int) -> None:
 def check_rows(memory_limit: int | None, n_rows: int, dim: int) -> None:
     """Refuse rows that do not stay within a limit, whatever the scheme."""
     needed = rows_bytes(n_rows, dim)
-    if memory_limit is not None and needed > SPARE * memory_limit:
+    if memory_limit is not None and needed > memory_limit:
         raise MemoryLimitError(
-            f"{n_rows:,} rows take about {as_size(needed)} as they are, and a fit needs more beside them: more than "
-            f"memory_limit={as_size(memory_limit)}; give fewer rows, or raise the limit."
+            f"a fit of {n_rows:,} rows takes about {as_size(needed)} for the rows alone, more than memory_limit="
+            f"{as_size(memory_limit)}; give fewer rows, or raise the limit."
         )
