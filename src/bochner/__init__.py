@@ -6,22 +6,30 @@ those waves. Start with `SpatialRegressor`.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bochner._version import __version__
 
 if TYPE_CHECKING:
     from bochner.estimators import FourierFeatures, SpatialClassifier, SpatialRegressor, load
+    from bochner.inference import choose
 
-__all__ = ["FourierFeatures", "SpatialClassifier", "SpatialRegressor", "__version__", "load"]
+_ROOMS = {
+    "FourierFeatures": "estimators",
+    "SpatialClassifier": "estimators",
+    "SpatialRegressor": "estimators",
+    "choose": "inference",
+    "load": "estimators",
+}
+
+__all__ = ["FourierFeatures", "SpatialClassifier", "SpatialRegressor", "__version__", "choose", "load"]
 
 
 def __getattr__(name: str) -> Any:
     # Estimators bring scikit-learn; `import bochner` alone stays light.
-    if name in ("FourierFeatures", "SpatialClassifier", "SpatialRegressor", "load"):
-        from bochner import estimators
-
-        return getattr(estimators, name)
+    if name in _ROOMS:
+        return getattr(import_module(f"bochner.{_ROOMS[name]}"), name)
     raise AttributeError(f"module 'bochner' has no attribute {name!r}")
 
 

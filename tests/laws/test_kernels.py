@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import special
 from sklearn.base import clone
 
-from bochner.exceptions import KernelError
+from bochner.exceptions import InputError, KernelError
 from bochner.kernels import (
     AxisKernel,
     Cauchy,
@@ -185,6 +185,24 @@ def test_shift_invariance(kernel_of, dim):
     assert_allclose(kernel(x + 3.0), kernel(x), rtol=1e-9)
     assert_allclose(kernel(x, x[:1])[:, 0], kernel.at(x - x[:1]), rtol=1e-9)
     assert_allclose(kernel.at(np.zeros((1, dim))), total_variance(kernel), rtol=1e-12)
+
+
+@every_kernel
+@every_dimension
+def test_what_checks_and_what_trusts_are_the_same(kernel_of, dim):
+    """`kernel(X)`, `diag` and `at` refuse what is not finite; the methods behind them do not look."""
+    kernel, x = kernel_of(dim), np.random.default_rng(2).normal(size=(6, dim))
+    assert_allclose(kernel.covariance(x, x), kernel(x), rtol=0)
+    assert_allclose(kernel.variances(x), kernel.diag(x), rtol=0)
+    bad = np.where(np.arange(6)[:, None] == 3, np.nan, x)
+    for checked in (kernel, kernel.diag, *([kernel.at] if kernel.stationary else [])):
+        with pytest.raises(InputError, match="NaN or infinite"):
+            checked(bad)
+    if kernel.stationary:
+        assert_allclose(kernel.lag_covariance(x), kernel.at(x), rtol=0)
+    else:
+        with pytest.raises(KernelError, match="depends on the places"):
+            kernel.at(x)
 
 
 @every_kernel

@@ -55,6 +55,18 @@ def test_type_3_is_the_direct_sum(backend, dim, extent, dtype, eps):
 
 
 @every_backend
+@every_shape
+def test_a_plan_that_trusts_is_the_same_plan(backend, shape):
+    coords, strengths, modes = problem(shape)
+    plans = [kind(coords, shape, eps=1e-8, n_jobs=1, backend=backend) for kind in (nufft.Plan, nufft.Plan.trusting)]
+    checked, trusting = ((plan.type1(strengths), plan.type2(modes)) for plan in plans)
+    for one, other in zip(checked, trusting, strict=True):
+        assert_array_equal(one, other)
+    with pytest.raises(InputError, match="NaN or infinite"):
+        nufft.Plan(np.full_like(coords, np.nan), shape, eps=1e-8, backend=backend)
+
+
+@every_backend
 @every_sign
 def test_sign_is_the_sign_of_the_exponent(backend, sign):
     """All three types, both signs."""

@@ -43,7 +43,7 @@ class Family:
     ``size`` is what y is counted out of: trials, or exposure; ones for a family without (`size_name` is None).
     Arrays broadcast, so draws of eta of shape (draws, n) are welcome. Values stay finite for \\|eta\\| up to 700.
 
-    What a family is, the rest of the library reads from the traits below; none asks for its name.
+    The rest of the library asks for the attributes below, never for the name.
 
     Parameters
     ----------
@@ -51,25 +51,44 @@ class Family:
         How eta and the mean hang together; `links` lists the choices.
     dispersion : float, optional
         Spread beyond what the mean fixes, for families that `has_dispersion`; None: to be learned.
+
+    Attributes
+    ----------
+    links : mapping of str to Link
+        Links that it takes, by name, the default first; `link_function` is the one in use.
+    law : str
+        The law in words; {response} stands for the response, {inverse} for the inverse of the link.
+    surface_name : str or None
+        What the mean per unit of size is called; None: as the response is.
+    size_name : str or None
+        What a response is counted out of: trials or exposure.
+    discrete, has_dispersion : bool
+        Whether responses are counts; whether there is a spread beside the mean.
+    observes_eta : bool
+        Whether a response is eta and noise, so that the variance of eta may carry the noise.
+    bounded_by_size : bool
+        Whether no response exceeds its size.
+    positive_only : bool
+        Whether every response is above zero.
     """
 
     name: ClassVar[str]
-    links: ClassVar[Mapping[str, Link]]  # by name, the default first
-    law: ClassVar[str] = "its {inverse} is the mean of the {response}"  # in words, {inverse} that of the link
-    surface_name: ClassVar[str | None] = None  # of the mean per unit of size; None: the mean of the response itself
+    links: ClassVar[Mapping[str, Link]]
+    law: ClassVar[str] = "its {inverse} is the mean of the {response}"
+    surface_name: ClassVar[str | None] = None
     size_name: ClassVar[str | None] = None
     discrete: ClassVar[bool] = False
     has_dispersion: ClassVar[bool] = False
-    observes_eta: ClassVar[bool] = False  # whether a response is eta and noise, so that eta may carry the noise
-    bounded_by_size: ClassVar[bool] = False  # whether a response ends at its size
-    positive_only: ClassVar[bool] = False  # whether a response is above zero
-    hint_of_dispersion: ClassVar[str] = ""  # to who gives a dispersion to a family without
+    observes_eta: ClassVar[bool] = False
+    bounded_by_size: ClassVar[bool] = False
+    positive_only: ClassVar[bool] = False
+    hint_of_dispersion: ClassVar[str] = ""  # for who gives a dispersion to a family without
 
     link: str = "identity"
     dispersion: float | None = None
 
     def __post_init__(self) -> None:
-        if self.link not in self.links:
+        if self.link not in tuple(self.links):  # a list, say, cannot be looked up
             raise InputError(
                 f"link={self.link!r} is not a link of family {self.name!r}; needed is one of {', '.join(self.links)}: "
                 f"did you mean {_nearest(self.link, self.links)!r}?"

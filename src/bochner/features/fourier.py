@@ -56,7 +56,8 @@ class FourierMap(FeatureMap):
         out = np.empty((len(coords), len(waves)))
         for i in range(0, len(coords), TRANSFORM_ROWS):
             angle = 2 * np.pi * lattice.spacing * coords[i : i + TRANSFORM_ROWS]
-            out[i : i + TRANSFORM_ROWS] = nufft.type2(angle, modes, eps=1e-9).real.T
+            plan = nufft.Plan.trusting(angle, modes.shape[1:], eps=1e-9)
+            out[i : i + TRANSFORM_ROWS] = plan.type2(modes).real.T
         out[self.outside(coords)] = 0.0
         return out.reshape(len(coords), *coef.shape[1:])
 

@@ -37,19 +37,19 @@ class NystroemMap(FeatureMap):
         return np.asarray(linalg.solve_triangular(self.root, cross, lower=True)).T
 
     def missing_variance(self, coords: FloatArray) -> FloatArray:
-        missing = self.kernel.diag(coords)
+        missing = self.kernel.variances(coords)
         for i in self.slices(len(coords)):
             missing[i] -= np.sum(self.block(coords[i]) ** 2, axis=1)
         return np.maximum(missing, 0.0)
 
     def missing_covariance(self, coords: FloatArray) -> FloatArray:
         phi = self.block(coords)
-        missing = self.kernel(coords) - phi @ phi.T
+        missing = self.kernel.covariance(coords, coords) - phi @ phi.T
         missing[np.diag_indices_from(missing)] = np.maximum(np.diag(missing), 0.0)
         return missing
 
     def prior_variance(self, coords: FloatArray) -> FloatArray:
-        return self.kernel.diag(coords)
+        return self.kernel.variances(coords)
 
 
 def choose_landmarks(coords: FloatArray, n_landmarks: int, weight: FloatArray, seed: int) -> FloatArray:

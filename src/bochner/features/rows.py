@@ -65,7 +65,7 @@ class Rows:
 
     def variance(self, kernel: Kernel) -> FloatArray:
         """Prior variance of the field at each row, (n,)."""
-        return kernel.diag(self.coords)
+        return kernel.variances(self.coords)
 
     def joined(self, other: Rows) -> Rows:
         """These rows, then the other ones."""

@@ -65,15 +65,19 @@ class Frequencies:
 
         Costs n m cosines; memory is bounded, whatever n.
         """
-        tau = as_coords(lag, self.dim, name="lag")
-        rows = max(1, _BLOCK // max(1, self.n))
-        blocks = [np.cos(tau[i : i + rows] @ self.omega.T) @ self.mass for i in range(0, len(tau), rows)]
-        return np.concatenate(blocks) if blocks else np.zeros(0)
+        return self.lag_covariance(as_coords(lag, self.dim, name="lag"))
 
     def error(self, kernel: Kernel, lag: ArrayLike) -> FloatArray:
         """Covariance of the waves less that of the kernel, at lags of shape (n, dim)."""
         tau = as_coords(lag, self.dim, name="lag")
-        return self.covariance(tau) - kernel.at(tau)
+        kernel.check_stationary()
+        return self.lag_covariance(tau) - kernel.lag_covariance(tau)
+
+    def lag_covariance(self, tau: FloatArray) -> FloatArray:
+        """`covariance` at lags (n, dim). Trusts its input."""
+        rows = max(1, _BLOCK // max(1, self.n))
+        blocks = [np.cos(tau[i : i + rows] @ self.omega.T) @ self.mass for i in range(0, len(tau), rows)]
+        return np.concatenate(blocks) if blocks else np.zeros(0)
 
     def __add__(self, other: Frequencies) -> Frequencies:
         """Union: the waves of the sum of two independent fields."""

@@ -55,7 +55,8 @@ def measure_error(
             f"extent is {extent!r}; needed is a side >= 0 of the box for each of the {frequencies.dim} coordinates."
         )
     start, end = generator(seed, "lags").random((2, n_lags, frequencies.dim))
-    relative = frequencies.error(kernel, (end - start) * sides) / total_variance(kernel)
+    lag = (end - start) * sides
+    relative = (frequencies.lag_covariance(lag) - kernel.lag_covariance(lag)) / total_variance(kernel)
     return MeasuredError(float(np.sqrt(np.mean(relative**2))), float(np.max(np.abs(relative))))
 
 

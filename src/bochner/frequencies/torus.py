@@ -41,7 +41,8 @@ class TorusSeries:
 
     def at(self, lag: FloatArray) -> FloatArray:
         """Value of the series at lags (m, dim)."""
-        return nufft.type2(self.angle(lag), self.coef.astype(complex), eps=EPS).real
+        plan = nufft.Plan.trusting(self.angle(lag), self.coef.shape, eps=EPS)
+        return plan.type2(self.coef).real
 
 
 def torus_series(kernel: Kernel, extent: FloatArray, step: FloatArray, *, taper: bool) -> TorusSeries:
@@ -52,7 +53,8 @@ def torus_series(kernel: Kernel, extent: FloatArray, step: FloatArray, *, taper:
     counts = [_even(2 * (e / s + (FADING if taper else 1))) for e, s in zip(extent, step, strict=True)]
     axes = [(np.arange(n) - n // 2) * s for n, s in zip(counts, step, strict=True)]
     period = np.array(counts) * step
-    values = kernel.at(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))).reshape(counts)
+    lags = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    values = kernel.lag_covariance(lags).reshape(counts)
     for j, lag in enumerate(axes):
         if taper:
             shape = [-1 if i == j else 1 for i in range(len(axes))]

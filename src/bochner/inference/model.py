@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -16,6 +17,7 @@ from bochner.families import Family, Gaussian
 from bochner.features import Rows
 from bochner.inference.fits.base import GaussianFit
 from bochner.inference.fits.folds import Fold, HeldOut, with_weight
+from bochner.inference.fits.memory import check_rows
 from bochner.inference.fits.newton import find_mode
 from bochner.inference.fits.sampling import Chain, sample_posterior
 from bochner.inference.observed.observations import Observations
@@ -63,6 +65,8 @@ class Model:
         Coefficients that maximise the marginal likelihood, where that was asked for.
     """
 
+    SCHEMA: ClassVar[int] = 2  # 1: `kind` was what had first been meant, and choices were sentences
+
     mixture: Mixture
     kernel: Kernel
     scheme: str
@@ -78,6 +82,18 @@ class Model:
     trend: FloatArray | None = None
     _fits: tuple[GaussianFit, ...] = field(default=(), repr=False, compare=False)  # in the session of the fit only
     _eta: FloatArray | None = field(default=None, repr=False, compare=False)  # linear predictor of the merged rows
+
+    @staticmethod
+    def migrate(fields: dict[str, Any], version: int) -> dict[str, Any]:
+        """Fields of a file of another age, as they are today."""
+        old = dict(fields)
+        first, kind = old["mixture"].components[0], old.pop("kind")
+        for name in ("noise_variance", "kernels"):  # the mixture knows the one, its components the other
+            old.pop(name)
+        if not len(first.feature_coef):
+            kind = "conjugate-gradients" if first.row_coef is None else "exact"
+        choices = tuple(Choice(name, None, text=text) for name, text in old.pop("choices").items())
+        return {**old, "scheme": kind, "choices": choices}
 
     @property
     def posterior(self) -> Posterior:
@@ -198,4 +214,5 @@ def _chosen(task: Task) -> Choice:
     if s.kernel is not None:
         s.kernel.check_dim(task.dim)
     limit = s.resources.memory_limit
+    check_rows(limit, len(task.obs), task.dim)
     return choose(len(task.obs), task.dim, s.kernel, features=s.features, memory_limit=limit, has_areas=rows.has_areas)

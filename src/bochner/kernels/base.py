@@ -35,7 +35,7 @@ class Hyperparameter:
         """Hyperparameter whose role is given by its name (`roles.ROLES`).
 
         `length_scale`, `variance`, `shape`, `smoothness`, `period`, `frequency` (radians per unit), `bandwidth` (one
-        over a length scale), all on a log scale; `interaction` (of space and time) on a logit scale, `stretch` as it is.
+        over a length scale), all on a log scale; `interaction` (space and time) on a logit scale, `stretch` as it is.
         """
         return cls(name, role_named(role), axis)
 
@@ -55,6 +55,8 @@ class Kernel:
 
     Subclasses are frozen dataclasses. They implement `covariance`,
     `covariance_and_gradient`, `hyperparameters`, `theta` and `with_theta`.
+    ``kernel(X)``, `diag` and `at` check what they are given; `covariance`, `variances`
+    and `lag_covariance` trust it, for callers that have checked it before.
     """
 
     stationary: ClassVar[bool] = True
@@ -79,25 +81,28 @@ class Kernel:
 
     def diag(self, X: ArrayLike) -> FloatArray:
         """Variance at each row of `X`, shape (n,)."""
-        x = as_coords(X, name="X")
-        return self.covariance(x[:, None, :], x[:, None, :])[:, 0, 0]
+        return self.variances(as_coords(X, name="X"))
 
     def at(self, lag: ArrayLike) -> FloatArray:
         """Covariance at lag vectors of shape (n, dim), for shift-invariant kernels."""
-        if not self.stationary:
-            raise KernelError(
-                f"{type(self).__name__} depends on the places, not on their lag alone; call kernel(X, Z)."
-            )
-        tau = as_coords(lag, name="lag")
-        return self.covariance(tau, np.zeros((1, tau.shape[1])))[:, 0]
+        self.check_stationary()
+        return self.lag_covariance(as_coords(lag, name="lag"))
 
     def covariance(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Covariances of x (..., n, dim) with z (..., m, dim): (..., n, m). Trusts its input."""
         raise NotImplementedError
 
     def covariance_and_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-        """`covariance` and its derivatives with respect to each entry of `theta`."""
+        """`covariance` and its derivatives with respect to each entry of `theta`. Trusts its input."""
         raise NotImplementedError
+
+    def variances(self, x: FloatArray) -> FloatArray:
+        """Variance at places (n, dim): (n,). Trusts its input."""
+        return self.covariance(x[:, None, :], x[:, None, :])[:, 0, 0]
+
+    def lag_covariance(self, tau: FloatArray) -> FloatArray:
+        """Covariance at lags (n, dim) of a shift-invariant kernel: (n,). Trusts its input."""
+        return self.covariance(tau, np.zeros((1, tau.shape[1])))[:, 0]
 
     # ------------------------------------------------------------- hyperparameters
 
@@ -125,6 +130,13 @@ class Kernel:
 
     def check_dim(self, dim: int) -> None:
         """Refuse coordinates whose dimension the kernel was not made for."""
+
+    def check_stationary(self) -> None:
+        """Refuse a kernel that is no function of the lag."""
+        if not self.stationary:
+            raise KernelError(
+                f"{type(self).__name__} depends on the places, not on their lag alone; call kernel(X, Z)."
+            )
 
     # --------------------------------------------------------------------- algebra
 

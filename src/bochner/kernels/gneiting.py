@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import interpolate, special
 
 from bochner.arrays import FloatArray
@@ -173,7 +172,7 @@ class Gneiting(ListedKernel):
     def has_density(self, dim: int) -> bool:
         return False  # none of closed form, and none that is finite at zero where the memory in time is long
 
-    def spectral_density(self, omega: ArrayLike) -> FloatArray:
+    def density(self, omega: FloatArray) -> FloatArray:
         raise KernelError(
             "the spectral density of Gneiting has no closed form; draw frequencies by a rule, or use features='exact'."
         )

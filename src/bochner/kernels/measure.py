@@ -42,7 +42,7 @@ class Piece:
 
     def at(self, lag: FloatArray) -> FloatArray:
         """Covariance at lags (n, dim) along the axes of the piece."""
-        return np.asarray(np.prod([k.at(lag[:, list(axes)]) for axes, k in self.factors], axis=0))
+        return np.asarray(np.prod([k.lag_covariance(lag[:, list(axes)]) for axes, k in self.factors], axis=0))
 
     @property
     def has_density(self) -> bool:
@@ -60,12 +60,12 @@ class Piece:
         axes, kernel = self.factors[carrier]
         others = [f for i, f in enumerate(self.factors) if i != carrier]
         if not others:
-            return kernel.spectral_density(omega[:, list(axes)])
+            return kernel.density(omega[:, list(axes)])
         shift, mass = self._shifts(others)
         out, size = np.empty(len(omega)), max(1, ROWS_AT_ONCE // len(shift))
         for i in range(0, len(omega), size):
             moved = (omega[i : i + size, None, :] - shift).reshape(-1, self.dim)
-            out[i : i + size] = kernel.spectral_density(moved[:, list(axes)]).reshape(-1, len(shift)) @ mass
+            out[i : i + size] = kernel.density(moved[:, list(axes)]).reshape(-1, len(shift)) @ mass
         return out
 
     def atoms(self) -> Atoms | None:

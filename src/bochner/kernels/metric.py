@@ -51,8 +51,8 @@ def _reach(kernel: Kernel, axis: int, extent: FloatArray) -> float:
     size = float(extent[axis]) if extent[axis] > 0 else 1.0
     lag = np.zeros((200, len(extent)))
     lag[:, axis] = size * np.logspace(-5, 1, 200)
-    covariance = kernel.at(lag)
-    at_zero = float(kernel.at(np.zeros((1, len(extent))))[0])
+    covariance = kernel.lag_covariance(lag)
+    at_zero = float(kernel.lag_covariance(np.zeros((1, len(extent))))[0])
     # what does not change along this axis is no part of the fall
     level = FALLEN * at_zero + (1 - FALLEN) * float(covariance.min())
     return float(lag[int(np.argmax(covariance <= level)), axis])

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import KernelError
 from bochner.kernels.base import Hyperparameter, Kernel
 from bochner.kernels.waves import Atoms
@@ -48,6 +48,12 @@ class SpectralKernel(Kernel):
 
         Normalised so that :math:`k(\tau) = \int S(\omega) \cos(\omega'\tau)\, d\omega`.
         """
+        w = as_coords(omega, name="omega")
+        self.check_dim(w.shape[1])
+        return self.density(w)
+
+    def density(self, omega: FloatArray) -> FloatArray:
+        """`spectral_density`, for a kernel that has one: (m, dim) -> (m,). Trusts its input."""
         raise KernelError(
             f"the spectrum of {type(self).__name__} consists of lines, so it has no density; ask for its `atoms`, draw "
             f"frequencies by a rule, or multiply it by a kernel that has one."

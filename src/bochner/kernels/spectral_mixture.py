@@ -140,8 +140,8 @@ class SpectralMixture(SpectralKernel):
     def terms(self) -> tuple[tuple[Kernel, ...], ...]:
         return tuple((peak,) for peak in self.components())
 
-    def spectral_density(self, omega: ArrayLike) -> FloatArray:
-        return np.sum([peak.spectral_density(omega) for peak in self.components()], axis=0)
+    def density(self, omega: FloatArray) -> FloatArray:
+        return np.sum([peak.density(omega) for peak in self.components()], axis=0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -204,9 +204,7 @@ class Peak(SpectralKernel):
     def frequencies(self, uniforms: FloatArray, dim: int) -> FloatArray:
         return np.asarray(np.array(self.mean) + np.array(self.scale) * special.ndtri(uniforms))
 
-    def spectral_density(self, omega: ArrayLike) -> FloatArray:
-        w = as_coords(omega, name="omega")
-        self.check_dim(w.shape[1])
+    def density(self, omega: FloatArray) -> FloatArray:
         mean, scale = np.array(self.mean), np.array(self.scale)
-        peaks = [np.exp(-0.5 * np.sum(((w + sign * mean) / scale) ** 2, axis=1)) for sign in (-1, 1)]
+        peaks = [np.exp(-0.5 * np.sum(((omega + sign * mean) / scale) ** 2, axis=1)) for sign in (-1, 1)]
         return np.asarray(self.mass * sum(peaks) / 2 / np.prod(np.sqrt(2 * np.pi) * scale))

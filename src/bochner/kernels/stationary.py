@@ -12,10 +12,9 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import interpolate, special
 
-from bochner.arrays import FloatArray, as_coords
+from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
 from bochner.kernels import anisotropy
 from bochner.kernels.base import Hyperparameter, Kernel
@@ -87,12 +86,9 @@ class SimpleKernel(Kernel):
 class ScaledKernel(SimpleKernel, SpectralKernel):
     """Simple kernel with a spectral density, that of unit length scales stretched."""
 
-    def spectral_density(self, omega: ArrayLike) -> FloatArray:
-        w = as_coords(omega, name="omega")
-        self.check_dim(w.shape[1])
-        unit = self.to_unit(w)
-        volume = np.exp(np.sum(np.log(self.scales(w.shape[1]))))
-        return self.variance * volume * self.unit_density(unit)
+    def density(self, omega: FloatArray) -> FloatArray:
+        volume = np.exp(np.sum(np.log(self.scales(omega.shape[1]))))
+        return self.variance * volume * self.unit_density(self.to_unit(omega))
 
     def frequencies(self, uniforms: FloatArray, dim: int) -> FloatArray:
         return self.from_unit(self.unit_frequencies(uniforms, dim))

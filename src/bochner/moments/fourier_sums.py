@@ -151,8 +151,8 @@ def _on_lattice(
     assert lattice is not None
     half = np.array(lattice.half_width)
     angle = 2 * np.pi * lattice.spacing * coords
-    wide = nufft.type1(angle, columns[:1], tuple(4 * half + 1), eps=eps)[0]
-    narrow = nufft.type1(angle, columns[1:], tuple(2 * half + 1), eps=eps)
+    wide = nufft.Plan.trusting(angle, tuple(map(int, 4 * half + 1)), eps=eps).type1(columns[:1])[0]
+    narrow = nufft.Plan.trusting(angle, tuple(map(int, 2 * half + 1)), eps=eps).type1(columns[1:])
     at = tuple((lattice.index + half).T)
     return wide, np.stack([f[at] for f in narrow], axis=1)
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.resources import in_threads
+from bochner.resources import block_bytes, current, in_threads
 
 CACHED_ENTRIES = 2**16  # of a packed batch: 0.5 MiB, so that the arrays of a batch stay in the processor's cache
 LARGEST_ENTRIES = 2**21  # of a packed batch: 16 MiB
@@ -32,7 +32,9 @@ def in_batches(work: Callable[[slice], T], n: int, k: int) -> Iterator[T]:
 def batch_size(k: int) -> int:
     """How many matrices with k rows to take at once."""
     n_pairs = k * (k + 1) // 2
-    return max(1, CACHED_ENTRIES // n_pairs, min(EFFICIENT_BATCH, LARGEST_ENTRIES // n_pairs))
+    # under a limit, room for the factor and for the ends of every pair of places as well
+    largest = LARGEST_ENTRIES if current().memory_limit is None else block_bytes() // 128
+    return max(1, CACHED_ENTRIES // n_pairs, min(EFFICIENT_BATCH, largest // n_pairs))
 
 
 def pairs(places: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.random import generator
-from bochner.resources import n_threads
+from bochner.resources import block_bytes, n_threads
 
 
 def maximin_order(coords: FloatArray, seed: int = 0) -> IntArray:
@@ -114,14 +114,23 @@ def _earlier(ordered: FloatArray, asked: IntArray, k: int) -> IntArray:
     width = 2 * k + 8  # half or more of the neighbours precede, since the tree at most doubles the prefix
     while len(open_rows):
         width = min(width, len(ordered))
-        position = asked[open_rows]
-        near = tree.query(ordered[position], k=np.arange(1, width + 1), workers=n_threads())[1]
-        before = near < position[:, None]
-        first = np.argsort(~before, axis=1, kind="stable")[:, :k]
-        taken = np.take_along_axis(near, first, axis=1)
-        taken[~np.take_along_axis(before, first, axis=1)] = -1
-        found[open_rows, : taken.shape[1]] = taken
-        short = before.sum(axis=1) < np.minimum(k, position)
+        size = max(256, block_bytes() // (24 * width))  # distances, indices and their order
+        parts = [open_rows[i : i + size] for i in range(0, len(open_rows), size)]
+        short = np.concatenate([_first_before(tree, ordered, asked, k, width, part, found) for part in parts])
         open_rows = open_rows[short] if width < len(ordered) else open_rows[:0]
         width *= 2
     return found
+
+
+def _first_before(
+    tree: cKDTree, ordered: FloatArray, asked: IntArray, k: int, width: int, rows: IntArray, found: IntArray
+) -> NDArray[np.bool_]:
+    """Write the nearest predecessors among `width` neighbours into `found`; which rows want more neighbours."""
+    position = asked[rows]
+    near = tree.query(ordered[position], k=np.arange(1, width + 1), workers=n_threads())[1]
+    before = near < position[:, None]
+    first = np.argsort(~before, axis=1, kind="stable")[:, :k]
+    taken = np.take_along_axis(near, first, axis=1)
+    taken[~np.take_along_axis(before, first, axis=1)] = -1
+    found[rows, : taken.shape[1]] = taken
+    return np.asarray(before.sum(axis=1) < np.minimum(k, position))

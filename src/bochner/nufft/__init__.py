@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Lock
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -84,8 +85,8 @@ def type1(
     array (*shape) or (n_vectors, *shape)
         Complex modes, index increasing on each axis, zero in the middle.
     """
-    dtype = precision_of(strengths)
-    return Plan(coords, shape, eps=eps, dtype=dtype, n_jobs=n_jobs, backend=backend).type1(strengths, sign=sign)
+    plan = Plan(coords, shape, eps=eps, dtype=precision_of(strengths), n_jobs=n_jobs, backend=backend)
+    return plan.type1(strengths, sign=sign)
 
 
 def type2(
@@ -111,9 +112,10 @@ def type2(
     array (n,) or (n_vectors, n)
         Complex values.
     """
-    dtype, coords = precision_of(modes), as_places(coords)
-    shape = np.shape(modes)[-coords.shape[1] :]
-    return Plan(coords, shape, eps=eps, dtype=dtype, n_jobs=n_jobs, backend=backend).type2(modes, sign=sign)
+    dtype, places = precision_of(modes), as_places(coords)
+    shape = as_shape(np.shape(modes)[-places.shape[1] :], places.shape[1])
+    plan = Plan.trusting(places, shape, eps=eps, dtype=dtype, n_jobs=n_jobs, backend=backend)
+    return plan.type2(modes, sign=sign)
 
 
 def type3(
@@ -196,8 +198,35 @@ class Plan:
         n_jobs: int | None = None,
         backend: str | None = None,
     ) -> None:
-        coords = as_places(coords)
-        self.shape = as_shape(shape, coords.shape[1])
+        places = as_places(coords)
+        self._prepare(places, as_shape(shape, places.shape[1]), eps, dtype, n_jobs, backend)
+
+    @classmethod
+    def trusting(
+        cls,
+        coords: FloatArray,
+        shape: tuple[int, ...],
+        *,
+        eps: float,
+        dtype: DTypeLike = np.float64,
+        n_jobs: int | None = None,
+        backend: str | None = None,
+    ) -> Self:
+        """The same for finite float64 coordinates (n, dim) and a number of modes per axis, which are not checked."""
+        plan = cls.__new__(cls)
+        plan._prepare(coords, shape, eps, dtype, n_jobs, backend)
+        return plan
+
+    def _prepare(
+        self,
+        coords: FloatArray,
+        shape: tuple[int, ...],
+        eps: float,
+        dtype: DTypeLike,
+        n_jobs: int | None,
+        backend: str | None,
+    ) -> None:
+        self.shape = shape
         self.dtype = as_precision(dtype)
         self.eps = as_tolerance(eps, self.dtype)
         check_grid(2 * n for n in self.shape)

@@ -1,19 +1,26 @@
 """Solvers: the precision of the coefficients, factored."""
 
 from bochner.solvers.base import Factor, Report
-from bochner.solvers.cholesky import CholeskyFactor, cholesky_factor
+from bochner.solvers.cholesky import CholeskyFactor, Primal, cholesky_factor
 from bochner.solvers.conjugate_gradient import conjugate_gradient
 from bochner.solvers.least_squares import LeastSquares, least_squares
+from bochner.solvers.linear import LinearSolver, LinearSystem, Solution, choose_solver, register_solver
 from bochner.solvers.woodbury import WoodburyFactor, woodbury_factor
 
 __all__ = [
     "CholeskyFactor",
     "Factor",
     "LeastSquares",
+    "LinearSolver",
+    "LinearSystem",
+    "Primal",
     "Report",
+    "Solution",
     "WoodburyFactor",
     "cholesky_factor",
+    "choose_solver",
     "conjugate_gradient",
     "least_squares",
+    "register_solver",
     "woodbury_factor",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -11,6 +12,7 @@ from scipy import linalg
 from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError
 from bochner.solvers.base import Factor, Report
+from bochner.solvers.linear import LinearSolver, LinearSystem, Solution, register_solver
 
 
 @dataclass(frozen=True)
@@ -50,15 +52,18 @@ class CholeskyFactor(Factor):
         return np.asarray(linalg.solve_triangular(self.root, z, lower=True, trans="T") * self.scale[:, None])
 
 
-def cholesky_factor(precision: FloatArray, n_trend: int = 0) -> CholeskyFactor:
-    """Factor a symmetric positive definite matrix; O(p^3 / 3).
+def cholesky_factor(precision: FloatArray, n_trend: int = 0, added: FloatArray | float = 0.0) -> CholeskyFactor:
+    """Factor a symmetric positive definite matrix, `added` to its diagonal; O(p^3 / 3), two matrices beside it.
 
     A diagonal scaling brings columns of very different size to the same footing.
     """
     if len(precision) == 0:  # no trend columns
         return CholeskyFactor(np.zeros((0, 0)), np.zeros(0), 0, Report("cholesky", 0))
-    scale = 1 / np.sqrt(np.maximum(np.diag(precision), 1e-300))
-    scaled = np.asfortranarray(precision * scale * scale[:, None])
+    diagonal = np.diag(precision) + added
+    scale = 1 / np.sqrt(np.maximum(diagonal, 1e-300))
+    scaled = np.multiply(precision, scale, order="F")
+    scaled *= scale[:, None]
+    scaled[np.diag_indices_from(scaled)] = diagonal * scale * scale
     report = Report("cholesky", len(precision))
     try:
         root = linalg.cholesky(scaled, lower=True, check_finite=False)
@@ -73,3 +78,25 @@ def cholesky_factor(precision: FloatArray, n_trend: int = 0) -> CholeskyFactor:
                 f"added to its scaled diagonal; raise noise_variance, or drop collinear covariates."
             ) from error
     return CholeskyFactor(root, scale, n_trend, report)
+
+
+class Primal(LinearSolver):
+    """(Phi'N Phi + I) c = Phi'N y; O(p^3 / 3) once the moments are there, whatever the number of rows."""
+
+    name = "primal"
+
+    def suits(self, n_rows: int, n_columns: int) -> str | None:
+        return f"{n_columns} columns <= {n_rows} rows: solved in the columns (primal)" if n_columns <= n_rows else None
+
+    def solve(self, system: LinearSystem) -> Solution:
+        return self.solve_moments(system.moments, system.n_columns)
+
+    def solve_moments(self, moments: Any, n_columns: int) -> Solution:
+        """The same from moments alone."""
+        n_trend = len(moments.projection) - n_columns
+        factor = cholesky_factor(moments.gram, n_trend, np.repeat([1.0, 0.0], [n_columns, n_trend]))
+        coef = factor.solve(moments.projection)
+        return Solution(factor, coef, float(moments.energy - moments.projection @ coef))
+
+
+register_solver(Primal())

@@ -11,6 +11,7 @@ from scipy import linalg
 from bochner.arrays import FloatArray
 from bochner.solvers.base import Factor, Report
 from bochner.solvers.cholesky import CholeskyFactor, cholesky_factor
+from bochner.solvers.linear import LinearSolver, LinearSystem, Solution, register_solver
 
 
 @dataclass(frozen=True)
@@ -74,3 +75,23 @@ def woodbury_factor(phi: FloatArray, trend: FloatArray, precision: FloatArray) -
     whitened = linalg.solve_triangular(rows.root, trend * rows.scale[:, None], lower=True)
     schur = cholesky_factor(whitened.T @ whitened, trend.shape[1])
     return WoodburyFactor(phi, trend, precision, rows, schur, Report("woodbury", len(phi)))
+
+
+class Woodbury(LinearSolver):
+    """The same in the rows, O(n^2 p): for fewer rows than columns."""
+
+    name = "woodbury"
+
+    def suits(self, n_rows: int, n_columns: int) -> str | None:
+        return f"{n_rows} rows < {n_columns} columns: solved in the rows (Woodbury)" if n_rows < n_columns else None
+
+    def solve(self, system: LinearSystem) -> Solution:
+        factor = woodbury_factor(system.phi, system.trend, system.precision)
+        # c = Phi'alpha and misfit = r'alpha: no difference of large numbers, so it holds for tiny noise too
+        beta = factor.schur.solve(system.trend.T @ factor.rows.solve(system.y))
+        residual = system.y - system.trend @ beta
+        alpha = factor.rows.solve(residual)
+        return Solution(factor, np.r_[system.phi.T @ alpha, beta], float(residual @ alpha))
+
+
+register_solver(Woodbury())

@@ -113,7 +113,7 @@ class GridOperator(CovarianceOperator):
         """Transform of the covariance at the lags of the torus."""
         lags = [np.where(np.arange(n) <= n // 2, np.arange(n), np.arange(n) - n) for n in self._counts]
         mesh = np.stack(np.meshgrid(*lags, indexing="ij"), axis=-1).reshape(-1, len(lags)) * self.grid.step
-        return np.asarray(fft.rfftn(self.kernel.at(mesh).reshape(self._counts), workers=n_threads()))
+        return np.asarray(fft.rfftn(self.kernel.lag_covariance(mesh).reshape(self._counts), workers=n_threads()))
 
 
 def find_grid(coords: FloatArray) -> Grid | None:

@@ -66,7 +66,7 @@ class SplitOperator(CovarianceOperator):
         first, second = np.random.default_rng(0).integers(self.n_rows, size=(2, N_TRIED))
         lag = self.coords[first] - self.coords[second]
         lag = lag[np.linalg.norm(lag / self._series.step, axis=1) > limits.NEAR_RADIUS]
-        at_zero = self.kernel.at(np.zeros((1, lag.shape[1])))
+        at_zero = self.kernel.lag_covariance(np.zeros((1, lag.shape[1])))
         return float(np.sqrt(np.mean(np.square(self._remainder_at(lag) / at_zero)))) if len(lag) else 0.0
 
     # ------------------------------------------------------------------------- products
@@ -75,8 +75,7 @@ class SplitOperator(CovarianceOperator):
         return self._plan.type2(self._waves_of(columns)).real.T + self._remainder @ columns
 
     def cross_products(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
-        angle = self._series.angle(targets)
-        far = nufft.type2(angle, self._waves_of(columns), eps=EPS).real.T
+        far = self._plan_at(targets).type2(self._waves_of(columns)).real.T
         return far + self._near(targets, columns)
 
     def _waves_of(self, columns: FloatArray) -> np.ndarray:
@@ -97,8 +96,11 @@ class SplitOperator(CovarianceOperator):
 
     @cached_property
     def _plan(self) -> nufft.Plan:
-        angle = self._series.angle(self.coords)
-        return nufft.Plan(angle, self._series.coef.shape, eps=EPS, dtype=np.float64)
+        return self._plan_at(self.coords)
+
+    def _plan_at(self, places: FloatArray) -> nufft.Plan:
+        angle = self._series.angle(places)
+        return nufft.Plan.trusting(angle, self._series.coef.shape, eps=EPS)
 
     @cached_property
     def _extent(self) -> FloatArray:
@@ -155,5 +157,5 @@ class SplitOperator(CovarianceOperator):
         out, size = np.empty(len(lag)), limits.PAIRS_AT_ONCE
         for start in range(0, len(lag), size):
             part = lag[start : start + size]
-            out[start : start + size] = self.kernel.at(part) - self._series.at(part)
+            out[start : start + size] = self.kernel.lag_covariance(part) - self._series.at(part)
         return out

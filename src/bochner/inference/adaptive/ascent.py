@@ -12,6 +12,7 @@ from scipy import optimize
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import ConvergenceError, InputError
 from bochner.features import FeatureMap
+from bochner.inference.adaptive import limits
 from bochner.inference.adaptive.learnable import Learnable
 from bochner.inference.evidence.feature_evidence import feature_slopes
 from bochner.inference.evidence.laplace import feature_point
@@ -24,14 +25,6 @@ from bochner.random import generator
 from bochner.validation import BlockKFold, gap_size
 
 logger = logging.getLogger("bochner")
-
-ROUND = 5  # iterations between two looks at the rows held out
-PATIENCE = 6  # looks without improvement after which an ascent ends
-ITERATIONS = 200
-MOST_HELD_OUT = 2_000
-LEARNING_WORK = 2e12  # multiplications that one ascent may take
-NOISE_WORK = 2e9  # multiplications that one look at a noise variance may take
-FAILED = 1e25
 
 
 @dataclass(frozen=True)
@@ -118,7 +111,7 @@ def climb(
     *,
     learn_noise: bool,
     reml: bool,
-    iterations: int = ITERATIONS,
+    iterations: int = limits.ASCENT_ITERATIONS,
 ) -> Climbed:
     """L-BFGS on the rows of the first part; the best point is the one that predicts the second part best.
 
@@ -136,10 +129,10 @@ def climb(
         seen.append((float(scores.sum()), vector.copy(), count))
 
     def watch(vector: FloatArray, count: int) -> bool:
-        if count % ROUND == 0:
+        if count % limits.ASCENT_ROUND == 0:
             look(vector, count)
         best = int(np.argmax([score for score, _, _ in seen]))
-        return len(seen) - 1 - best < PATIENCE
+        return len(seen) - 1 - best < limits.ASCENT_PATIENCE
 
     look(evidence.start, 0)
     look(maximise(evidence, iterations, watch), iterations)
@@ -160,9 +153,9 @@ def maximise(evidence: Evidence, iterations: int, watch: Callable[[FloatArray, i
         try:
             value, gradient = evidence(vector)
         except (ConvergenceError, np.linalg.LinAlgError, InputError):
-            return FAILED, np.zeros(len(vector))
+            return limits.FAILED_ASCENT, np.zeros(len(vector))
         if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
-            return FAILED, np.zeros(len(vector))
+            return limits.FAILED_ASCENT, np.zeros(len(vector))
         return -value, -gradient
 
     count = 0
@@ -196,7 +189,7 @@ def noise_of_few_waves(
     Few waves leave out what the kernel would explain, and that is noise to them.
     """
     candidates = [noise_variance, *(share * variance for share in (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0))]
-    most = int(NOISE_WORK / features.n_columns**2)
+    most = int(limits.NOISE_WORK / features.n_columns**2)
     if len(data) > most:
         data = data[_some(np.arange(len(data)), most, generator(seed, "rows to learn the noise from"))]
 
@@ -228,7 +221,9 @@ def held_out_scores(features: FeatureMap, noise_variance: float, known: Data, un
     return np.asarray(share * law.log_density(unknown.y))
 
 
-def parts_of(coords: FloatArray, n_columns: int, seed: int, work: float = LEARNING_WORK) -> tuple[IntArray, IntArray]:
+def parts_of(
+    coords: FloatArray, n_columns: int, seed: int, work: float = limits.LEARNING_WORK
+) -> tuple[IntArray, IntArray]:
     """Rows to learn from and rows to hold out, in blocks as wide as the gaps between them; random beyond 3 dimensions.
 
     Of very many rows a part is learned from, as large as the work allows.
@@ -243,8 +238,8 @@ def parts_of(coords: FloatArray, n_columns: int, seed: int, work: float = LEARNI
             known, unknown = _random_parts(n, rng)
     else:
         known, unknown = _random_parts(n, rng)
-    most = int(np.clip(work / (4 * ITERATIONS * n_columns**2), 500, n))
-    return _some(known, most, rng), _some(unknown, MOST_HELD_OUT, rng)
+    most = int(np.clip(work / (4 * limits.ASCENT_ITERATIONS * n_columns**2), 500, n))
+    return _some(known, most, rng), _some(unknown, limits.MAX_WATCHED_ROWS, rng)
 
 
 def with_missing(point: Point, data: Data, parts: tuple[IntArray, IntArray], variance: float) -> Point:

@@ -12,11 +12,9 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
 from bochner.features import FeatureMap, FourierMap, LocalSpectrumMap, PairedMap
 from bochner.frequencies import Frequencies, PairedFrequencies
+from bochner.inference.adaptive import limits
 from bochner.inference.evidence.feature_evidence import wave_slopes
 from bochner.kernels import Kernel, spectral_density
-
-MASS_SD = 2.0  # prior of a log mass about its start
-STRETCH_SD, SWELL_SD = 1.0, 0.7  # prior of the log length scale and the log variance of a field that is not stationary
 
 LogDensity = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -65,8 +63,8 @@ class LearnableWaves:
     def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
         omega, log_mass = self._split(x)
         value, slope = self.density(omega)
-        return value - 0.5 * float(np.sum(log_mass**2)) / MASS_SD**2, np.r_[
-            (slope * self.unit).ravel(), -log_mass / MASS_SD**2
+        return value - 0.5 * float(np.sum(log_mass**2)) / limits.MASS_SD**2, np.r_[
+            (slope * self.unit).ravel(), -log_mass / limits.MASS_SD**2
         ]
 
     def _split(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -108,8 +106,8 @@ class LearnablePairs:
         first, second, log_mass = self._split(x)
         (one, by_first), (two, by_second) = self.density(first), self.density(second)
         slope = np.stack([by_first, by_second]) * self.unit
-        value = one + two - 0.5 * float(np.sum(log_mass**2)) / MASS_SD**2
-        return value, np.r_[slope.ravel(), -log_mass / MASS_SD**2]
+        value = one + two - 0.5 * float(np.sum(log_mass**2)) / limits.MASS_SD**2
+        return value, np.r_[slope.ravel(), -log_mass / limits.MASS_SD**2]
 
     def _split(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         m, dim = self.origin.first.shape
@@ -151,7 +149,7 @@ class LearnableSpectrum:
 
     def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
         k = len(self.origin.stretch)
-        precision = np.repeat([1 / STRETCH_SD**2, 1 / SWELL_SD**2], k)
+        precision = np.repeat([1 / limits.STRETCH_SD**2, 1 / limits.SWELL_SD**2], k)
         precision[[0, k]] = 0.0
         return -0.5 * float(np.sum(precision * x**2)), -precision * x
 

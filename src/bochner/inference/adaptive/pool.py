@@ -10,17 +10,13 @@ from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import Frequencies, leverage_scores, leverage_scores_of_rows, resample, rule_named
+from bochner.inference.adaptive import limits
 from bochner.inference.fits.linear import row_precision
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
 from bochner.kernels import Kernel, spectral_terms
 from bochner.moments import moments_of, prefers_transform
 from bochner.random import generator
-
-SMALLEST_POOL, LARGEST_POOL = 256, 768
-POOL_PER_WAVE = 8
-SCORE_ROWS = 4_000  # enough to know the scores, where the Gram is taken by blocks
-FEWEST, MOST = 32, 1_024
 
 
 @dataclass(frozen=True)
@@ -50,15 +46,17 @@ def number_of_leverage(task: Task, kernel: Kernel, noise_variance: float) -> tup
     """Number of waves, whether it was given, and why: twice the degrees of freedom that the kernel spends."""
     if task.settings.n_frequencies != "auto":
         return int(task.settings.n_frequencies), True, "as asked"
-    pool = pool_of(kernel, LARGEST_POOL, task.dim, task.settings.seed)
+    pool = pool_of(kernel, limits.LARGEST_POOL, task.dim, task.settings.seed)
     freedom = float(pool_scores(pool, task.obs, noise_variance, None, task.settings.seed)[0].sum())
-    m = int(np.clip(np.ceil(2 * freedom), FEWEST, MOST))
+    m = int(np.clip(np.ceil(2 * freedom), limits.MIN_LEVERAGE_WAVES, limits.MAX_LEVERAGE_WAVES))
     return m, False, f"twice the {freedom:.0f} degrees of freedom that the kernel spends on the data"
 
 
 def pool_size(n_frequencies: int) -> int:
     """Frequencies to choose from."""
-    return max(int(np.clip(POOL_PER_WAVE * n_frequencies, SMALLEST_POOL, LARGEST_POOL)), 2 * n_frequencies)
+    return max(
+        int(np.clip(limits.POOL_PER_WAVE * n_frequencies, limits.SMALLEST_POOL, limits.LARGEST_POOL)), 2 * n_frequencies
+    )
 
 
 def pool_of(kernel: Kernel, size: int, dim: int, seed: int) -> Frequencies:
@@ -79,9 +77,9 @@ def pool_scores(
     """
     features = FourierMap(pool)
     part, stands_for = obs, 1.0
-    if len(obs) > SCORE_ROWS and not prefers_transform(features, obs.rows.coords):
-        part = obs[np.sort(generator(seed, "rows to score by").choice(len(obs), SCORE_ROWS, replace=False))]
-        stands_for = len(obs) / SCORE_ROWS
+    if len(obs) > limits.SCORE_ROWS and not prefers_transform(features, obs.rows.coords):
+        part = obs[np.sort(generator(seed, "rows to score by").choice(len(obs), limits.SCORE_ROWS, replace=False))]
+        stands_for = len(obs) / limits.SCORE_ROWS
     precision = row_precision(features, part, noise_variance) * stands_for
     n = len(part)
     if n < features.n_columns:

@@ -15,6 +15,7 @@ from bochner.choices import Choice
 from bochner.exceptions import FallbackWarning, TuningWarning, warn
 from bochner.features import FeatureMap
 from bochner.frequencies import Frequencies, rule_named
+from bochner.inference.adaptive import limits
 from bochner.inference.adaptive.adapted import Adapted
 from bochner.inference.adaptive.ascent import Point, climb, parts_of, with_missing
 from bochner.inference.adaptive.learnable import LearnableWaves, density_of
@@ -24,14 +25,6 @@ from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task
 from bochner.kernels import Kernel, spectral_peaks, total_variance
 from bochner.random import generator
-
-FEWEST_ROWS = 40  # below, none can be spared to be held out
-FEWEST, MOST = 10, 300
-ROWS_PER_NUMBER = 10  # rows for every number to be learned, when their number is chosen
-MOST_PEAKS = 10
-PEAK_SHARE = 0.8  # of the variance, given to the peaks of the data's spectrum at first
-SURE = 1.0  # standard errors that the gain on held-out rows must exceed: it was chosen among many
-PARTED = 0.2  # of the gain on the rows learned from, that rows held out should gain at least
 
 
 def learned_waves(task: Task, kernel: Kernel, noise_variance: float) -> Adapted:
@@ -65,7 +58,7 @@ def learned_waves(task: Task, kernel: Kernel, noise_variance: float) -> Adapted:
 
 def _hindrance(obs: Observations, noise_variance: float) -> str | None:
     """Why no waves can be learned, if so."""
-    if len(obs) < FEWEST_ROWS:
+    if len(obs) < limits.MIN_LEARNING_ROWS:
         return f"only {len(obs)} rows"
     if follows_trend(obs):
         return "the response is constant, or follows the trend"
@@ -90,7 +83,7 @@ class Verdict:
 
 
 def judged(
-    first: Point, point: Point, told: str, instead: str, *, n_numbers: int | None = None, sure: float = SURE
+    first: Point, point: Point, told: str, instead: str, *, n_numbers: int | None = None, sure: float = limits.SURE
 ) -> Verdict:
     """The learned features, or what they started from where held-out rows are predicted no better by them."""
     gain, error = point.gain_over(first)
@@ -104,7 +97,7 @@ def judged(
         kept = f"{instead}; learned ones predicted held-out rows no better ({first.score:.4f} before)"
         return Verdict(first.features, first.noise_variance, kept, learned=False)
     learned = point.evidence - first.evidence
-    if learned > 0.05 and gain < PARTED * learned:
+    if learned > 0.05 and gain < limits.PARTED * learned:
         fewer = f"Use fewer frequencies (n_frequencies < {n_numbers})."
         advice = "Compare it with others by cross_validate()." if n_numbers is None else fewer
         warn(
@@ -137,7 +130,9 @@ def number_of_learned(settings: Settings, n_rows: int, dim: int) -> int:
     """Number of waves: as asked, or one for every so many rows and numbers to be learned."""
     if settings.n_frequencies != "auto":
         return int(settings.n_frequencies)
-    return int(np.clip(n_rows // (ROWS_PER_NUMBER * (dim + 1)), FEWEST, MOST))
+    return int(
+        np.clip(n_rows // (limits.ROWS_PER_NUMBER * (dim + 1)), limits.MIN_LEARNED_WAVES, limits.MAX_LEARNED_WAVES)
+    )
 
 
 def starts_of(seed: int, kernel: Kernel, m: int, obs: Observations) -> list[tuple[str, Frequencies]]:
@@ -146,15 +141,15 @@ def starts_of(seed: int, kernel: Kernel, m: int, obs: Observations) -> list[tupl
     rule = rule_named("quasi" if dim <= 3 else "orthogonal")
     drawn = rule.draw(kernel, m, dim, generator(seed, "frequencies"))
     starts = [("the kernel's own draw", drawn)]
-    if dim <= 3 and m >= 2 and len(obs) >= FEWEST_ROWS and not follows_trend(obs):
-        n_peaks = min(MOST_PEAKS, max(1, m // 2))
+    if dim <= 3 and m >= 2 and len(obs) >= limits.MIN_LEARNING_ROWS and not follows_trend(obs):
+        n_peaks = min(limits.MAX_PEAKS, max(1, m // 2))
         peaks = spectral_peaks(obs.rows.coords, residual_of(obs), n_peaks)
         variance = total_variance(kernel)
-        mass = PEAK_SHARE * variance * peaks.mass / peaks.mass.sum()
+        mass = limits.PEAK_SHARE * variance * peaks.mass / peaks.mass.sum()
         rest = rule.draw(kernel, m - n_peaks, dim, generator(seed, "frequencies")) if m > n_peaks else None
         waves = Frequencies(peaks.omega, mass)
         if rest is not None:
-            waves = waves + Frequencies(rest.omega, (1 - PEAK_SHARE) * rest.mass)
+            waves = waves + Frequencies(rest.omega, (1 - limits.PEAK_SHARE) * rest.mass)
         starts.append(("peaks of the data's spectrum", waves))
     return starts
 

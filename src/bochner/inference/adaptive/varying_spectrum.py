@@ -10,6 +10,7 @@ from bochner.choices import Choice
 from bochner.exceptions import KernelError, PartError
 from bochner.features import FeatureMap, LocalSpectrumMap, NystroemMap, PairedMap, choose_landmarks, local_spectrum
 from bochner.frequencies import Frequencies, PairedFrequencies, lattice_frequencies, rule_named, tied
+from bochner.inference.adaptive import limits
 from bochner.inference.adaptive.adapted import Adapted
 from bochner.inference.adaptive.ascent import (
     Evidence,
@@ -23,7 +24,6 @@ from bochner.inference.adaptive.ascent import (
 )
 from bochner.inference.adaptive.learnable import LearnablePairs, LearnableSpectrum, density_of
 from bochner.inference.adaptive.sparse_spectrum import (
-    FEWEST_ROWS,
     follows_trend,
     judged,
     number_of_learned,
@@ -35,23 +35,13 @@ from bochner.inference.observed.task import Task
 from bochner.kernels import Kernel, Matern, SquaredExponential, spectral_density, total_variance
 from bochner.random import generator
 
-LANDMARKS = {1: 8, 2: 16, 3: 27}  # of the surfaces of log length scale and log variance
-REACH = 0.4  # length scale of these surfaces, in extents
-LEARNING_WAVES = {1: 200, 2: 600, 3: 600}
-LEARNING_ROWS = 1_000
-ITERATIONS, LAST_ITERATIONS = 40, 25
-MOST_WAVES = 1_500
-MISSING = 2e-3  # of the variance, that the waves of the final fit may leave out
-SHORTEST = 0.4  # of the length scale, for which the waves are chosen before anything is learned
-SMOOTHNESS = (1.5, 2.5)
-
 
 def varying_waves(task: Task, kernel: Kernel, noise_variance: float) -> Adapted:
     """Features of a field whose length scale and variance vary in space, started from a tuned kernel."""
     n, obs = len(task.obs), task.obs
-    if n < FEWEST_ROWS:
+    if n < limits.MIN_LEARNING_ROWS:
         raise PartError(
-            f"features='nonstationary' with {n} rows; it needs {FEWEST_ROWS} to learn what varies. Use "
+            f"features='nonstationary' with {n} rows; it needs {limits.MIN_LEARNING_ROWS} to learn what varies. Use "
             f"features='exact'."
         )
     if follows_trend(obs):
@@ -64,16 +54,17 @@ def varying_waves(task: Task, kernel: Kernel, noise_variance: float) -> Adapted:
     if task.settings.kernel is None and isinstance(kernel, Matern):
         # only by being rough can a stationary field have short and long waves at once; one that varies need not be. A
         # rougher one is not tried: what its few waves leave out would pass for the noise
-        kernels += [kernel.replace(nu=nu) for nu in SMOOTHNESS if nu > kernel.nu]
+        kernels += [kernel.replace(nu=nu) for nu in limits.VARYING_SMOOTHNESS if nu > kernel.nu]
     found = [(candidate, *search.learn(candidate, noise_variance)) for candidate in kernels]
     chosen, _, best = max(found, key=lambda f: f[2].evidence)
-    told = f"length scales {_range(best.features, obs)} times the kernel's, learned from {min(n, LEARNING_ROWS):,} rows"
+    n_rows = min(n, limits.LEARNING_ROWS)
+    told = f"length scales {_range(best.features, obs)} times the kernel's, learned from {n_rows:,} rows"
     # two dozen numbers with a prior hardly learn noise, and one part of the rows says little: only a clear loss counts
     verdict = judged(found[0][1], best, told, "a stationary spectrum", sure=-1.0)
     kept, noise = verdict.features, verdict.noise_variance
     if not verdict.learned:
         chosen = kernel
-    elif n <= LEARNING_ROWS:
+    elif n <= limits.LEARNING_ROWS:
         kept, noise = search.learn_from_all(best)
     assert isinstance(kept, LocalSpectrumMap)
     features = refined(task, chosen, kept)
@@ -92,20 +83,22 @@ class _VaryingSearch:
         """Where a kernel starts, stationary, and where it ends, on rows that leave some out to judge by."""
         task = self.task
         coords, (low, high) = task.obs.rows.coords, task.covered_box
-        n_waves = LEARNING_WAVES[coords.shape[1]]
-        parts = parts_of(coords, 2 * n_waves, task.settings.seed, work=800 * (2 * n_waves) ** 2 * LEARNING_ROWS)
+        n_waves = limits.LEARNING_WAVES[coords.shape[1]]
+        parts = parts_of(coords, 2 * n_waves, task.settings.seed, work=800 * (2 * n_waves) ** 2 * limits.LEARNING_ROWS)
         known, unknown = (task.data[part] for part in parts)
-        waves = lattice_frequencies(kernel + stretched(kernel, SHORTEST), high - low, n_frequencies=n_waves)
+        waves = lattice_frequencies(
+            kernel + stretched(kernel, limits.SHORTEST_STRETCH), high - low, n_frequencies=n_waves
+        )
         origin = local_spectrum(kernel, waves, surface_over(task.obs, task.settings.seed), (low, high))
         evidence = self._evidence(origin, known, noise_variance)
-        end = maximise(evidence, ITERATIONS)
+        end = maximise(evidence, limits.VARYING_ITERATIONS)
         return point_at(evidence, evidence.start, known, unknown), point_at(evidence, end, known, unknown)
 
     def learn_from_all(self, point: Point) -> tuple[LocalSpectrumMap, float]:
         """A few more steps from a point, with the rows that were left out."""
         assert isinstance(point.features, LocalSpectrumMap)
         evidence = self._evidence(point.features, self.task.data, point.noise_variance)
-        x, noise = evidence.split(maximise(evidence, LAST_ITERATIONS))
+        x, noise = evidence.split(maximise(evidence, limits.VARYING_LAST_ITERATIONS))
         return LearnableSpectrum(point.features).at(x), noise
 
     def _evidence(self, origin: LocalSpectrumMap, data: Data, noise_variance: float) -> Evidence:
@@ -117,8 +110,8 @@ def surface_over(obs: Observations, seed: int) -> NystroemMap:
     """Smooth basis functions over the places."""
     coords = obs.rows.coords
     extent = np.ptp(coords, axis=0)
-    reach = REACH * np.where(extent > 0, extent, max(float(extent.max()), 1e-300))
-    landmarks = choose_landmarks(coords, LANDMARKS[coords.shape[1]], obs.weight, seed)
+    reach = limits.SURFACE_REACH * np.where(extent > 0, extent, max(float(extent.max()), 1e-300))
+    landmarks = choose_landmarks(coords, limits.SURFACE_LANDMARKS[coords.shape[1]], obs.weight, seed)
     return NystroemMap.at(SquaredExponential(tuple(float(r) for r in reach)), landmarks)
 
 
@@ -142,7 +135,7 @@ def stretched(kernel: Kernel, factor: float) -> Kernel:
 def _waves(task: Task, kernel: Kernel) -> Frequencies:
     low, high = task.covered_box
     if task.settings.n_frequencies == "auto":
-        return lattice_frequencies(kernel, high - low, missing=MISSING, maximum=MOST_WAVES)
+        return lattice_frequencies(kernel, high - low, missing=limits.VARYING_UNSEEN, maximum=limits.MAX_VARYING_WAVES)
     return lattice_frequencies(kernel, high - low, n_frequencies=int(task.settings.n_frequencies))
 
 

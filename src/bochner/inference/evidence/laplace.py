@@ -18,6 +18,7 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError
 from bochner.features import FeatureMap, FourierMap
 from bochner.frequencies import Frequencies
+from bochner.inference.evidence import limits
 from bochner.inference.evidence.feature_evidence import chain_to_theta, frequency_gradient, residual_product
 from bochner.inference.fits.base import Engine
 from bochner.inference.fits.exact import ExactEngine, ExactFit, residual_precision
@@ -25,8 +26,6 @@ from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.fits.newton import Mode, find_mode
 from bochner.inference.observed.responses import Responses
 from bochner.kernels import Kernel
-
-NEWTON_TOLERANCE = 1e-11  # a gradient needs the mode to more digits than a prediction
 
 
 @dataclass(frozen=True)
@@ -135,8 +134,8 @@ def laplace_point(mode: Mode, diagonal: FloatArray, product: Callable[[FloatArra
 
 def _mode(responses: Responses, engine: Engine, start: FloatArray | None) -> Mode:
     try:
-        return find_mode(responses, engine, start=start, tolerance=NEWTON_TOLERANCE)
+        return find_mode(responses, engine, start=start, tolerance=limits.EVIDENCE_NEWTON_TOLERANCE)
     except ConvergenceError:
         if start is None:
             raise
-        return find_mode(responses, engine, tolerance=NEWTON_TOLERANCE)
+        return find_mode(responses, engine, tolerance=limits.EVIDENCE_NEWTON_TOLERANCE)

@@ -13,6 +13,7 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError, KernelError
 from bochner.features import FourierMap
 from bochner.frequencies import Frequencies, lattice_frequencies, lattice_mass
+from bochner.inference.evidence import limits
 from bochner.inference.evidence.feature_evidence import coefficient_covariance
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.fits.linear import LinearEngine, LinearFit
@@ -20,15 +21,6 @@ from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import covered_box
 from bochner.kernels import Kernel, total_variance
 from bochner.moments import DenseMoments, moments_of
-
-MOST_WAVES = 800  # a factor and an inverse of 1,600 columns: some tenths of a second
-ROWS_A_WAVE = 8  # or more; else a likelihood of neighbours knows as much
-LEAST_NOISE = 3e-3  # of the variance
-UNSEEN, MOST_UNSEEN = 0.01, 0.03  # of the noise: what the waves may leave out at the start, and during the climb
-SHARED = 1.0  # of the noise: the same, counted as often as rows of one wave length share it
-MARGIN = 1e-3  # value of the kernel, of its variance, that ends the margin around the rows
-SPARE = 3.0  # safety factor on the truncation tolerance, because length scales change during optimisation
-STEP = 1e-4  # in theta, of the difference quotients of masses
 
 
 def lattice_objective(
@@ -47,7 +39,7 @@ def lattice_objective(
     def objective(k: Kernel, noise: float) -> tuple[float, FloatArray]:
         mass = lattice_mass(k, lattice)
         # what the waves leave out is not counted as noise: the two could stand in for each other
-        if total_variance(k) - float(mass.sum()) > MOST_UNSEEN * noise:
+        if total_variance(k) - float(mass.sum()) > limits.EVIDENCE_MAX_UNSEEN * noise:
             raise ConvergenceError("the waves do not hold this kernel")
         engine = LinearEngine(FourierMap(Frequencies(waves.omega, mass, lattice)), noise)
         copies, by_copies = obs.replicate_terms(noise)
@@ -56,9 +48,9 @@ def lattice_objective(
         slopes = []
         for j in range(len(k.theta)):
             step = np.zeros(len(k.theta))
-            step[j] = STEP
+            step[j] = limits.MASS_STEP
             up, down = (np.log(lattice_mass(k.with_theta(k.theta + s), lattice)) for s in (step, -step))
-            slopes.append(float(by_log_mass @ (up - down)) / (2 * STEP))
+            slopes.append(float(by_log_mass @ (up - down)) / (2 * limits.MASS_STEP))
         return fit.log_evidence if reml else fit.log_likelihood, np.array([*slopes, by_log_noise + by_copies])
 
     return objective
@@ -67,14 +59,16 @@ def lattice_objective(
 def _waves(kernel: Kernel, noise_variance: float, obs: Observations) -> Frequencies | None:
     low, high = covered_box(obs.rows.coords, None)
     variance = total_variance(kernel)
-    most = min(MOST_WAVES, len(obs) // ROWS_A_WAVE)
-    if noise_variance < LEAST_NOISE * variance:  # the margin would have to be immense
+    most = min(limits.MAX_EVIDENCE_WAVES, len(obs) // limits.ROWS_PER_EVIDENCE_WAVE)
+    if noise_variance < limits.LEAST_EVIDENCE_NOISE * variance:  # the margin would have to be immense
         return None
-    share = min(UNSEEN, SHARED * most / len(obs)) * noise_variance / variance
+    share = min(limits.EVIDENCE_UNSEEN, limits.EVIDENCE_SHARED * most / len(obs)) * noise_variance / variance
     if most < 1:
         return None
     try:
-        waves = lattice_frequencies(kernel, high - low, missing=share / SPARE, maximum=most, margin=MARGIN)
+        waves = lattice_frequencies(
+            kernel, high - low, missing=share / limits.TRUNCATION_SAFETY, maximum=most, margin=limits.EVIDENCE_MARGIN
+        )
     except KernelError:
         return None
     held = waves.lattice is not None and variance - float(waves.mass.sum()) <= share * variance

@@ -15,14 +15,11 @@ from scipy import linalg, optimize
 from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError
 from bochner.families import Family
+from bochner.inference.evidence import limits
 from bochner.inference.evidence.laplace import Bound, LaplacePoint
 from bochner.inference.observed.responses import Responses
 from bochner.kernels import Kernel
 from bochner.resources import blas_threads
-
-DISPERSION = (1e-4, 1e3)  # range that is searched
-FAR = 1e25  # minus the evidence where there is none
-ASTRAY = 0.1  # slope of the evidence at which a search cannot have ended well
 
 Binder = Callable[[Kernel, float, Responses], Bound]
 
@@ -62,7 +59,7 @@ class LaplaceObjective:
             return self._points(bounds, inside)
         try:
             points = self._settled(bounds, inside)
-            if np.max(np.abs(self._inner_slopes(points))) < ASTRAY:
+            if np.max(np.abs(self._inner_slopes(points))) < limits.ASTRAY_SLOPE:
                 return points
         except ConvergenceError:
             pass
@@ -82,7 +79,7 @@ class LaplaceObjective:
                     at, points = x.copy(), self._points(bounds, x)
                 except ConvergenceError:  # a step too far; the search turns back
                     at, self.starts = np.full_like(x, np.nan), begun[:]
-                    return FAR, np.zeros(len(x))
+                    return limits.NO_EVIDENCE, np.zeros(len(x))
             return -sum(p.value for p in points), -self._inner_slopes(points)
 
         options: dict[str, object] = {"gtol": 1e-5, "maxiter": 100}
@@ -125,7 +122,7 @@ class LaplaceObjective:
 
     def _set(self, x: FloatArray) -> None:
         if self.learns:
-            self.family = self.family.replace(dispersion=float(np.exp(np.clip(x[0], *np.log(DISPERSION)))))
+            self.family = self.family.replace(dispersion=float(np.exp(np.clip(x[0], *np.log(limits.DISPERSION_RANGE)))))
         self.trend = x[int(self.learns) :].copy()
 
     def _inner_slopes(self, points: Sequence[LaplacePoint]) -> FloatArray:
@@ -136,7 +133,7 @@ class LaplaceObjective:
 
     def _dispersion_slope(self, points: Sequence[LaplacePoint]) -> float:
         """Slope in the log dispersion; none where it would leave the range that is searched."""
-        slope, (low, high) = sum(p.dispersion_slope() for p in points), DISPERSION
+        slope, (low, high) = sum(p.dispersion_slope() for p in points), limits.DISPERSION_RANGE
         now = self.family.dispersion
         assert now is not None
         leaving = (now <= low * (1 + 1e-9) and slope < 0) or (now >= high * (1 - 1e-9) and slope > 0)

@@ -11,6 +11,7 @@ from scipy import linalg
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.features import Rows
+from bochner.inference.fits import limits
 from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.fits.folds import Fold, HeldOut, block_root, each_fold
 from bochner.inference.fits.local_folds import held_out_locally
@@ -18,8 +19,6 @@ from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel
 from bochner.posterior import KrigingPosterior
 from bochner.solvers import CholeskyFactor, cholesky_factor
-
-JITTER = 1e-10  # of the variance: what keeps an interpolating fit factorable
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ def residual_precision(posterior: KrigingPosterior) -> FloatArray:
 def _solved(engine: ExactEngine, obs: Observations, k: FloatArray) -> ExactFit:
     """Solve (K + noise) alpha = y - X beta."""
     noise = obs.copy_variance(engine.noise_variance) / obs.weight
-    floor = JITTER * float(np.mean(np.diag(k)))
+    floor = limits.EXACT_JITTER * float(np.mean(np.diag(k)))
     sigma = cholesky_factor(k + np.diag(np.maximum(noise, floor)))
     X, y, q = obs.rows.trend, obs.y, obs.n_trend
     whitened = linalg.solve_triangular(sigma.root, np.column_stack([X, y]) * sigma.scale[:, None], lower=True)

@@ -11,6 +11,7 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.exceptions import ApproximationWarning, warn
+from bochner.inference.fits import limits
 from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.fits.companion import companion
 from bochner.inference.fits.folds import Fold, HeldOut
@@ -20,8 +21,6 @@ from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel
 from bochner.posterior import CoefficientPosterior, OperatorPosterior
-
-TOLERANCE, DRAFT_TOLERANCE = 1e-5, 1e-3  # change of the predictions at probe places, relative to their spread
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class IterativeEngine(Engine):
     newton_tolerance: ClassVar[float] = 1e-6
 
     def fit(self, obs: Observations) -> IterativeFit:
-        system = self.system(obs, TOLERANCE)
+        system = self.system(obs, limits.CG_TOLERANCE)
         self._warn_unless_settled(system, obs)
         coords = obs.rows.coords
         box = (coords.min(axis=0), coords.max(axis=0))
@@ -41,7 +40,7 @@ class IterativeEngine(Engine):
         return self._finished(system, obs, None if waves is None else waves.posterior)
 
     def draft(self, obs: Observations) -> IterativeFit:
-        return self._finished(self.system(obs, DRAFT_TOLERANCE), obs, None)
+        return self._finished(self.system(obs, limits.CG_DRAFT_TOLERANCE), obs, None)
 
     def system(self, obs: Observations, tolerance: float) -> SolvedSystem:
         """The kriging system of all rows, solved."""

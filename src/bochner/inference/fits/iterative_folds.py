@@ -13,6 +13,7 @@ from scipy import sparse
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.features import CovarianceOperator, covariance_operator
+from bochner.inference.fits import limits
 from bochner.inference.fits.companion import companion
 from bochner.inference.fits.exact import leave_out_exact
 from bochner.inference.fits.folds import Fold, HeldOut
@@ -21,13 +22,6 @@ from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, total_variance
 from bochner.solvers import cholesky_factor, conjugate_gradient
-
-MOST_SOLVED = 20  # folds by conjugate gradients; of more, means come from neighbours too
-FACTORED = 6_000  # rows up to which a dense factor answers for all folds
-WELL_POSED = 1e-6  # of the variance: noise with which it may
-COLUMNS = 24  # solved side by side
-N_PROBES = 2_000
-TOLERANCE = 1e-5  # change of the predictions at probe rows, relative to their spread
 
 
 def leave_out_iterative(
@@ -40,7 +34,7 @@ def leave_out_iterative(
     kriging from the nearest rows left and some farther ones, or of the heaviest waves where these know more.
     """
     least = float(np.min(obs.copy_variance(noise_variance) / obs.weight))
-    if len(obs) <= FACTORED and least >= WELL_POSED * total_variance(kernel):
+    if len(obs) <= limits.MAX_FACTORED_ROWS and least >= limits.WELL_POSED_NOISE * total_variance(kernel):
         return leave_out_exact(kernel, obs, noise_variance, folds)
     if folds is None:
         return _leave_one_out(kernel, obs, noise_variance)
@@ -48,10 +42,10 @@ def leave_out_iterative(
     box = (obs.rows.coords.min(axis=0), obs.rows.coords.max(axis=0))
     held = held_out_locally(kernel, obs, noise_variance, folds, most=len(obs))
     mean, variance, solved = held.mean, held.variance, np.zeros(len(held.mean), dtype=bool)
-    if len(folds) <= MOST_SOLVED:
+    if len(folds) <= limits.MAX_SOLVED_FOLDS:
         operator = covariance_operator(kernel, obs.rows.coords, box)
         if operator.faithful:
-            size = max(1, COLUMNS // (obs.n_trend + 1))
+            size = max(1, limits.FOLD_COLUMNS // (obs.n_trend + 1))
             parts = [_solve(operator, obs, noise_variance, folds[i : i + size]) for i in range(0, len(folds), size)]
             means, drifts = (np.concatenate([part[j] for part in parts]) for j in range(2))
             solved = np.isfinite(means)
@@ -65,7 +59,7 @@ def leave_out_iterative(
 
 
 def _leave_one_out(kernel: Kernel, obs: Observations, noise_variance: float) -> HeldOut:
-    system = solve_system(kernel, obs, noise_variance, TOLERANCE)
+    system = solve_system(kernel, obs, noise_variance, limits.CG_TOLERANCE)
     share = system.leverage - np.sum(system.schur.half_solve(system.trend_weights.T) ** 2, axis=0)
     variance = 1 / np.maximum(share, 1e-300)
     mean = obs.y - variance * system.alpha
@@ -85,13 +79,13 @@ def _solve(
     for k, (train, _) in enumerate(folds):
         kept[train, k * (q + 1) : (k + 1) * (q + 1)] = True
     columns = np.where(kept, np.tile(np.column_stack([trend, residual]), len(folds)), 0.0)
-    probes = np.random.default_rng(0).choice(n, min(N_PROBES, n), replace=False)
+    probes = np.random.default_rng(0).choice(n, min(limits.FOLD_PROBES, n), replace=False)
     solution, report = conjugate_gradient(
         lambda v: np.where(kept, operator.apply(v) + noise[:, None] * v, 0.0),
         _Preconditioner(operator.kernel, obs, noise, [train for train, _ in folds], q + 1),
         columns,
         probe=lambda v: operator.apply(v)[probes],
-        tolerance=TOLERANCE,
+        tolerance=limits.CG_TOLERANCE,
     )
     field = operator.apply(solution)
     means, drifts = [], []

@@ -14,6 +14,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.features import CovarianceOperator, covariance_operator
+from bochner.inference.fits import limits
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units, total_variance
 from bochner.neighbours import inverse_root
@@ -21,10 +22,6 @@ from bochner.random import generator
 from bochner.solvers import CholeskyFactor, Report, cholesky_factor, conjugate_gradient
 
 logger = logging.getLogger("bochner")
-
-PRECONDITIONER_NEIGHBOURS = 20
-N_PROBES = 1_000
-LEAST_NOISE = 1e-9  # of the variance, in the system of all rows; neighbours then put right what it smooths
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,7 @@ def solve_system(kernel: Kernel, obs: Observations, noise_variance: float, toler
     if not operator.faithful:
         return _assembled(operator, obs, noise_variance, None, Report("nearest rows", len(obs), {"converged": False}))
     noise = row_noise(kernel, obs, noise_variance)
-    probes = operator.probes(N_PROBES, generator(0, "probes"))
+    probes = operator.probes(limits.CG_PROBES, generator(0, "probes"))
     root = preconditioner_root(kernel, noise, obs.rows.coords)
     back = root.T.tocsr()
     solution, report = conjugate_gradient(
@@ -147,10 +144,10 @@ def row_noise(kernel: Kernel, obs: Observations, noise_variance: float) -> Float
 
 def noise_floor(kernel: Kernel) -> float:
     """Least error variance with which the system can be solved."""
-    return LEAST_NOISE * total_variance(kernel)
+    return limits.LEAST_CG_NOISE * total_variance(kernel)
 
 
 def preconditioner_root(kernel: Kernel, noise: FloatArray, coords: FloatArray) -> Any:
     """Sparse W with W'W close to (K + noise)^-1."""
     units = axis_units(kernel, np.ptp(coords, axis=0))
-    return inverse_root(kernel, noise, coords, PRECONDITIONER_NEIGHBOURS, units)
+    return inverse_root(kernel, noise, coords, limits.PRECONDITIONER_NEIGHBOURS, units)

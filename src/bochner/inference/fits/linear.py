@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -12,14 +13,13 @@ from scipy import linalg
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.features import FeatureMap
+from bochner.inference.fits import limits
 from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.fits.folds import Fold, HeldOut, Refit, block_root, each_fold
 from bochner.inference.observed.observations import Observations
 from bochner.moments import DenseMoments, moments_of
 from bochner.posterior import CoefficientPosterior
-from bochner.solvers import Factor, cholesky_factor, woodbury_factor
-
-FLOOR = 1e-10  # of the prior variance: least error variance of a row
+from bochner.solvers import Primal, Solution, cholesky_factor, choose_solver
 
 
 @dataclass(frozen=True)
@@ -30,65 +30,58 @@ class LinearEngine(Engine):
     noise_variance: float
 
     def fit(self, obs: Observations) -> LinearFit:
-        """Posterior of the coefficients, in the smaller of the two spaces."""
-        if len(obs) < self.features.n_columns:
-            return self.fit_rows(obs)
-        return self.fit_moments(self.moments(obs), obs.n_trend)
+        """Posterior of the coefficients, by the solver that suits their number and that of the rows."""
+        system = _System(self, obs)
+        solver, choice = choose_solver(system.n_rows, system.n_columns)
+        log_precision = float(np.sum(np.log(system.precision)))
+        return self._finished(solver.solve(system), len(obs), log_precision, system.copies, obs.n_trend, choice)
 
     def moments(self, obs: Observations) -> DenseMoments:
         """All that a fit needs to know of the rows; parts of them add."""
-        precision = row_precision(self.features, obs, self.noise_variance)
-        copies = obs.replicate_terms(max(self.noise_variance, self._floor(obs)))[0]
-        return moments_of(self.features, obs.rows, obs.y, precision, copies)
+        return _System(self, obs).moments
 
     def fit_moments(self, moments: DenseMoments, n_trend: int) -> LinearFit:
-        """Primal solve: (Phi'N Phi + I) c = Phi'N y; O(p^3 / 3), whatever the number of rows."""
-        p = self.features.n_columns
-        system = moments.gram.copy(order="F")
-        system[np.arange(p), np.arange(p)] += 1.0
-        factor = cholesky_factor(system, n_trend)
-        coef = factor.solve(moments.projection)
-        misfit = float(moments.energy - moments.projection @ coef)
-        solver = Choice(
-            "solver", "primal", text=f"{p} columns <= {moments.n_rows} rows: solved in the columns (primal)"
-        )
-        return self._finished(moments.n_rows, moments.log_weight, moments.copies, factor, coef, misfit, n_trend, solver)
-
-    def fit_rows(self, obs: Observations) -> LinearFit:
-        """Solve in the rows: O(n^2 p); for fewer rows than columns."""
-        precision = row_precision(self.features, obs, self.noise_variance)
-        phi = np.asarray(self.features.block(obs.rows.coords), dtype=np.float64)
-        factor = woodbury_factor(phi, obs.rows.trend, precision)
-        # c = Phi'alpha and misfit = r'alpha: no difference of large numbers, so it holds for tiny noise too
-        beta = factor.schur.solve(obs.rows.trend.T @ factor.rows.solve(obs.y))
-        residual = obs.y - obs.rows.trend @ beta
-        alpha = factor.rows.solve(residual)
-        coef, misfit = np.r_[phi.T @ alpha, beta], float(residual @ alpha)
-        n, p = phi.shape
-        solver = Choice("solver", "woodbury", text=f"{n} rows < {p} columns: solved in the rows (Woodbury)")
-        copies = obs.replicate_terms(max(self.noise_variance, self._floor(obs)))[0]
-        log_precision = float(np.sum(np.log(precision)))
-        return self._finished(n, log_precision, copies, factor, coef, misfit, obs.n_trend, solver)
+        """Fit from moments alone: nothing else of the rows is needed."""
+        solution = Primal().solve_moments(moments, self.features.n_columns)
+        choice = Choice("solver", "primal", text="solved in the columns (primal), from moments of the rows")
+        return self._finished(solution, moments.n_rows, moments.log_weight, moments.copies, n_trend, choice)
 
     def _finished(
-        self,
-        n: int,
-        log_precision: float,
-        copies: float,
-        factor: Factor,
-        coef: FloatArray,
-        misfit: float,
-        n_trend: int,
-        solver: Choice,
+        self, solution: Solution, n: int, log_precision: float, copies: float, n_trend: int, solver: Choice
     ) -> LinearFit:
-        fit = -0.5 * (misfit - log_precision) + copies
+        factor = solution.factor
+        fit = -0.5 * (solution.misfit - log_precision) + copies
         log_evidence = fit - 0.5 * (n - n_trend) * np.log(2 * np.pi) - 0.5 * factor.logdet()
         log_likelihood = fit - 0.5 * n * np.log(2 * np.pi) - 0.5 * (factor.logdet() - factor.trend_logdet())
-        posterior = CoefficientPosterior(self.features, coef, factor)
+        posterior = CoefficientPosterior(self.features, solution.coef, factor)
         return LinearFit(self, posterior, float(log_evidence), float(log_likelihood), solver)
 
-    def _floor(self, obs: Observations) -> float:
-        return FLOOR * float(np.mean(self.features.prior_variance(obs.rows.coords[:1])))
+
+class _System:
+    """A linear model and its rows; what solvers ask for is made once."""
+
+    def __init__(self, engine: LinearEngine, obs: Observations) -> None:
+        self.engine, self.obs = engine, obs
+        self.n_rows, self.n_columns, self.n_trend = len(obs), engine.features.n_columns, obs.n_trend
+        self.trend, self.y = obs.rows.trend, obs.y
+
+    @cached_property
+    def precision(self) -> FloatArray:
+        return row_precision(self.engine.features, self.obs, self.engine.noise_variance)
+
+    @cached_property
+    def moments(self) -> DenseMoments:
+        return moments_of(self.engine.features, self.obs.rows, self.y, self.precision, self.copies)
+
+    @cached_property
+    def phi(self) -> FloatArray:
+        return np.asarray(self.engine.features.block(self.obs.rows.coords), dtype=np.float64)
+
+    @cached_property
+    def copies(self) -> float:
+        """What merging equal rows took out of the log density."""
+        prior = float(np.mean(self.engine.features.prior_variance(self.obs.rows.coords[:1])))
+        return self.obs.replicate_terms(max(self.engine.noise_variance, limits.LEAST_ROW_VARIANCE * prior))[0]
 
 
 @dataclass(frozen=True)
@@ -174,6 +167,6 @@ class LinearFit(GaussianFit):
 def row_precision(features: FeatureMap, obs: Observations, noise_variance: float) -> FloatArray:
     """Precision of each row about the carried surface: copies over noise, known error and missing variance."""
     missing = features.missing_variance(obs.rows.coords)
-    floor = FLOOR * float(np.mean(features.prior_variance(obs.rows.coords[:1])))
+    floor = limits.LEAST_ROW_VARIANCE * float(np.mean(features.prior_variance(obs.rows.coords[:1])))
     # copies share the missing part of the field, so it does not shrink with their number
     return 1 / np.maximum(missing + obs.copy_variance(noise_variance) / obs.weight, floor)

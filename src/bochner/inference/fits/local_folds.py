@@ -6,18 +6,20 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from bochner.inference.fits import limits
 from bochner.inference.fits.folds import Fold, HeldOut, stacked
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import local_kriging
 from bochner.random import generator
 
-N_NEIGHBOURS, N_FAR = 36, 12  # nearest rows; rows beyond them, of each of two thinned sets
-MOST_TARGETS = 1_500  # of each fold: enough to rank kernels
-
 
 def held_out_locally(
-    kernel: Kernel, obs: Observations, noise_variance: float, folds: Iterable[Fold], most: int = MOST_TARGETS
+    kernel: Kernel,
+    obs: Observations,
+    noise_variance: float,
+    folds: Iterable[Fold],
+    most: int = limits.MAX_LOCAL_TARGETS,
 ) -> HeldOut:
     """Predictions at (some of) the test rows of each fold from their nearest training rows."""
     parts = []
@@ -35,9 +37,9 @@ def held_out_locally(
             known.rows.coords,
             known.y - trend @ beta,
             obs.rows.coords[test],
-            N_NEIGHBOURS,
+            limits.LOCAL_NEIGHBOURS,
             axis_units(kernel, np.ptp(known.rows.coords, axis=0)),
-            N_FAR,
+            limits.LOCAL_FAR,
         )
         parts.append(HeldOut(test, np.full(len(test), k), mean + obs.rows.trend[test] @ beta, variance))
     return stacked(parts)

@@ -16,6 +16,7 @@ from scipy import linalg
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.exceptions import ConvergenceError
+from bochner.inference.fits import limits
 from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Linearised, Responses
@@ -24,10 +25,6 @@ from bochner.posterior import Posterior
 logger = logging.getLogger("bochner")
 
 Data = Responses | Observations  # what a fit is of: responses of any family, or Gaussian observations
-
-MOST_STEPS = 60
-SMALLEST_STEP = 2.0**-20
-LEAST_INFORMATION = 1e-6  # about a coefficient, beside that of rows taken one by one
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ def find_mode(data: Data, engine: Engine, *, start: FloatArray | None = None, to
         value = state.objective(responses)
     if not np.isfinite(value):
         raise ConvergenceError(_diverged(responses, "the first step left the domain of the link"))
-    for step in range(1, MOST_STEPS + 1):
+    for step in range(1, limits.MAX_NEWTON_STEPS + 1):
         new = _State.at(responses, state.eta, engine)
         reached, new_value = _search(responses, state, new, value)
         change = new_value - value
@@ -103,7 +100,9 @@ def find_mode(data: Data, engine: Engine, *, start: FloatArray | None = None, to
         if change <= settled * (1 + abs(value)):
             break
     else:
-        raise ConvergenceError(_diverged(responses, f"Newton's method did not settle in {MOST_STEPS} steps"))
+        raise ConvergenceError(
+            _diverged(responses, f"Newton's method did not settle in {limits.MAX_NEWTON_STEPS} steps")
+        )
     _refuse_separation(responses, state.eta)
     linearised = responses.linearised(state.eta)
     obs = linearised.observations()
@@ -156,7 +155,7 @@ class _State:
 def _search(responses: Responses, old: _State, new: _State, value: float) -> tuple[_State, float]:
     """Largest step, by halving, that does not lower the objective; the old point if there is none."""
     share = 1.0
-    while share > SMALLEST_STEP:
+    while share > limits.SMALLEST_NEWTON_STEP:
         point = old.towards(new, share)
         there = point.objective(responses)
         if np.isfinite(there) and there >= value - 1e-12 * abs(value):
@@ -167,11 +166,11 @@ def _search(responses: Responses, old: _State, new: _State, value: float) -> tup
 
 def _refuse_separation(responses: Responses, eta: FloatArray) -> None:
     reach = float(np.max(np.abs(eta - responses.offset)))
-    if reach > 30 and responses.family.link in ("logit", "probit"):
+    if reach > 30 and responses.family.bounded_by_size:
         raise ConvergenceError(_diverged(responses, f"the linear predictor has run to {reach:.0f}"))
-    if responses.family.link == "identity":
+    if not responses.family.link_function.smooth:
         _refuse_zero(responses, eta)
-    if _least_known(responses, eta) < LEAST_INFORMATION:
+    if _least_known(responses, eta) < limits.LEAST_INFORMATION:
         raise ConvergenceError(_diverged(responses, "a coefficient of the trend runs away without end"))
 
 

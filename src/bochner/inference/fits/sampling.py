@@ -15,10 +15,9 @@ from numpy.random import Generator
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
 from bochner.features import Rows
+from bochner.inference.fits import limits
 from bochner.inference.fits.newton import Mode
 from bochner.inference.observed.responses import Linearised
-
-MOST_ROWS = 3_000  # joint draws of more need too much memory
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,10 @@ def sample_posterior(
     """Draws of the latent surface at `rows`, at the hyperparameters of the mode."""
     seen = mode.linearised
     assert seen is not None
-    if len(mode.obs) + len(rows) > MOST_ROWS:
+    if len(mode.obs) + len(rows) > limits.MAX_SAMPLED_ROWS:
         raise InputError(
-            f"{len(mode.obs):,} rows and {len(rows):,} places were given; the sampler takes {MOST_ROWS:,} together. "
-            f"Give fewer places, or fit a part of the rows."
+            f"{len(mode.obs):,} rows and {len(rows):,} places were given; the sampler takes "
+            f"{limits.MAX_SAMPLED_ROWS:,} together. Give fewer places, or fit a part of the rows."
         )
     n_steps = burn_in + n_draws * thin
     surface, latent = _reference_draws(mode, seen, rows, n_steps + 1, rng)

@@ -6,11 +6,9 @@ import numpy as np
 from scipy import optimize
 
 from bochner.features import FeatureMap
+from bochner.inference.fits import limits
 from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.observed.observations import Observations
-
-ACCURACY = 0.05  # of the log noise variance
-AT_THE_END = 0.1  # the bounded search never looks at its very ends: within so much of one, the end is taken
 
 
 def fit_truncated(
@@ -33,6 +31,6 @@ def fit_truncated(
         return -(found.log_evidence if reml else found.log_likelihood)
 
     low, high = np.log(noise_variance), np.log(max(variance, 2 * noise_variance))
-    options = {"xatol": ACCURACY}
+    options = {"xatol": limits.NOISE_ACCURACY}
     best = float(optimize.minimize_scalar(negative, bounds=(low, high), method="bounded", options=options).x)
-    return fit(low if best < low + AT_THE_END else best)
+    return fit(low if best < low + limits.NOISE_AT_END else best)

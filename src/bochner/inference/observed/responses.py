@@ -7,14 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.families import Family, Gaussian
+from bochner.families import Family
 from bochner.features import Rows
+from bochner.inference.observed import limits
 from bochner.inference.observed.observations import Observations
-
-# curvature given to a row that has none: the log density of no counts is a line under the identity link
-FLATTEST = 1e-10  # curvature given to a row that says next to nothing
-LINE = 1e-7  # and to one whose log density is a line: no counts under the identity link
-FIRST_DISPERSION = 0.5
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ class Responses:
 
     @property
     def gaussian(self) -> bool:
-        return isinstance(self.family, Gaussian)
+        return self.family.observes_eta
 
     def with_weight(self) -> Responses:
         """Rows that count; no copy is made if all do."""
@@ -78,7 +74,7 @@ class Responses:
         """The responses with a first guess of the dispersion, where that is to be learned."""
         if not self.family.has_dispersion or self.family.dispersion is not None or self.gaussian:
             return self
-        return replace(self, family=self.family.replace(dispersion=FIRST_DISPERSION))
+        return replace(self, family=self.family.replace(dispersion=limits.FIRST_DISPERSION))
 
     def start(self) -> FloatArray:
         """Linear predictor near the maximum of each row's own likelihood."""
@@ -91,7 +87,7 @@ class Responses:
     def linearised(self, eta: FloatArray) -> Linearised:
         """Gaussian stand-in: z with variance 1 / W has the score and curvature of the responses at `eta`."""
         d = self.family.derivatives(self.y, eta, self.size)
-        curvature = np.where(d.curvature > 0, np.maximum(d.curvature, FLATTEST), LINE)
+        curvature = np.where(d.curvature > 0, np.maximum(d.curvature, limits.MIN_CURVATURE), limits.FLAT_CURVATURE)
         z = eta + d.score / curvature
         return Linearised(self, eta, z, curvature)
 

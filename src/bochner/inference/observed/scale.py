@@ -6,10 +6,9 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, box_of
+from bochner.inference.observed import limits
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, Scale, axis_groups
-
-MAX_PLACES = 100_000  # enough to know the spacing
 
 
 def scale_of(obs: Observations) -> Scale:
@@ -19,7 +18,7 @@ def scale_of(obs: Observations) -> Scale:
     extent = high - low
     fill = extent.max() if extent.max() > 0 else 1.0
     extent = np.where(extent > 0, extent, fill)
-    every = max(1, len(coords) // MAX_PLACES)
+    every = max(1, len(coords) // limits.MAX_SPACING_PLACES)
     # of every k-th row the nearest other is farther away, by the k-th part of the space
     thinned = every ** (-1 / len(extent))
     spacing = _spacing(np.unique(coords[::every], axis=0) / extent) * thinned

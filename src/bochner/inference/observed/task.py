@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray, box_of
+from bochner.inference.observed import limits
 from bochner.inference.observed.observations import Observations, merge_equal_rows
-from bochner.inference.observed.responses import LINE, Responses, merge_equal_responses
+from bochner.inference.observed.responses import Responses, merge_equal_responses
 from bochner.inference.observed.scale import scale_of
 from bochner.inference.observed.settings import Settings
 from bochner.kernels import Scale
-
-MAX_MERGED_ROWS = 50_000  # rows up to which equal ones are merged: more cost more to sort than they save
-ROOM = 0.15  # of the extent, kept free on every side for places outside the data
 
 
 @dataclass(frozen=True)
@@ -92,12 +90,12 @@ def covered_box(coords: FloatArray, predict_at: FloatArray | None) -> tuple[Floa
     low, high = box_of(places)
     widest = float((high - low).max())
     side = np.where(high > low, high - low, widest if widest > 0 else 1.0)
-    return low - ROOM * side, high + ROOM * side
+    return low - limits.COVERED_ROOM * side, high + limits.COVERED_ROOM * side
 
 
 def _distinct(responses: Responses) -> tuple[Responses | Observations, Observations]:
     """What is fitted, with equal rows merged, and the same as Gaussian observations."""
-    few = len(responses) <= MAX_MERGED_ROWS and not responses.rows.has_areas
+    few = len(responses) <= limits.MAX_MERGED_ROWS and not responses.rows.has_areas
     if responses.gaussian:
         obs = responses.observations()
         obs = merge_equal_rows(obs) if few else obs.with_weight()
@@ -106,5 +104,5 @@ def _distinct(responses: Responses) -> tuple[Responses | Observations, Observati
     seen = data.with_dispersion().linearised(data.start())
     obs = seen.observations()
     # a row without curvature has no working response of its own
-    y = np.where(seen.curvature > LINE, obs.y, seen.eta - data.offset)
+    y = np.where(seen.curvature > limits.FLAT_CURVATURE, obs.y, seen.eta - data.offset)
     return data, replace(obs, y=y)

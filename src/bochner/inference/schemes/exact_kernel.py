@@ -7,6 +7,7 @@ from typing import ClassVar
 from bochner.choices import Choice
 from bochner.exceptions import MemoryLimitError
 from bochner.inference.fits.exact import ExactEngine
+from bochner.inference.fits.memory import exact_bytes
 from bochner.inference.fits.newton import Data, Mode, find_mode
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.task import Task
@@ -27,15 +28,16 @@ class ExactKernel(Scheme):
         if case.has_areas:
             return f"{case.n_rows:,} rows, some of them means over areas"
         most = limits.MAX_EXACT_ROWS if case.dim <= 3 else limits.MAX_EXACT_ROWS_BEYOND
-        if case.n_rows > most or not case.fits(n_bytes(case.n_rows)):
+        if case.n_rows > most or not case.fits(exact_bytes(case.n_rows)):
             return None
         return f"{case.n_rows:,} distinct rows, at most {most:,}, so nothing need be approximated"
 
     def refuse(self, case: Case) -> None:
-        if not case.fits(n_bytes(case.n_rows)):
+        needed = exact_bytes(case.n_rows)
+        if not case.fits(needed):
             assert case.memory_limit is not None
             raise MemoryLimitError(
-                f"the exact kernel of {case.n_rows:,} rows needs about {as_size(n_bytes(case.n_rows))}, more than "
+                f"the exact kernel of {case.n_rows:,} rows needs about {as_size(needed)}, more than "
                 f"memory_limit={as_size(case.memory_limit)}; use features='auto', or raise the limit."
             )
 
@@ -54,8 +56,3 @@ class ExactKernel(Scheme):
 def exact_mode(kernel: Kernel, noise_variance: float, data: Data) -> Mode:
     """Mode with the exact kernel; its matrix is made once."""
     return find_mode(data, ExactEngine(kernel, noise_variance).of(data.rows))
-
-
-def n_bytes(n_rows: int) -> float:
-    """Memory of an exact fit."""
-    return limits.EXACT_MATRICES * 8.0 * n_rows**2

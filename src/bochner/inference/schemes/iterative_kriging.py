@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from bochner.exceptions import MemoryLimitError
 from bochner.inference.fits.iterative import IterativeEngine, NearestEngine
+from bochner.inference.fits.memory import iterative_bytes
 from bochner.inference.fits.newton import Data, Mode, find_mode
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes.base import Scheme, Solved
+from bochner.inference.schemes.base import Case, Scheme, Solved
 from bochner.inference.schemes.linear_modes import double_precision
 from bochner.kernels import Kernel
+from bochner.resources import as_size
 
 DOUBLE = "conjugate gradients need float64"
 
@@ -17,6 +20,15 @@ class ConjugateGradients(Scheme):
     """The exact kernel on all rows; memory and time linear in their number, apart from FFTs."""
 
     name = "conjugate-gradients"
+
+    def refuse(self, case: Case) -> None:
+        needed = iterative_bytes(case.n_rows, case.dim)
+        if not case.fits(needed):
+            assert case.memory_limit is not None
+            raise MemoryLimitError(
+                f"conjugate gradients on {case.n_rows:,} rows need about {as_size(needed)}, more than memory_limit="
+                f"{as_size(case.memory_limit)}; use features='auto', or raise the limit."
+            )
 
     def solve(self, task: Task, learned: Average) -> Solved:
         modes = [iterative_mode(k, s2, task.data) for k, s2 in learned.pairs]

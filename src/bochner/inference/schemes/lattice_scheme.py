@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from bochner.choices import Choice
 from bochner.exceptions import PartError
+from bochner.inference.fits.memory import exact_bytes, iterative_bytes
 from bochner.inference.fits.newton import Mode
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.task import Task
@@ -15,7 +16,8 @@ from bochner.inference.schemes.exact_kernel import ExactKernel, exact_mode
 from bochner.inference.schemes.iterative_kriging import iterative_mode, scheme_of
 from bochner.inference.schemes.lattice_waves import lattice_waves
 from bochner.inference.schemes.linear_modes import double_precision, linear_mode
-from bochner.kernels import spectral_terms
+from bochner.kernels import Kernel, spectral_terms
+from bochner.resources import as_size
 
 
 class LatticeScheme(Scheme):
@@ -39,16 +41,16 @@ class LatticeScheme(Scheme):
         done = [self._solve_one(task, k, s2) for k, s2 in learned.pairs]
         return replace(done[0], modes=[mode for one in done for mode in one.modes])
 
-    def _solve_one(self, task: Task, kernel, noise_variance: float) -> Solved:  # type: ignore[no-untyped-def]
+    def _solve_one(self, task: Task, kernel: Kernel, noise_variance: float) -> Solved:
         n = len(task.obs)
         unseen = limits.UNSEEN if task.gaussian else limits.UNSEEN_BY_LAPLACE
-        waves = lattice_waves(
-            task.settings, kernel, noise_variance + task.noise_of_row, n, task.covered_box, unseen=unseen
-        )
+        noise = noise_variance + task.noise_of_row
+        last = _why_no_iteration(n, task.dim, task.settings.resources.memory_limit)
+        waves = lattice_waves(task.settings, kernel, noise, n, task.covered_box, unseen=unseen, last=last)
         if waves.features is not None:
             mode = linear_mode(task, waves.features, noise_variance)
             return self._solved(task, self.name, mode, waves.choice, waves.features.frequencies.n, waves.error)
-        if n <= limits.MAX_EXACT_ROWS:
+        if n <= limits.MAX_EXACT_ROWS and task.settings.resources.fits(exact_bytes(n)):
             text = f"none: for {n:,} rows the dense factor is cheaper than the waves needed"
             mode = exact_mode(kernel, noise_variance, task.data)
             return self._solved(task, ExactKernel.name, mode, Choice("n_frequencies", None, text=text))
@@ -60,3 +62,13 @@ class LatticeScheme(Scheme):
     ) -> Solved:
         double = double_precision(task, "sums over a lattice, and conjugate gradients, need float64")
         return Solved(scheme, [mode], (waves, *double, mode.solver), n_waves, error)
+
+
+def _why_no_iteration(n_rows: int, dim: int, memory_limit: int | None) -> str | None:
+    """Why conjugate gradients on the rows cannot follow where waves do not suffice; None if they can."""
+    if n_rows > limits.MAX_CG_ROWS:
+        return f"with more than {limits.MAX_CG_ROWS:,} rows"
+    needed = iterative_bytes(n_rows, dim)
+    if memory_limit is not None and needed > memory_limit:
+        return f"conjugate gradients would need {as_size(needed)}, more than the memory_limit, so"
+    return None

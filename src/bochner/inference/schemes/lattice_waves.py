@@ -11,6 +11,7 @@ from bochner.choices import Choice
 from bochner.exceptions import KernelError
 from bochner.features import FourierMap
 from bochner.frequencies import Frequencies, Lattice, lattice_frequencies, measure_error
+from bochner.inference.fits.memory import check_columns, max_columns
 from bochner.inference.observed.settings import Settings
 from bochner.inference.schemes import limits
 from bochner.kernels import Kernel, total_variance
@@ -28,26 +29,36 @@ class LatticeWaves:
 
 
 def lattice_waves(
-    settings: Settings, kernel: Kernel, noise_variance: float, n_rows: int, box: Box, *, unseen: float = limits.UNSEEN
+    settings: Settings,
+    kernel: Kernel,
+    noise_variance: float,
+    n_rows: int,
+    box: Box,
+    *,
+    unseen: float = limits.UNSEEN,
+    last: str | None = None,
 ) -> LatticeWaves:
     """Waves that leave out less than the data can tell, if there are few enough of them.
 
     What the waves leave out is carried as independent variance r. In truth it is shared by the n / m rows of one wave
-    length, so r n / m must be at most `unseen` of the noise.
+    length, so r n / m must be at most `unseen` of the noise. `last` says why the waves must do, whatever they leave
+    out, where nothing else can follow.
     """
     variance, extent = total_variance(kernel), box[1] - box[0]
     if settings.n_frequencies != "auto":
         m = int(settings.n_frequencies)
+        check_columns(settings.resources.memory_limit, m)
         frequencies = lattice_frequencies(kernel, extent, n_frequencies=m, seed=settings.seed)
         choice = Choice("n_frequencies", m, given=True, text=f"{m:,} waves of a lattice: as asked")
         return _taken(settings, kernel, frequencies, box, choice)
     noise = max(noise_variance, 1e-9 * variance) / variance
     level = unseen * noise
     least = level * min(1.0, limits.FEW_WAVES / n_rows)
+    most = max_columns(settings.resources.memory_limit, 2 * limits.MAX_LATTICE_WAVES) // 2
     try:
-        frequencies = lattice_frequencies(kernel, extent, missing=least, maximum=limits.MAX_LATTICE_WAVES)
+        frequencies = lattice_frequencies(kernel, extent, missing=least, maximum=most)
     except KernelError as problem:
-        if n_rows > limits.MAX_CG_ROWS:
+        if last is not None:
             raise
         return LatticeWaves(None, _torus(str(problem)))
     left = np.maximum(1 - np.cumsum(frequencies.mass) / variance, 0.0)
@@ -59,13 +70,10 @@ def lattice_waves(
         # a lattice may be too coarse for a sharp peak of the spectrum
         if taken.error is not None and taken.error <= 2 * left[m - 1] + 1e-5:
             return taken
-    told = (
-        f"{limits.MAX_LATTICE_WAVES:,} waves of a lattice would leave out {left[-1]:.0e} of the variance, more than "
-        f"the data can miss"
-    )
-    if n_rows <= limits.MAX_CG_ROWS:
+    told = f"{most:,} waves of a lattice would leave out {left[-1]:.0e} of the variance, more than the data can miss"
+    if last is None:
         return LatticeWaves(None, _torus(told))
-    text = f"{told}; with more than {limits.MAX_CG_ROWS:,} rows it is carried as noise"
+    text = f"{told}; {last} it is carried as noise"
     return _taken(settings, kernel, frequencies, box, Choice("n_frequencies", frequencies.n, text=text))
 
 

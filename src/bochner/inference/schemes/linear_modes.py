@@ -13,9 +13,8 @@ from bochner.inference.fits.newton import Data, Mode, find_mode
 from bochner.inference.fits.ordinary import fit_ordinary
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
+from bochner.inference.schemes import limits
 from bochner.kernels import Kernel, total_variance
-
-FEW_ROWS = 10_000  # rows up to which float32 waves gain nothing
 
 
 def linear_mode(task: Task, features: FeatureMap, noise_variance: float, data: Data | None = None) -> Mode:
@@ -35,7 +34,7 @@ def wave_precision(task: Task, kernel: Kernel, noise_variance: float) -> tuple[A
     n = task.obs.total
     if wave_dtype(n, total_variance(kernel), noise_variance) is not np.float32:
         return np.float64, Choice("dtype", "float64", "the noise is too small for rounded waves")
-    if n <= FEW_ROWS:
+    if n <= limits.FEW_WAVE_ROWS:
         return np.float64, Choice("dtype", "float64", "few rows, so nothing is gained by less")
     text = "float32 waves, float64 sums: rounding stays far below the noise"
     return np.float32, Choice("dtype", "float32", text=text)

@@ -16,6 +16,7 @@ from bochner.frequencies import Frequencies, Rule, choose_number, shares_of
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.fits.local_folds import held_out_locally
+from bochner.inference.fits.memory import check_columns, iterative_bytes, max_columns
 from bochner.inference.fits.newton import Data, Mode
 from bochner.inference.fits.truncated import fit_truncated
 from bochner.inference.observed.average import Average
@@ -28,10 +29,6 @@ from bochner.inference.schemes.linear_modes import linear_mode, raised_noise, wa
 from bochner.kernels import Kernel, SpectralKernel, spectral_terms, total_variance
 from bochner.random import generator
 from bochner.validation import crps
-
-MAX_TUNING_WORK = 2e10  # multiplications in one evaluation of a feature model's evidence
-MAX_HELD = 1_000  # rows held out to compare waves with the nearest rows
-MAX_ASKED = 30_000  # rows that both are given: of more, waves miss more and the nearest rows are nearer
 
 
 @dataclass(frozen=True)
@@ -82,8 +79,9 @@ class Nystroem(FeatureScheme):
     def number(self, task: Task, kernel: Kernel) -> Number:
         asked = task.settings.n_frequencies
         if asked != "auto":
+            check_columns(task.settings.resources.memory_limit, int(asked) // 2)
             return Number(int(asked), Choice("n_frequencies", int(asked), "as asked", given=True))
-        m = min(len(task.obs), limits.MAX_LANDMARKS)
+        m = max_columns(task.settings.resources.memory_limit, min(len(task.obs), limits.MAX_LANDMARKS))
         text = f"{m:,} landmarks: at most {limits.MAX_LANDMARKS:,}; their missing variance is carried"
         return Number(m, Choice("n_frequencies", m, text=text))
 
@@ -121,11 +119,10 @@ class RuleWaves(FeatureScheme):
         s = task.settings
         if s.n_frequencies != "auto":
             m = int(s.n_frequencies)
+            check_columns(s.resources.memory_limit, m)
             return Number(m, Choice("n_frequencies", m, "as asked", given=True))
-        extent = task.scale.extent
-        m, error, reason = choose_number(
-            self.rule, kernel, len(extent), extent, s.tolerance, s.seed, limits.MAX_RULE_WAVES
-        )
+        extent, most = task.scale.extent, max_columns(s.resources.memory_limit, 2 * limits.MAX_RULE_WAVES) // 2
+        m, error, reason = choose_number(self.rule, kernel, len(extent), extent, s.tolerance, s.seed, most)
         return Number(m, Choice("n_frequencies", m, text=reason), error)
 
     def features(self, task: Task, kernel: Kernel, m: int, noise_variance: float) -> tuple[FourierMap, Choice]:
@@ -158,7 +155,7 @@ class RuleWaves(FeatureScheme):
         m, n = int(s.n_frequencies), len(task.obs)
         if not all(k.smooth for k in s.kernel.leaves() if isinstance(k, SpectralKernel)):  # lines jump
             return None
-        if n * min(2 * m, n) * 2 * m > MAX_TUNING_WORK:
+        if n * min(2 * m, n) * 2 * m > limits.MAX_FEATURE_TUNING_WORK:
             return None
         shares = shares_of(s.kernel, m)
 
@@ -186,7 +183,9 @@ class RuleWaves(FeatureScheme):
     def _may_be_nearest(self, task: Task) -> bool:
         """Whether features are ours to choose, and rows are few enough to be kept."""
         ours = task.settings.features == "auto" and task.settings.n_frequencies == "auto"
-        return ours and task.gaussian and len(task.obs) <= limits.MAX_CG_ROWS and not task.ordinary
+        n = len(task.obs)
+        kept = n <= limits.MAX_CG_ROWS and task.settings.resources.fits(iterative_bytes(n, task.dim))
+        return ours and task.gaussian and kept and not task.ordinary
 
     def _nearest_are_better(
         self, task: Task, kernel: Kernel, noise_variance: float, number: Number
@@ -195,9 +194,9 @@ class RuleWaves(FeatureScheme):
         from the kernel alone, since waves average noise away and near rows follow a rough field.
         """
         rng, obs = generator(task.settings.seed, "held-out rows"), task.obs
-        if len(obs) > MAX_ASKED:
-            obs = obs[np.sort(rng.choice(len(obs), MAX_ASKED, replace=False))]
-        n_test = min(MAX_HELD, len(obs) // 10)
+        if len(obs) > limits.MAX_COMPARING_ROWS:
+            obs = obs[np.sort(rng.choice(len(obs), limits.MAX_COMPARING_ROWS, replace=False))]
+        n_test = min(limits.MAX_COMPARED_ROWS, len(obs) // 10)
         rows = rng.permutation(len(obs))
         fold: Fold = (np.sort(rows[n_test:]), np.sort(rows[:n_test]))
         near = _crps(held_out_locally(kernel, obs, noise_variance, [fold]), obs, noise_variance)

@@ -10,34 +10,32 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.inference.observed.average import Average
+from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import bounds
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel
 
-WIDEST = 1.5  # largest sd, on the log scale, given to a direction that the data leave flat
-REACH = 1.1  # distance of the points, in units of sd sqrt(k), as in Rue, Martino & Chopin (2009)
-
 
 def average(search: Search, tuned: Tuned) -> Average:
     """Points along the axes of the Gaussian approximation at the mode, weighted by the true objective."""
-    mode, limits, free = _free_part(search, tuned)
+    mode, intervals, free = _free_part(search, tuned)
     k = int(free.sum())
     if not k:
         return Average.single(tuned.kernel, tuned.noise_variance)
     values, vectors = np.linalg.eigh(_curvature(search, tuned, mode, free))
-    widths = 1 / np.sqrt(np.maximum(values, 1 / WIDEST**2))
-    radius = REACH * np.sqrt(k)
-    points, log_mass = [mode], [np.log(1 - 1 / REACH**2)]
+    widths = 1 / np.sqrt(np.maximum(values, 1 / limits.WIDEST**2))
+    radius = limits.DESIGN_REACH * np.sqrt(k)
+    points, log_mass = [mode], [np.log(1 - 1 / limits.DESIGN_REACH**2)]
     for width, direction in zip(widths, vectors.T, strict=True):
         for sign in (-1, 1):
             point = mode.copy()
             point[free] += sign * radius * width * direction
-            point = np.clip(point, *limits.T)
+            point = np.clip(point, *intervals.T)
             # mass of the design point under the Gaussian, corrected by how wrong the Gaussian is there
             fall = search.evaluate(*_unpack(search, tuned.kernel, point))[0] - tuned.value
             correction = np.clip(fall + radius**2 / 2, -3.0, 3.0)
             points.append(point)
-            log_mass.append(-np.log(2 * k * REACH**2) + correction)
+            log_mass.append(-np.log(2 * k * limits.DESIGN_REACH**2) + correction)
     mass = np.exp(np.array(log_mass) - np.max(log_mass))
     kernels, noises = zip(*(_unpack(search, tuned.kernel, p) for p in points), strict=True)
     return Average(tuple(kernels), np.array(noises), mass / mass.sum())

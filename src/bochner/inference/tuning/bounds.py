@@ -8,33 +8,28 @@ from itertools import product
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.inference.tuning import limits
 from bochner.inference.tuning.limits import LARGEST_NOISE, LEAST_NOISE
 from bochner.kernels import Hyperparameter, Kernel, Scale, Start, axis_groups
-
-REACHES = (0.05, 0.15, 0.4, 1.2)  # ranges to start from, in extents
-NOISE_SHARES = (0.05, 0.4)  # noise to start from, of the variance of the data
-SMALL_FIELD = 0.1  # field to start from, of the variance left, where known errors may explain most of it
-KNOWN_ERRORS = 0.2  # of the variance: typical known error from which on that is tried
-STAGGER = 4.0  # ratio of the starting ranges of the parts of a sum: symmetric starts are saddle points
 
 
 def bounds(kernel: Kernel, scale: Scale, least_noise: float = LEAST_NOISE) -> list[tuple[float, float]]:
     """Bounds of each entry of [theta, log noise variance]; `least_noise` is a share of the variance."""
-    limits = [h.role.bounds(h.sides(scale), scale) for h in kernel.hyperparameters]
-    limits.append((least_noise * scale.variance, LARGEST_NOISE * scale.variance))
-    return [(float(np.log(low)), float(np.log(high))) for low, high in limits]
+    intervals = [h.role.bounds(h.sides(scale), scale) for h in kernel.hyperparameters]
+    intervals.append((least_noise * scale.variance, LARGEST_NOISE * scale.variance))
+    return [(float(np.log(low)), float(np.log(high))) for low, high in intervals]
 
 
 def starts(kernel: Kernel, scale: Scale, noise_variance: float | None) -> Iterator[tuple[Kernel, float]]:
     """Kernels and noise variances to start from: ranges from short to long, with little and with much noise."""
     ranges = _ranges(kernel)
-    shares = NOISE_SHARES if noise_variance is None else (0.0,)
-    reaches = REACHES if ranges else (1.0,)
+    shares = limits.START_NOISES if noise_variance is None else (0.0,)
+    reaches = limits.START_REACHES if ranges else (1.0,)
     # either end of a sum may be the one of long range, and so may space or time
     several = len(kernel.leaves()) > 1 and len(ranges) > 1
     orders = (1, -1) if several or len(axis_groups(kernel, len(scale.extent))) > 1 else (1,)
     # where known errors (of small counts, say) may explain most of the scatter, the field may be small
-    sizes = (1.0, SMALL_FIELD) if scale.error > KNOWN_ERRORS * scale.variance else (1.0,)
+    sizes = (1.0, limits.SMALL_FIELD) if scale.error > limits.KNOWN_ERRORS * scale.variance else (1.0,)
     for reach, share, order, size in product(reaches, shares, orders, sizes):
         noise = share * scale.variance if noise_variance is None else noise_variance
         field = max(scale.variance - noise, 0.1 * scale.variance)
@@ -50,10 +45,10 @@ def log_prior(kernel: Kernel, scale: Scale) -> tuple[float, FloatArray]:
 
 def close(a: Kernel, b: Kernel) -> bool:
     """Whether two starts lie so near to each other that they lead to one optimum."""
-    limits = [(i, h.role.nearness) for i, h in enumerate(a.hyperparameters) if h.role.nearness is not None]
-    if not limits or a.hyperparameters != b.hyperparameters:
+    intervals = [(i, h.role.nearness) for i, h in enumerate(a.hyperparameters) if h.role.nearness is not None]
+    if not intervals or a.hyperparameters != b.hyperparameters:
         return a == b
-    return all(abs(a.theta[i] - b.theta[i]) < limit for i, limit in limits)
+    return all(abs(a.theta[i] - b.theta[i]) < limit for i, limit in intervals)
 
 
 def _started(kernel: Kernel, scale: Scale, reach: float, variance: float, order: int) -> Kernel:
@@ -76,7 +71,7 @@ def _stagger(kernel: Kernel, h: Hyperparameter, scale: Scale, order: int) -> flo
     mine = set(h.axes(dim))
     rivals = list(dict.fromkeys(_part(g) for g in _ranges(kernel) if mine & set(g.axes(dim))))
     first = mine <= set(axis_groups(kernel, dim)[0])
-    return float(STAGGER ** -rivals[::order].index(_part(h)) * (1.0 if first else 2.0**order))
+    return float(limits.STAGGER ** -rivals[::order].index(_part(h)) * (1.0 if first else 2.0**order))
 
 
 def _ranges(kernel: Kernel) -> list[Hyperparameter]:

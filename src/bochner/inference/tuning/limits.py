@@ -1,23 +1,99 @@
 """Thresholds of tuning.
 
-======================  ==============  =========================================================  ====================
-name                    value           what it costs, or why                                      measured by
-======================  ==============  =========================================================  ====================
-MAX_EXACT_TUNING_ROWS   1,000           an exact evidence with gradient takes about 0.1 s          benchmarks/references
-MAX_EXACT_ENDING_ROWS   1,500           the same, where a climb begins on parts and ends on all    benchmarks/families
-MAX_AVERAGING_ROWS      500             below, intervals average over hyperparameters              benchmarks/coverage
-VECCHIA_POINTS          6,000           conditional densities of the fine likelihood               benchmarks/fields
-COARSE_POINTS           2,000           of the first, coarse climbs                                benchmarks/fields
-COARSE_NEIGHBOURS       12              predecessors of a point, coarse                            benchmarks/fields
-FINE_NEIGHBOURS         20              and fine                                                   benchmarks/fields
-COARSE_PARTS            4, 150, 300     clusters, rows in each, rows from everywhere: composite    benchmarks/families
-FINE_PARTS              12, 200, 600    evidence of other families, coarse and fine                benchmarks/families
-LEAST_NOISE             1e-8            of the variance: least noise that is searched              tests/inference
-LARGEST_NOISE           10              of the variance: largest noise that is searched            tests/inference
-LEAST_LOCAL_NOISE       1e-12           the same where each row is given few others                benchmarks/fields
-NO_OWN_EFFECT           1e-3            of the variance: effect of single rows that is none        benchmarks/references
-======================  ==============  =========================================================  ====================
+=====================  ===================================  ==================================  ======================
+name                   value                                what it costs, or why               measured by
+=====================  ===================================  ==================================  ======================
+MAX_EXACT_TUNING_ROWS  1,000                                an exact evidence with gradient     benchmarks/references
+                                                            takes about 0.1 s
+MAX_EXACT_ENDING_ROWS  1,500                                the same, where a climb begins on   benchmarks/families
+                                                            parts and ends on all
+MAX_AVERAGING_ROWS     500                                  below, intervals average over       benchmarks/coverage
+                                                            hyperparameters
+VECCHIA_POINTS         6,000                                conditional densities of the fine   benchmarks/fields
+                                                            likelihood
+COARSE_POINTS          2,000                                of the first, coarse climbs         benchmarks/fields
+COARSE_NEIGHBOURS      12                                   predecessors of a point, coarse     benchmarks/fields
+FINE_NEIGHBOURS        20                                   and fine                            benchmarks/fields
+COARSE_PARTS           (4, 150, 300)                        clusters, rows in each, rows from   benchmarks/families
+                                                            everywhere: composite
+FINE_PARTS             (12, 200, 600)                       evidence of other families, coarse  benchmarks/families
+                                                            and fine
+LEAST_NOISE            1e-8                                 of the variance: least noise that   tests/inference
+                                                            is searched
+LARGEST_NOISE          10.0                                 of the variance: largest noise      tests/inference
+                                                            that is searched
+LEAST_LOCAL_NOISE      1e-12                                the same where each row is given    benchmarks/fields
+                                                            few others
+NO_OWN_EFFECT          1e-3                                 of the variance: effect of single   benchmarks/references
+                                                            rows that is none
+START_REACHES          (0.05, 0.15, 0.4, 1.2)               ranges to start from, in extents    benchmarks/references
+START_NOISES           (0.05, 0.4)                          noise to start from, of the         benchmarks/references
+                                                            variance of the data
+SMALL_FIELD            0.1                                  field to start from, of the         benchmarks/references
+                                                            variance left, where known errors
+                                                            may explain most of it
+KNOWN_ERRORS           0.2                                  of the variance: typical known      benchmarks/references
+                                                            error from which on that is tried
+STAGGER                4.0                                  ratio of starting ranges of the     tests/estimators
+                                                            parts of a sum: symmetric starts
+                                                            are saddle points
+N_PERIODS              3                                    waves that a period is sought       tests/estimators
+                                                            among
+MAX_PEAK_ROWS          100,000                              rows of the empirical spectrum      tests/estimators
+PEAK_REACHES           (0.1, 0.5)                           of the extent, for what else has a  tests/estimators
+                                                            range
+FAILED_SEARCH          -1e25                                value of an objective where there   tests/inference
+                                                            is none
+SELECTED_SMOOTHNESS    (1.5, 0.5, 2.5)                      smoothness that is tried where no   benchmarks/coverage
+                                                            kernel is given, for few rows
+WIDEST                 1.5                                  largest sd, on the log scale, of a  benchmarks/coverage
+                                                            direction that the data leave flat
+DESIGN_REACH           1.1                                  distance of the points, in sd       benchmarks/coverage
+                                                            sqrt(k), as in Rue, Martino &
+                                                            Chopin (2009)
+REFINEMENT_ITERATIONS  20                                   on the evidence of all rows         benchmarks/fields
+SETTLED                1e-6                                 relative gain in log likelihood     benchmarks/fields
+                                                            that no prediction shows
+MAX_TOLD_SMOOTHNESS    3.0                                  nu beyond which likelihoods of      benchmarks/fields
+                                                            neighbours hardly change
+N_GAP_FOLDS            3                                    sets of rows held out as the        benchmarks/competition
+                                                            wanted places lie
+MAX_WANTED_PLACES      30,000                               that shape them                     benchmarks/competition
+WORTH_CRPS             0.005                                of the CRPS: what a richer kernel   benchmarks/competition
+                                                            must gain
+UNLIKE_EXTENTS         3.0                                  ratio of longest to shortest axis   benchmarks/dependent
+                                                            above which axes are taken to have
+                                                            different units
+AXIS_STARTS            (0.03, 0.3)                          of the extent: length scales to     benchmarks/dependent
+                                                            start from along axes of their own
+COARSE_ITERATIONS      40                                   of a climb on the coarse            benchmarks/competition
+                                                            likelihood
+FINE_ITERATIONS        15                                   on the fine one, from where the     benchmarks/competition
+                                                            coarse one ended
+CALIBRATION_CHANCE     0.1                                  calibration factors within 10 % of  benchmarks/competition
+                                                            1 are sampling noise and not
+                                                            applied
+SUM_SMOOTHNESS         (1.5, 0.5, 1.5)                      of the short, the middle and the    benchmarks/competition
+                                                            long field
+SUM_STARTS             ((0.15, 1.0, 2.0), (0.5, 2.0, 0.5))  lengths: of short and middle in     benchmarks/competition
+                                                            those of the single field, of long
+                                                            in extents
+SUM_SHARES             (0.15, 0.2, 4.0)                     variances to start from, of the     benchmarks/competition
+                                                            single field's
+SUM_COARSE_POINTS      2,000                                points of the coarse likelihood of  benchmarks/competition
+                                                            a sum
+SUM_MATCHED_POINTS     8,000                                and of the one that is matched to   benchmarks/competition
+                                                            the wanted places
+MIN_MATCHED_ORDER      3,000                                first points of the order that it   benchmarks/competition
+                                                            looks at, at least
+SUM_ITERATIONS         40                                   of a climb                          benchmarks/competition
+WORTH_LIKELIHOOD       4.0                                  log likelihood that a sum must      benchmarks/competition
+                                                            gain on the coarse points: one for
+                                                            each further parameter
+=====================  ===================================  ==================================  ======================
 """
+
+from __future__ import annotations
 
 MAX_EXACT_TUNING_ROWS = 1_000
 MAX_EXACT_ENDING_ROWS = 1_500
@@ -32,3 +108,34 @@ LEAST_NOISE = 1e-8
 LARGEST_NOISE = 10.0
 LEAST_LOCAL_NOISE = 1e-12
 NO_OWN_EFFECT = 1e-3
+START_REACHES = (0.05, 0.15, 0.4, 1.2)
+START_NOISES = (0.05, 0.4)
+SMALL_FIELD = 0.1
+KNOWN_ERRORS = 0.2
+STAGGER = 4.0
+N_PERIODS = 3
+MAX_PEAK_ROWS = 100_000
+PEAK_REACHES = (0.1, 0.5)
+FAILED_SEARCH = -1e25
+SELECTED_SMOOTHNESS = (1.5, 0.5, 2.5)
+WIDEST = 1.5
+DESIGN_REACH = 1.1
+REFINEMENT_ITERATIONS = 20
+SETTLED = 1e-6
+MAX_TOLD_SMOOTHNESS = 3.0
+N_GAP_FOLDS = 3
+MAX_WANTED_PLACES = 30_000
+WORTH_CRPS = 0.005
+UNLIKE_EXTENTS = 3.0
+AXIS_STARTS = (0.03, 0.3)
+COARSE_ITERATIONS = 40
+FINE_ITERATIONS = 15
+CALIBRATION_CHANCE = 0.1
+SUM_SMOOTHNESS = (1.5, 0.5, 1.5)
+SUM_STARTS = ((0.15, 1.0, 2.0), (0.5, 2.0, 0.5))
+SUM_SHARES = (0.15, 0.2, 4.0)
+SUM_COARSE_POINTS = 2_000
+SUM_MATCHED_POINTS = 8_000
+MIN_MATCHED_ORDER = 3_000
+SUM_ITERATIONS = 40
+WORTH_LIKELIHOOD = 4.0

@@ -20,22 +20,13 @@ from bochner.inference.fits.folds import Fold
 from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
+from bochner.inference.tuning import limits
 from bochner.inference.tuning.refinement import refine_on_lattice
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.inference.tuning.sums import fit_sum
 from bochner.kernels import Kernel, Matern
 from bochner.random import generator
 from bochner.validation import GapBlocks, crps
-
-N_FOLDS = 3
-MOST_PLACES = 30_000
-WORTH = 0.005  # of the CRPS: what a richer kernel must gain
-UNLIKE = 3.0  # longest extent of the shortest: beyond, axes are taken to have units of their own
-PARTS = (0.03, 0.3)  # of the extent: length scales to start from along axes of their own
-ITERATIONS = 40
-LAST_ITERATIONS = 15  # on the fine likelihood, from where the coarse one ended
-SETTLED = 1e-6  # of the log likelihood: gains that no prediction shows
-CHANCE = 0.1  # of the variances: the calibration that a kernel without fault would need, on held-out blocks as few
 
 
 def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, Choice]:
@@ -55,7 +46,7 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     scores = [crps(y, mean, sd, sample_weight=weight) for y, mean, sd, weight in held_out]
     best = 0
     for i in range(1, len(candidates)):
-        if scores[i] < scores[best] * (1 - WORTH):
+        if scores[i] < scores[best] * (1 - limits.WORTH_CRPS):
             best = i
     told = "; ".join(f"{name} {score:.4g}" for (name, _), score in zip(candidates, scores, strict=True))
     name, tuned = candidates[best]
@@ -81,20 +72,22 @@ def task_folds(obs: Observations, predict_at: FloatArray | None, seed: int) -> l
     rng = generator(seed, "wanted places")
     if predict_at is None:
         predict_at = _everywhere(coords, rng)
-    if len(predict_at) > MOST_PLACES:
-        predict_at = predict_at[rng.choice(len(predict_at), MOST_PLACES, replace=False)]
+    if len(predict_at) > limits.MAX_WANTED_PLACES:
+        predict_at = predict_at[rng.choice(len(predict_at), limits.MAX_WANTED_PLACES, replace=False)]
     try:
-        return list(GapBlocks(predict_at, N_FOLDS, random_state=seed).split(coords))
+        return list(GapBlocks(predict_at, limits.N_GAP_FOLDS, random_state=seed).split(coords))
     except InputError:  # no shape to move: hold out single rows
         rows = rng.permutation(len(coords))
-        return [(np.setdiff1d(rows, part), part) for part in np.array_split(rows, 10)[:N_FOLDS]]
+        return [(np.setdiff1d(rows, part), part) for part in np.array_split(rows, 10)[: limits.N_GAP_FOLDS]]
 
 
 def _everywhere(coords: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Places over the whole box: the empty nodes of a grid, or uniform ones."""
     grid = find_grid(coords)
     if grid is None:
-        return rng.uniform(coords.min(axis=0), coords.max(axis=0), size=(MOST_PLACES // 2, coords.shape[1]))
+        return rng.uniform(
+            coords.min(axis=0), coords.max(axis=0), size=(limits.MAX_WANTED_PLACES // 2, coords.shape[1])
+        )
     taken = np.zeros(grid.shape, dtype=bool)
     at = grid.positions(coords)
     assert at is not None
@@ -108,21 +101,25 @@ def _everywhere(coords: FloatArray, rng: np.random.Generator) -> FloatArray:
 def _single(coarse: Search, fine: Search) -> Tuned:
     drafts = [tune(coarse, Matern(nu=nu), n_climbs=1) for nu in (0.5, 1.5)]
     rough = max(drafts, key=lambda t: t.value)
-    draft = coarse.maximise(rough.kernel.replace(learn_nu=True), rough.noise_variance, ITERATIONS, SETTLED)
+    draft = coarse.maximise(
+        rough.kernel.replace(learn_nu=True), rough.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED
+    )
     for start in _wider(draft.kernel, coarse.scale.extent):
-        wider = coarse.maximise(start, draft.noise_variance, ITERATIONS, SETTLED)
+        wider = coarse.maximise(start, draft.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED)
         n_more = len(wider.kernel.theta) - len(draft.kernel.theta)
         if wider.value > draft.value + 2 * n_more:
             draft = wider
-    return fine.maximise(draft.kernel, draft.noise_variance, LAST_ITERATIONS, SETTLED)
+    return fine.maximise(draft.kernel, draft.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
 
 
 def _wider(kernel: Kernel, extent: FloatArray) -> list[Kernel]:
     """The kernel with a length scale for each axis: in its own unit, as time and depth have, or along rotated ones."""
     dim, starts = len(extent), []
-    unlike = extent.max() > UNLIKE * extent.min()
+    unlike = extent.max() > limits.UNLIKE_EXTENTS * extent.min()
     if unlike or dim == 3:
-        starts = [kernel.replace(length_scale=tuple(float(part * side) for side in extent)) for part in PARTS]
+        starts = [
+            kernel.replace(length_scale=tuple(float(part * side) for side in extent)) for part in limits.AXIS_STARTS
+        ]
     if dim > 1 and not unlike:
         scale = float(np.exp(np.mean(np.log(np.atleast_1d(kernel.length_scale)))))  # type: ignore[attr-defined]
         stretch = np.exp(np.linspace(0.15, -0.15, dim))  # so that there is a direction to follow
@@ -138,7 +135,7 @@ def _calibration(y: FloatArray, mean: FloatArray, sd: FloatArray, weight: FloatA
     share = np.cumsum(weight[order]) / weight.sum()
     at = float(off[order][np.searchsorted(share, 0.95)])
     factor = float(np.clip((at / special.ndtri(0.975)) ** 2, 0.5, 2.0))
-    return factor if abs(factor - 1) > CHANCE else 1.0
+    return factor if abs(factor - 1) > limits.CALIBRATION_CHANCE else 1.0
 
 
 def _held_out(

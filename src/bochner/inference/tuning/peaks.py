@@ -14,17 +14,14 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.scale import residual_of
+from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import bounds
 from bochner.kernels import Kernel, OnAxes, Periodic, Scale, Separable, SpectralMixture, spectral_lines
-
-N_PERIODS = 3  # waves that a period is sought among
-MOST_ROWS = 100_000
-REACHES = (0.1, 0.5)  # of the extent, for what else has a range
 
 
 def informed_starts(kernel: Kernel, scale: Scale, obs: Observations, noise: float) -> list[tuple[Kernel, float]]:
     """Kernels like the one given, with periods and peaks where the data have them; none if it has neither."""
-    every = max(1, len(obs) // MOST_ROWS)
+    every = max(1, len(obs) // limits.MAX_PEAK_ROWS)
     coords, y = obs.rows.coords[::every], residual_of(obs)[::every]
     if len(y) < 10:
         return []
@@ -73,7 +70,7 @@ def _periods(kernel: Periodic, coords: FloatArray, y: FloatArray) -> list[float 
     for axis in range(coords.shape[1]):
         if len(np.unique(coords[:, axis])) < 10:
             return []
-        lines = spectral_lines(coords[:, [axis]], y, N_PERIODS, N_PERIODS)[0][:, 0]
+        lines = spectral_lines(coords[:, [axis]], y, limits.N_PERIODS, limits.N_PERIODS)[0][:, 0]
         along.append([2 * np.pi / abs(w) for w in (*lines, lines[0] / 2)])
     if isinstance(kernel.period, tuple):
         return [tuple(choice) for choice in zip(*along, strict=True)]
@@ -82,10 +79,10 @@ def _periods(kernel: Periodic, coords: FloatArray, y: FloatArray) -> list[float 
 
 def _ranged(kernel: Kernel, scale: Scale) -> Iterator[Kernel]:
     """The kernel with its ranges, if it has any, at some shares of the extent."""
-    limits = bounds(kernel, scale)[:-1]
+    intervals = bounds(kernel, scale)[:-1]
     ranges = [i for i, h in enumerate(kernel.hyperparameters) if h.role.is_range]
-    for reach in REACHES if ranges else (1.0,):
+    for reach in limits.PEAK_REACHES if ranges else (1.0,):
         theta = kernel.theta
         for i in ranges:
             theta[i] = np.log(reach * float(kernel.hyperparameters[i].sides(scale).max()))
-        yield kernel.with_theta(np.clip(theta, *np.array(limits).T))
+        yield kernel.with_theta(np.clip(theta, *np.array(intervals).T))

@@ -8,12 +8,9 @@ import numpy as np
 
 from bochner.inference.evidence.lattice_evidence import lattice_objective
 from bochner.inference.observed.observations import Observations
+from bochner.inference.tuning import limits
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Matern
-
-ITERATIONS = 20
-SETTLED = 1e-6  # of the log evidence
-SMOOTH = 3.0  # nu beyond which likelihoods hardly change
 
 
 def refine_on_lattice(found: Tuned, search: Search, obs: Observations, *, reml: bool = True) -> Tuned:
@@ -22,13 +19,13 @@ def refine_on_lattice(found: Tuned, search: Search, obs: Observations, *, reml: 
     They stay as they are where waves do not hold the field.
     """
     start = found.kernel
-    if isinstance(start, Matern) and start.learn_nu and start.nu > SMOOTH:
+    if isinstance(start, Matern) and start.learn_nu and start.nu > limits.MAX_TOLD_SMOOTHNESS:
         start = _rougher(start)  # neighbours under noise cannot tell how smooth: nu has drifted
     objective = lattice_objective(start, found.noise_variance, obs, reml=reml)
     if objective is None:
         return found
     on_lattice = replace(search, objective=objective)
-    refined = on_lattice.maximise(start, found.noise_variance, ITERATIONS, SETTLED)
+    refined = on_lattice.maximise(start, found.noise_variance, limits.REFINEMENT_ITERATIONS, limits.SETTLED)
     better = refined.value > on_lattice.evaluate(found.kernel, found.noise_variance)[0]
     return replace(refined, by_all_rows=True) if better else found
 

@@ -12,13 +12,12 @@ from scipy import optimize
 from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError, TuningWarning, warn
 from bochner.inference.evidence.objective import Objective
+from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import bounds, close, log_prior, starts
 from bochner.inference.tuning.limits import LEAST_NOISE
 from bochner.kernels import Kernel, Scale
 
 logger = logging.getLogger("bochner")
-
-FAILED = -1e25
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,9 @@ class Search:
         try:
             value, gradient = self.objective(kernel, noise_variance)
         except (ConvergenceError, np.linalg.LinAlgError):
-            return FAILED, np.zeros(len(kernel.theta) + 1)
+            return limits.FAILED_SEARCH, np.zeros(len(kernel.theta) + 1)
         if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
-            return FAILED, np.zeros(len(kernel.theta) + 1)
+            return limits.FAILED_SEARCH, np.zeros(len(kernel.theta) + 1)
         if self.prior:
             more, slope = log_prior(kernel, self.scale)
             value, gradient = value + more, gradient + np.r_[slope, 0.0]
@@ -62,10 +61,10 @@ class Search:
         """L-BFGS from one start, until steps gain less than `tolerance` of the value."""
         n_theta = len(kernel.theta)
         free = np.r_[np.ones(n_theta, dtype=bool), self.noise_variance is None]
-        limits = bounds(kernel, self.scale, self.least_noise)
+        intervals = bounds(kernel, self.scale, self.least_noise)
         full = np.r_[kernel.theta, np.log(max(noise_variance, 1e-300))]
         if self.noise_variance is None:
-            full[-1] = np.clip(full[-1], *limits[-1])
+            full[-1] = np.clip(full[-1], *intervals[-1])
         count = 0
 
         def unpack(x: FloatArray) -> tuple[Kernel, float]:
@@ -80,8 +79,8 @@ class Search:
             value, gradient = self.evaluate(*unpack(x))
             return -value, -gradient[free]
 
-        x0 = np.clip(full[free], *np.array(limits)[free].T)
-        box = [limit for limit, is_free in zip(limits, free, strict=True) if is_free]
+        x0 = np.clip(full[free], *np.array(intervals)[free].T)
+        box = [limit for limit, is_free in zip(intervals, free, strict=True) if is_free]
         if not len(x0):
             return Tuned(kernel, noise_variance, self.evaluate(kernel, noise_variance)[0], 1, ())
         options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6, "maxls": 30}
@@ -103,11 +102,11 @@ def tune(search: Search, kernel: Kernel, extra_starts: Sequence[tuple[Kernel, fl
     chosen: list[int] = []
     for i in np.argsort(values)[::-1]:
         near = any(close(candidates[i][0], candidates[j][0]) for j in chosen)
-        if not near and len(chosen) < n_climbs and values[i] > FAILED:
+        if not near and len(chosen) < n_climbs and values[i] > limits.FAILED_SEARCH:
             chosen.append(int(i))
     climbs = [search.maximise(*candidates[i]) for i in chosen] or [search.maximise(*candidates[0])]
     best = max(climbs, key=lambda t: t.value)
-    if best.value <= FAILED:
+    if best.value <= limits.FAILED_SEARCH:
         warn(
             "tuning found no hyperparameters for which the model can be factored; the start values are kept. "
             "Give noise_variance, or a kernel of lower smoothness.",

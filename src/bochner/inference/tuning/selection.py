@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from bochner.choices import Choice
+from bochner.inference.tuning import limits
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel, Matern
-
-SMOOTHNESS = (1.5, 0.5, 2.5)
 
 
 def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0) -> tuple[Tuned, Choice]:
@@ -22,7 +21,7 @@ def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0) ->
     """
     best: Tuned | None = None
     values, count = {}, 0
-    for nu in SMOOTHNESS:
+    for nu in limits.SELECTED_SMOOTHNESS:
         if best is None:
             tuned = tune(search, Matern(nu=nu))
         else:
@@ -37,7 +36,7 @@ def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0) ->
         f"{nu:g} ({value:.1f})" for nu, value in sorted(values.items())
     )
     if toll:
-        reason += f"; a smoother one than {min(SMOOTHNESS):g} must gain {toll:.1f}"
+        reason += f"; a smoother one than {min(limits.SELECTED_SMOOTHNESS):g} must gain {toll:.1f}"
     if dim > 1:
         split = _per_axis(search, best, dim)
         count += split.n_evaluations
@@ -51,7 +50,7 @@ def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0) ->
 
 
 def _due(tuned: Tuned, toll: float) -> float:
-    return toll if tuned.kernel.nu > min(SMOOTHNESS) else 0.0  # type: ignore[attr-defined]
+    return toll if tuned.kernel.nu > min(limits.SELECTED_SMOOTHNESS) else 0.0  # type: ignore[attr-defined]
 
 
 def _per_axis(search: Search, best: Tuned, dim: int) -> Tuned:

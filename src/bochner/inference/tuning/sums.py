@@ -18,20 +18,13 @@ from bochner.inference.evidence.objective import Objective
 from bochner.inference.fits.folds import Fold
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.scale import scale_of
+from bochner.inference.tuning import limits
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel, Matern, Sum
 from bochner.kernels.anisotropy import whitening
 from bochner.neighbours import Vecchia
 
-SMOOTHNESS = (1.5, 0.5, 1.5)
 # lengths of short and middle in those of the single field; long, in the extent of the data
-STARTS = ((0.15, 1.0, 2.0), (0.5, 2.0, 0.5))
-SHARES = (0.15, 0.2, 4.0)  # of the single field's variance
-N_COARSE, N_MATCHED = 2_000, 8_000
-FEWEST = 3_000
-ITERATIONS = 40
-SETTLED = 1e-6  # of the log likelihood: gains that no prediction shows
-WORTH = 4.0  # log likelihood of the coarse points: one for each further parameter
 
 
 def fit_sum(
@@ -44,16 +37,20 @@ def fit_sum(
     """
     white = _whitened(obs, single.kernel)
     scale = scale_of(white)
-    coarse = Search(_likelihood(white, N_COARSE, 12, None, seed), scale, noise_variance)
-    starts = [_start(single, float(scale.extent.max()), *lengths) for lengths in STARTS]
-    drafts = [coarse.maximise(k, single.noise_variance, ITERATIONS, SETTLED) for k in starts]
+    coarse = Search(_likelihood(white, limits.SUM_COARSE_POINTS, 12, None, seed), scale, noise_variance)
+    starts = [_start(single, float(scale.extent.max()), *lengths) for lengths in limits.SUM_STARTS]
+    drafts = [coarse.maximise(k, single.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED) for k in starts]
     draft = max(drafts, key=lambda t: t.value)
     plain = single.kernel.replace(length_scale=1.0, rotation=None)
-    if draft.value < coarse.maximise(plain, single.noise_variance, ITERATIONS, SETTLED).value + WORTH:
+    if (
+        draft.value
+        < coarse.maximise(plain, single.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED).value
+        + limits.WORTH_LIKELIHOOD
+    ):
         return None
-    n_first = max(FEWEST, int(_share_of_order(white.rows.coords, folds) * len(obs)))
-    matched = Search(_likelihood(white, N_MATCHED, 20, n_first, seed), scale, noise_variance)
-    best = matched.maximise(draft.kernel, draft.noise_variance, ITERATIONS, SETTLED)
+    n_first = max(limits.MIN_MATCHED_ORDER, int(_share_of_order(white.rows.coords, folds) * len(obs)))
+    matched = Search(_likelihood(white, limits.SUM_MATCHED_POINTS, 20, n_first, seed), scale, noise_variance)
+    best = matched.maximise(draft.kernel, draft.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED)
     return replace(best, kernel=_coloured(best.kernel, single.kernel))
 
 
@@ -78,7 +75,10 @@ def _share_of_order(coords: FloatArray, folds: list[Fold]) -> float:
 def _start(single: Tuned, extent: float, short: float, middle: float, long: float) -> Kernel:
     lengths = (short, middle, long * extent)
     variance = single.kernel.variance  # type: ignore[attr-defined]
-    fields = [Matern(l, s * variance, nu=nu) for l, s, nu in zip(lengths, SHARES, SMOOTHNESS, strict=True)]
+    fields = [
+        Matern(l, s * variance, nu=nu)
+        for l, s, nu in zip(lengths, limits.SUM_SHARES, limits.SUM_SMOOTHNESS, strict=True)
+    ]
     return Sum(Sum(fields[0], fields[1]), fields[2])
 
 

@@ -81,5 +81,5 @@ def _correlated(kernel: Kernel, lag: FloatArray) -> NDArray[np.bool_]:
     """Whether every stationary part of a kernel still correlates places a lag apart."""
     parts = [leaf for leaf in kernel.leaves() if leaf.stationary]
     zero = np.zeros((1, lag.shape[1]))
-    close = [leaf.at(lag) >= CORRELATED * leaf.at(zero) for leaf in parts]
+    close = [leaf.lag_covariance(lag) >= CORRELATED * leaf.lag_covariance(zero) for leaf in parts]
     return np.all(close, axis=0) if close else np.ones(len(lag), dtype=bool)

@@ -1,0 +1,41 @@
+"""Thresholds of the evidence.
+
+=========================  ===========  =======================================================  =====================
+name                       value        what it costs, or why                                    measured by
+=========================  ===========  =======================================================  =====================
+EVIDENCE_NEWTON_TOLERANCE  1e-11        a gradient needs the mode to more digits than a          tests/inference
+                                        prediction
+DISPERSION_RANGE           (1e-4, 1e3)  range of a dispersion that is searched                   benchmarks/references
+NO_EVIDENCE                1e25         minus the evidence where there is none                   tests/inference
+ASTRAY_SLOPE               0.1          slope of the evidence at which a search cannot have      benchmarks/references
+                                        ended well
+MAX_EVIDENCE_WAVES         800          a factor and an inverse of 1,600 columns: some tenths    benchmarks/fields
+                                        of a second
+ROWS_PER_EVIDENCE_WAVE     8            with fewer a likelihood of neighbours knows as much      benchmarks/fields
+LEAST_EVIDENCE_NOISE       3e-3         of the variance: with less the margin would have to be   benchmarks/fields
+                                        immense
+EVIDENCE_UNSEEN            0.01         truncated variance, of the noise, at the start           benchmarks/fields
+EVIDENCE_MAX_UNSEEN        0.03         and during the climb                                     benchmarks/fields
+EVIDENCE_SHARED            1.0          the same times rows per resolved wavelength              benchmarks/fields
+EVIDENCE_MARGIN            1e-3         correlation that ends the margin around the rows         benchmarks/fields
+TRUNCATION_SAFETY          3.0          on the truncation tolerance, because length scales       benchmarks/fields
+                                        change during optimisation
+MASS_STEP                  1e-4         in theta, of the difference quotients of masses          tests/inference
+=========================  ===========  =======================================================  =====================
+"""
+
+from __future__ import annotations
+
+EVIDENCE_NEWTON_TOLERANCE = 1e-11
+DISPERSION_RANGE = (1e-4, 1e3)
+NO_EVIDENCE = 1e25
+ASTRAY_SLOPE = 0.1
+MAX_EVIDENCE_WAVES = 800
+ROWS_PER_EVIDENCE_WAVE = 8
+LEAST_EVIDENCE_NOISE = 3e-3
+EVIDENCE_UNSEEN = 0.01
+EVIDENCE_MAX_UNSEEN = 0.03
+EVIDENCE_SHARED = 1.0
+EVIDENCE_MARGIN = 1e-3
+TRUNCATION_SAFETY = 3.0
+MASS_STEP = 1e-4

@@ -1,0 +1,90 @@
+"""Thresholds of Gaussian fits.
+
+=========================  ========  =========================================================  ======================
+name                       value     what it costs, or why                                      measured by
+=========================  ========  =========================================================  ======================
+EXACT_JITTER               1e-10     of the variance: least error variance of a row, so that    tests/laws
+                                     an interpolating fit can be factored
+LEAST_ROW_VARIANCE         1e-10     of the prior variance: the same for features               tests/laws
+NOISE_ACCURACY             0.05      of the log noise variance that holds what waves leave out  benchmarks/dependent
+NOISE_AT_END               0.1       a bounded search never looks at its very ends: within so   benchmarks/dependent
+                                     much of one, the end is taken
+MAX_NEWTON_STEPS           60        after which there is no mode                               tests/agreement
+SMALLEST_NEWTON_STEP       2.0**-20  share of a full step, by halving                           tests/agreement
+LEAST_INFORMATION          1e-6      about a coefficient, relative to that of rows taken one    tests/estimators
+                                     by one: less is separation
+MAX_SAMPLED_ROWS           3,000     joint draws of more rows and places need too much memory   tests/agreement
+PRECONDITIONER_NEIGHBOURS  20        predecessors of a row in the inverse root: 10 to 40        benchmarks/fields
+                                     iterations
+CG_PROBES                  1,000     places at which conjugate gradients are watched            benchmarks/fields
+LEAST_CG_NOISE             1e-9      of the variance, in the system of all rows; neighbours     benchmarks/fields
+                                     put right what it smooths
+CG_TOLERANCE               1e-5      change of the predictions at probes, relative to their     benchmarks/agreement
+                                     spread
+CG_DRAFT_TOLERANCE         1e-3      the same in a Newton step                                  benchmarks/families
+MAX_SOLVED_FOLDS           20        folds by conjugate gradients; of more, means come from     benchmarks/competition
+                                     neighbours
+MAX_FACTORED_ROWS          6,000     rows up to which a dense factor answers for all folds      tests/estimators
+WELL_POSED_NOISE           1e-6      of the variance: noise with which it may                   tests/estimators
+FOLD_COLUMNS               24        columns of conjugate gradients solved side by side         benchmarks/competition
+FOLD_PROBES                2,000     rows at which they are watched                             benchmarks/competition
+LOCAL_NEIGHBOURS           36        nearest rows that a held-out row is kriged from while      benchmarks/competition
+                                     tuning
+LOCAL_FAR                  12        and rows beyond them, of each of two thinned sets          benchmarks/competition
+MAX_LOCAL_TARGETS          1,500     held-out rows of a fold: enough to rank kernels            benchmarks/competition
+MAX_COMPANION_WAVES        2,500     5,000 columns: a factor of 200 MB in some seconds          benchmarks/agreement
+MAX_COMPANION_DIMENSIONS   3         of a lattice                                               benchmarks/agreement
+COMPANION_NOISE            1e-3      of the variance: noise below which neighbours tell all     benchmarks/agreement
+COMPANION_UNSEEN           0.01      of the variance of the surface: what the waves should      benchmarks/agreement
+                                     leave out at most
+COMPANION_TOLERATED        0.05      and may                                                    benchmarks/agreement
+COMPANION_SHARED           0.08      truncated variance times rows per resolved wavelength,     benchmarks/agreement
+                                     relative to the noise variance
+SURFACE_PROBES             200       rows at which the variance of the surface is looked at     benchmarks/agreement
+SURFACE_NEIGHBOURS         40        nearest rows for that                                      benchmarks/agreement
+SURFACE_FAR                20        and rows beyond them, of each of two thinned sets          benchmarks/agreement
+BYTES_PER_ROW              210       of any fit, and 24 for every coordinate                    benchmarks/memory
+EXACT_MATRICES             5         matrices of n^2 doubles alive in an exact fit              benchmarks/memory
+COLUMN_MATRICES            4         matrices of p^2 doubles alive in a fit of p columns        benchmarks/memory
+CG_BYTES_PER_ROW           by dim    of conjugate gradients                                     benchmarks/memory
+CG_BYTES                   by dim    and beside the rows                                        benchmarks/memory
+=========================  ========  =========================================================  ======================
+"""
+
+from __future__ import annotations
+
+EXACT_JITTER = 1e-10
+LEAST_ROW_VARIANCE = 1e-10
+NOISE_ACCURACY = 0.05
+NOISE_AT_END = 0.1
+MAX_NEWTON_STEPS = 60
+SMALLEST_NEWTON_STEP = 2.0**-20
+LEAST_INFORMATION = 1e-6
+MAX_SAMPLED_ROWS = 3_000
+PRECONDITIONER_NEIGHBOURS = 20
+CG_PROBES = 1_000
+LEAST_CG_NOISE = 1e-9
+CG_TOLERANCE = 1e-5
+CG_DRAFT_TOLERANCE = 1e-3
+MAX_SOLVED_FOLDS = 20
+MAX_FACTORED_ROWS = 6_000
+WELL_POSED_NOISE = 1e-6
+FOLD_COLUMNS = 24
+FOLD_PROBES = 2_000
+LOCAL_NEIGHBOURS = 36
+LOCAL_FAR = 12
+MAX_LOCAL_TARGETS = 1_500
+MAX_COMPANION_WAVES = 2_500
+MAX_COMPANION_DIMENSIONS = 3
+COMPANION_NOISE = 1e-3
+COMPANION_UNSEEN = 0.01
+COMPANION_TOLERATED = 0.05
+COMPANION_SHARED = 0.08
+SURFACE_PROBES = 200
+SURFACE_NEIGHBOURS = 40
+SURFACE_FAR = 20
+BYTES_PER_ROW = 210
+EXACT_MATRICES = 5
+COLUMN_MATRICES = 4
+CG_BYTES_PER_ROW = {1: 2_500, 2: 4_500, 3: 36_000}
+CG_BYTES = {1: 2e7, 2: 2e7, 3: 2e8}

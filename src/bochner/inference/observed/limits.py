@@ -1,0 +1,25 @@
+"""Thresholds of what is observed.
+
+==================  =======  ===========================================================  ============================
+name                value    what it costs, or why                                        measured by
+==================  =======  ===========================================================  ============================
+MAX_MERGED_ROWS     50,000   equal rows are merged up to so many: more cost more to sort  benchmarks/lattice
+                             than they save
+COVERED_ROOM        0.15     of the extent, kept free on every side for places outside    benchmarks/agreement
+                             the data
+MIN_CURVATURE       1e-10    of a row that says next to nothing                           tests/laws
+FLAT_CURVATURE      1e-7     of a row whose log density is a line: no counts under the    tests/agreement
+                             identity link
+FIRST_DISPERSION    0.5      from which a dispersion is learned                           benchmarks/coverage_families
+MAX_SPACING_PLACES  100,000  places that are enough to know the spacing                   benchmarks/lattice
+==================  =======  ===========================================================  ============================
+"""
+
+from __future__ import annotations
+
+MAX_MERGED_ROWS = 50_000
+COVERED_ROOM = 0.15
+MIN_CURVATURE = 1e-10
+FLAT_CURVATURE = 1e-7
+FIRST_DISPERSION = 0.5
+MAX_SPACING_PLACES = 100_000

@@ -1,0 +1,115 @@
+"""Resources arrive: threads are bounded, memory is honoured, the dtype asked for is the one used or it is said."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+import threadpoolctl
+
+from bochner import SpatialRegressor
+from bochner.exceptions import InputError, MemoryLimitError
+from bochner.kernels import Matern, SquaredExponential
+from bochner.resources import BLOCK_BYTES, Resources, as_threads, block_bytes, in_threads, n_cores, n_threads
+
+
+def test_threads_are_those_in_force():
+    assert n_threads() == n_cores()
+    with Resources(n_jobs=1).in_use():
+        assert n_threads() == 1 and as_threads(None) == 1
+        with Resources(n_jobs=3).in_use():
+            assert n_threads() == 3
+        assert n_threads() == 1
+    assert n_threads() == n_cores()
+
+
+def test_blas_keeps_to_the_threads_in_force():
+    with Resources(n_jobs=1).in_use():
+        assert {pool["num_threads"] for pool in threadpoolctl.threadpool_info()} == {1}
+
+
+def test_work_is_shared_among_threads_in_order():
+    names = set()
+
+    def work(i):
+        names.add(threading.current_thread().name)
+        time.sleep(0.01)
+        return i * i
+
+    with Resources(n_jobs=2).in_use():
+        assert list(in_threads(work, range(8))) == [i * i for i in range(8)]
+    assert len(names) == 2
+    names.clear()
+    with Resources(n_jobs=1).in_use():
+        assert list(in_threads(work, range(8))) == [i * i for i in range(8)]
+    assert names == {threading.current_thread().name}
+
+
+def test_blocks_shrink_with_the_memory():
+    assert block_bytes() == BLOCK_BYTES
+    with Resources(memory_limit=2**27).in_use():
+        assert block_bytes() == 2**23
+
+
+CASES = {
+    "exact": (300, {"kernel": Matern(0.3)}),
+    "lattice": (4_000, {"kernel": SquaredExponential(0.5, 1.0), "tune": None, "noise_variance": 0.1}),
+    "conjugate gradients": (4_000, {"kernel": Matern(0.3, 1.0, nu=0.5), "tune": None, "noise_variance": 0.1}),
+    "vecchia": (1_200, {"kernel": Matern(0.3)}),
+    "orthogonal": (2_000, {"features": "orthogonal", "n_frequencies": 100, "kernel": Matern(0.3), "tune": None}),
+    "nystroem": (2_000, {"features": "nystroem", "n_frequencies": 100, "kernel": Matern(0.3), "tune": None}),
+    "counts": (2_500, {"family": "poisson", "kernel": Matern(0.4, 0.5), "tune": None}),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_with_one_job_no_second_thread_computes(case):
+    """CPU time of the process beyond that of the calling thread: none, but for what the interpreter spends."""
+    n, parameters = case
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(n, 2))
+    y = np.round(np.exp(X[:, 0])) if "family" in parameters else np.sin(5 * X[:, 0]) + 0.3 * rng.standard_normal(n)
+    model = SpatialRegressor(n_jobs=1, **parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        others, own = time.process_time() - time.thread_time(), time.thread_time()
+        model.fit(X, y).predict(X[:500], return_std=True)
+        others, own = time.process_time() - time.thread_time() - others, time.thread_time() - own
+    assert others < 0.02 + 0.02 * own
+
+
+@pytest.mark.parametrize(
+    ("features", "used"),
+    [
+        ("exact", "float64"),
+        ("lattice", "float64"),
+        ("nystroem", "float64"),
+        ("orthogonal", "float32"),
+        ("leverage", "float32"),
+        ("learned", "float64"),
+        ("conjugate-gradients", "float64"),
+    ],
+)
+def test_the_dtype_asked_for_is_used_or_it_is_said(features, used):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(120, 2))
+    y = np.sin(5 * X[:, 0]) + 0.2 * rng.standard_normal(120)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SpatialRegressor(Matern(0.4), features=features, dtype="float32", tune=None, noise_variance=0.04)
+        choice = model.fit(X, y).choices_["dtype"]
+    assert choice.value == used
+    assert choice.given == (used == "float32")
+    assert used == "float32" or "float32 was asked for" in choice.reason
+
+
+def test_a_limit_that_cannot_be_held_is_refused():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(2_500, 2))
+    with pytest.raises(MemoryLimitError, match="raise the limit"):
+        SpatialRegressor(features="exact", memory_limit="50MB").fit(X, X[:, 0])
+    with pytest.raises(InputError, match="2GB"):
+        SpatialRegressor(memory_limit="lots").fit(X, X[:, 0])
