@@ -256,6 +256,7 @@ def test_every_way_to_import_is_seen(module: str, code: str, rooms: set[str]) ->
         ("import tiles\ntiles._nodes()", []),
         ("from bochner.maps.grids import tiles\ntiles._nodes()", []),
         ("class A:\n    def f(self):\n        return self._x, self._x._y", ["self._x._y"]),
+        ("class A:\n    _x: int = 0\nA()._x", []),
     ],
 )
 def test_every_private_read_is_seen(code: str, found: list[str]) -> None:
@@ -303,7 +304,7 @@ def rooms_imported(path: Path) -> list[str]:
 
 
 def private_reads(tree: ast.Module) -> list[str]:
-    """Reads of private attributes of objects that are neither one's own (self, cls) nor an imported module."""
+    """Reads of private attributes that are not one's own: of self, of cls, of an imported module, or of this file."""
     imported = {
         (alias.asname or alias.name).split(".")[0]
         for node in ast.walk(tree)
@@ -311,9 +312,15 @@ def private_reads(tree: ast.Module) -> list[str]:
         for alias in node.names
     }
     own = {"self", "cls", "bochner", *imported}
+    here = {
+        node.target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    here |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and is_private(node.attr):
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in here:
             if not (isinstance(node.value, ast.Name) and node.value.id in own):
                 found.append(ast.unparse(node))
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr", "setattr", "delattr"):

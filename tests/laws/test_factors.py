@@ -9,10 +9,12 @@ from numpy.testing import assert_allclose
 from bochner.exceptions import ConvergenceError
 from bochner.features import Rows
 from bochner.frequencies import MonteCarlo, QuasiMonteCarlo
+from bochner.inference import Observations
 from bochner.inference.fits.exact import ExactEngine
-from bochner.inference.fits.linear import LinearEngine
+from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.kernels import Matern, SquaredExponential
-from bochner.solvers import Factor, LeastSquares, cholesky_factor, least_squares
+from bochner.solvers import Factor, LeastSquares, cholesky_factor, least_squares, linear_solver
+from bochner.solvers.woodbury import Woodbury
 from tests.laws.registry import DIMS
 from tests.laws.registry_models import FACTORS, LEAST_SQUARES, OBSERVATIONS, SYSTEMS, System, WaveKernel, waves
 
@@ -37,6 +39,20 @@ def dense_covariance(factor: Factor, system: System) -> np.ndarray:
     spare = len(system.y) - factor.rank
     variance = np.sum((system.y - system.columns @ coef) ** 2) / spare if spare else 0.0
     return variance * (Vt[kept].T / s[kept] ** 2) @ Vt[kept]
+
+
+class InRows(Woodbury):
+    """Solved in the rows, however many they are."""
+
+    def suits(self, n_rows: int, n_columns: int) -> str | None:
+        return "as asked"
+
+
+def fit_in_rows(engine: LinearEngine, obs: Observations, monkeypatch: pytest.MonkeyPatch) -> LinearFit:
+    """Fit of an engine that knows no other solver."""
+    with monkeypatch.context() as only:
+        only.setattr(linear_solver, "SOLVERS", [InRows()])
+        return engine.fit(obs)
 
 
 @every_factor
@@ -101,12 +117,12 @@ def test_factors_report_how_they_solved(make):
 @every_observations
 @every_dimension
 @pytest.mark.parametrize("n_waves", [10, 40])  # fewer columns than rows, and more
-def test_primal_dual_and_woodbury_are_one_model(observe_in, dim, n_waves):
+def test_primal_dual_and_woodbury_are_one_model(observe_in, dim, n_waves, monkeypatch):
     """Solved in the columns, in the rows, or with the kernel Phi Phi': equal to 1e-8."""
     obs, s2 = observe_in(dim), 0.2
     features = waves(QuasiMonteCarlo(), Matern(0.6, 1.5) + SquaredExponential(2.0, 0.5), n_waves, dim)
     engine = LinearEngine(features, s2)
-    primal, woodbury = engine.fit_moments(engine.moments(obs), obs.n_trend), engine.fit_rows(obs)
+    primal, woodbury = engine.fit_moments(engine.moments(obs), obs.n_trend), fit_in_rows(engine, obs, monkeypatch)
     dual = ExactEngine(WaveKernel(features.frequencies), s2).fit(obs)
     rng = np.random.default_rng(3)
     new = Rows(rng.uniform(-1, 1, size=(15, dim)), rng.normal(size=(15, obs.n_trend)))
@@ -121,7 +137,7 @@ def test_primal_dual_and_woodbury_are_one_model(observe_in, dim, n_waves):
 
 
 @every_dimension
-def test_evidence_is_the_density_of_the_data(dim):
+def test_evidence_is_the_density_of_the_data(dim, monkeypatch):
     """Without a trend: the log density of N(0, Phi Phi' + noise), computed plainly."""
     obs, s2 = OBSERVATIONS["plain"](dim), 0.3
     features = waves(MonteCarlo(), Matern(), 12, dim)
@@ -130,7 +146,7 @@ def test_evidence_is_the_density_of_the_data(dim):
     expected = -0.5 * (
         len(obs) * np.log(2 * np.pi) + np.linalg.slogdet(sigma)[1] + obs.y @ np.linalg.solve(sigma, obs.y)
     )
-    fit = LinearEngine(features, s2).fit_rows(obs)
+    fit = fit_in_rows(LinearEngine(features, s2), obs, monkeypatch)
     assert_allclose([fit.log_evidence, fit.log_likelihood], expected, rtol=1e-10)
 
 

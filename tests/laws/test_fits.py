@@ -102,7 +102,7 @@ def test_the_engine_of_a_fit_makes_it_again(make, dim):
 @every_engine
 @every_dimension
 def test_a_weight_is_as_many_copies(make, dim):
-    """Rows with weight two, and the same rows twice: one posterior, where features leave nothing out for them to share."""
+    """Rows with weight two, and the same rows twice: one posterior, where features leave nothing out to share."""
     case, obs = make(dim), observations(dim, 10)
     if case.missing(obs.rows.coords).any():
         pytest.skip("copies of a row share what these features leave out of the field; rows apart do not")

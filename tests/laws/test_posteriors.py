@@ -36,7 +36,7 @@ def test_mean_and_covariance_are_those_of_universal_kriging(make, dim):
     covariance = prior - cross.T @ inverse @ cross + drift.T @ np.linalg.solve(schur, drift)
     assert_allclose(posterior.mean(rows), mean, rtol=1e-4, atol=2e-4)
     assert_allclose(posterior.variance(rows), np.diag(covariance), rtol=5e-3, atol=1e-4)
-    # conjugate gradients have no covariance but that of draws: 2,000 of them, standard error sqrt(2 / 2000) of a variance
+    # conjugate gradients have no covariance but that of 2,000 draws: standard error sqrt(2 / 2000) of a variance
     size = float(np.diag(covariance).max())
     assert_allclose(posterior.covariance(rows), covariance, atol=0.15 * size)
 

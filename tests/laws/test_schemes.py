@@ -1,4 +1,4 @@
-"""Laws of every scheme: it solves, explains itself, holds out and says truly what answered, in 1, 2 and 3 dimensions."""
+"""Laws of every scheme: it solves, explains itself, holds out and says truly what answered, in 1 to 3 dimensions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_solves_and_says_what_answered(name, dim, family):
 @every_scheme
 @every_dimension
 def test_holds_out_while_hyperparameters_are_judged(name, dim):
-    task, eta = task_of(dim, n_frequencies="auto" if name in SCHEMES else 30)
+    task, _ = task_of(dim, n_frequencies="auto" if name in SCHEMES else 30)
     folds = list(BlockKFold(3, block_size=0.4).split(task.obs.rows.coords))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

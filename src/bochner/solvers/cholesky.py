@@ -12,7 +12,7 @@ from scipy import linalg
 from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError
 from bochner.solvers.base import Factor, Report
-from bochner.solvers.linear import LinearSolver, LinearSystem, Solution, register_solver
+from bochner.solvers.linear_solver import LinearSolver, LinearSystem, Solution, register_solver
 
 
 @dataclass(frozen=True)

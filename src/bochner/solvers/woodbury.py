@@ -11,7 +11,7 @@ from scipy import linalg
 from bochner.arrays import FloatArray
 from bochner.solvers.base import Factor, Report
 from bochner.solvers.cholesky import CholeskyFactor, cholesky_factor
-from bochner.solvers.linear import LinearSolver, LinearSystem, Solution, register_solver
+from bochner.solvers.linear_solver import LinearSolver, LinearSystem, Solution, register_solver
 
 
 @dataclass(frozen=True)
