@@ -28,7 +28,7 @@ def as_coords(values: ArrayLike, dim: int | None = None, name: str = "coords") -
 def as_finite(values: ArrayLike, name: str) -> FloatArray:
     """Float64 array without NaN or infinity."""
     try:
-        array = np.asarray(values, dtype=np.float64)
+        array = np.asarray(unmasked(values), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} cannot be read as numbers ({error}); pass numeric values.") from error
     bad = ~np.isfinite(array)
@@ -38,6 +38,15 @@ def as_finite(values: ArrayLike, name: str) -> FloatArray:
             f"{name} holds {int(bad.sum())} NaN or infinite value(s), the first at {where}; drop or fill those rows."
         )
     return array
+
+
+def unmasked(values: Any) -> Any:
+    """A masked array with NaN where it is masked, so that what is missing is seen to be; anything else as it is."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    data = np.array(values.data, dtype=np.float64)
+    data[np.ma.getmaskarray(values)] = np.nan
+    return data
 
 
 def as_rows(values: ArrayLike | None, n: int, name: str, default: float | None = None) -> FloatArray | None:

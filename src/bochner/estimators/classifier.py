@@ -8,16 +8,18 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, unmasked
 from bochner.estimators import storage
 from bochner.estimators.constructor import KernelParameters
 from bochner.estimators.crossvalidation import CrossValidation
+from bochner.estimators.door import checked_rows
 from bochner.estimators.regressor import SpatialRegressor
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
-from bochner.layout.columns import refuse_gaps, used_part
+from bochner.layout import Encoding
+from bochner.layout.columns import named_columns, plain_selectors, used_part
 from bochner.layout.geography import without_geometry
 
 
@@ -34,7 +36,7 @@ class SpatialClassifier(KernelParameters, ClassifierMixin, BaseEstimator):
         None: chosen by the evidence, for each class.
     family : str or Family, default "bernoulli"
         ``Bernoulli(link="probit")`` for the probit link.
-    features, n_frequencies, coords, covariates, fit_intercept, noise_variance, tune, tolerance, dtype, device, \
+    features, n_frequencies, coords, covariates, crs, fit_intercept, noise_variance, tune, tolerance, dtype, device, \
 memory_limit, n_jobs, random_state, verbose
         As in `SpatialRegressor`.
 
@@ -69,6 +71,7 @@ memory_limit, n_jobs, random_state, verbose
         n_frequencies: int | str = "auto",
         coords: Any = None,
         covariates: Any = None,
+        crs: Any = None,
         fit_intercept: bool = True,
         noise_variance: float | None = None,
         tune: Any = "evidence",
@@ -86,6 +89,7 @@ memory_limit, n_jobs, random_state, verbose
         self.n_frequencies = n_frequencies
         self.coords = coords
         self.covariates = covariates
+        self.crs = crs
         self.fit_intercept = fit_intercept
         self.noise_variance = noise_variance
         self.tune = tune
@@ -97,7 +101,16 @@ memory_limit, n_jobs, random_state, verbose
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, *, sample_weight: Any = None, offset: Any = None, predict_at: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        offset: Any = None,
+        groups: Any = None,
+        predict_at: Any = None,
+    ) -> Self:
         """Learn the field and the trend of every class.
 
         Parameters
@@ -110,14 +123,19 @@ memory_limit, n_jobs, random_state, verbose
             Copies that each row stands for; 0 is the same as leaving it out.
         offset : array of shape (n,), optional
             Known part of the linear predictor; for two classes only.
-        predict_at : array or data frame, optional
+        groups, predict_at
             As in `SpatialRegressor.fit`.
         """
         if not family_named(self.family).binary:
             raise PartError(f"family={self.family!r}; a classifier needs 'bernoulli'. Counts go to SpatialRegressor.")
-        part = used_part(without_geometry(X, self.coords, self.covariates, None), self.coords, self.covariates)
-        refuse_gaps(validate_data(self, part, dtype=np.float64, ensure_all_finite=False), part)
+        X = unmasked(X)
+        asked = named_columns(X, self.coords, self.covariates, {str(getattr(y, "name", None))})
+        part = used_part(without_geometry(X, *asked, None), *asked)
+        checked_rows(self, part, Encoding.learn(part, plain_selectors(*asked)[1] or ()), reset=True)
         labels = column_or_1d(y, warn=True)
+        kinds = {type(v).__name__ for v in labels} if labels.dtype == object else set()
+        if len(kinds - {"str"}) and "str" in kinds:
+            raise InputError(f"y holds labels of several kinds ({', '.join(sorted(kinds))}); make all of them text.")
         if labels.dtype.kind == "f" and np.isnan(labels).any():
             row = int(np.argmax(np.isnan(labels)))
             raise InputError(f"Input y contains NaN, first in row {row}; needed is a label for every row: drop it.")
@@ -137,7 +155,12 @@ memory_limit, n_jobs, random_state, verbose
         self.models_ = [self._regressor() for _ in own]
         for label, model in zip(own, self.models_, strict=True):
             model.fit(
-                X, (labels == label).astype(float), sample_weight=sample_weight, offset=offset, predict_at=predict_at
+                X,
+                own_class(labels, label, y),
+                sample_weight=sample_weight,
+                offset=offset,
+                groups=groups,
+                predict_at=predict_at,
             )
         return self
 
@@ -196,6 +219,16 @@ memory_limit, n_jobs, random_state, verbose
         """Write the fitted classifier to one file, without pickle; `bochner.load` reads it."""
         check_is_fitted(self)
         storage.save(self, path)
+
+
+def own_class(labels: Any, label: Any, y: Any) -> Any:
+    """1 for one label and 0 for the rest, under the name that the labels had."""
+    values = (labels == label).astype(float)
+    if not hasattr(y, "name") or not hasattr(y, "iloc"):
+        return values
+    import pandas as pd
+
+    return pd.Series(values, index=y.index, name=y.name)
 
 
 storage.register(SpatialClassifier)

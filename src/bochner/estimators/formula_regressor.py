@@ -37,6 +37,7 @@ class FormulaRegressor(SpatialRegressor):
         family: Any = "gaussian",
         features: str = "auto",
         n_frequencies: int | str = "auto",
+        crs: Any = None,
         noise_variance: float | None = None,
         tune: Any = "evidence",
         tolerance: float = 1e-3,
@@ -52,6 +53,7 @@ class FormulaRegressor(SpatialRegressor):
             family=family,
             features=features,
             n_frequencies=n_frequencies,
+            crs=crs,
             noise_variance=noise_variance,
             tune=tune,
             tolerance=tolerance,
@@ -79,14 +81,16 @@ class FormulaRegressor(SpatialRegressor):
         predict_at : array or data frame, optional
             As in `SpatialRegressor.fit`.
         **known
-            `sample_weight`, `measurement_variance`, `trials`, `exposure`, `offset` as in `SpatialRegressor.fit`; names
-            of columns or arrays.
+            `sample_weight`, `measurement_variance`, `trials`, `exposure`, `offset`, `groups` as in
+            `SpatialRegressor.fit`; names of columns or arrays.
         """
         formula = parse_formula(self.formula)
         design = Design.learn(formula, as_table(X))
         for name in ("trials", "exposure", "offset"):
             known.setdefault(name, getattr(self, name))
-        given = Given(**{name: column_of(X, value) for name, value in known.items()})
+        groups = known.pop("groups", None)
+        groups = as_table(X)[groups] if isinstance(groups, str) else groups
+        given = Given(**{name: column_of(X, value) for name, value in known.items()}, groups=groups)
         response = column_of(X, formula.response) if y is None else y
         names = [name for name in design.frame(X).columns if name not in formula.coords]
         self._learn(X, response, given, predict_at, (list(formula.coords), names), formula.intercept, design)

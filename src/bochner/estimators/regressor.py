@@ -9,13 +9,15 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from bochner.arrays import FloatArray, as_finite, as_rows
+from bochner.arrays import FloatArray, as_finite, as_rows, unmasked
+from bochner.choices import Choice
 from bochner.estimators import storage
 from bochner.estimators.constructor import KernelParameters, resources_of, settings_of
 from bochner.estimators.crossvalidation import CrossValidation, make_folds, summarise
 from bochner.estimators.distribution import Distribution
+from bochner.estimators.door import checked_rows, checked_training
 from bochner.estimators.fitted import Estimate, Fitted
 from bochner.estimators.mapped import Mapped
 from bochner.estimators.progress import progress_logging
@@ -25,17 +27,17 @@ from bochner.families import family_named
 from bochner.features import Rows
 from bochner.geo import is_geoframe
 from bochner.inference import Chain, Responses, fit_model, leave_out, sample
-from bochner.layout import Design, Given, Training, lay_out
+from bochner.layout import Design, Encoding, Given, Training, lay_out
 from bochner.layout.columns import (
+    named_columns,
     plain_selectors,
-    refuse_gaps,
-    refuse_text,
     resolve_columns,
     roles_of,
     table_names,
+    unused_columns,
     used_part,
 )
-from bochner.layout.geography import crs_of, framed, support_of, without_geometry
+from bochner.layout.geography import agreed, crs_of, framed, support_of, without_geometry
 from bochner.layout.sizes import checked_size, survey_weights
 from bochner.random import generator, seed_of
 
@@ -65,6 +67,11 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         Number m of waves (landmarks for Nystroem); ``"auto"`` takes the fewest that meet `tolerance`.
     coords, covariates : names or positions of columns
         Which columns are coordinates (default: all that are not covariates) and which enter linearly.
+        Of a data frame whose coordinates are not named, columns called lon and lat, x and y, time and the like are
+        coordinates, and one that is neither coordinate nor covariate is refused. Text and categories among the
+        covariates become indicators; dates become days.
+    crs : str, default None
+        CRS of coordinates that come without one, as arrays do: ``"EPSG:4326"`` makes them longitude and latitude.
     fit_intercept : bool, default True
         Whether the trend has an intercept.
     noise_variance : float, default None
@@ -134,6 +141,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         n_frequencies: int | str = "auto",
         coords: Any = None,
         covariates: Any = None,
+        crs: Any = None,
         fit_intercept: bool = True,
         noise_variance: float | None = None,
         tune: Any = "evidence",
@@ -151,6 +159,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         self.n_frequencies = n_frequencies
         self.coords = coords
         self.covariates = covariates
+        self.crs = crs
         self.fit_intercept = fit_intercept
         self.noise_variance = noise_variance
         self.tune = tune
@@ -183,6 +192,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         exposure: Any = None,
         offset: Any = None,
         measurement_variance: Any = None,
+        groups: Any = None,
         predict_at: Any = None,
     ) -> Self:
         """Learn the field and the trend.
@@ -202,11 +212,14 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
             Known part of the linear predictor.
         measurement_variance : array of shape (n,), optional
             Known error variance of each row, added to the learned noise.
+        groups : array of shape (n,), optional
+            Stations, households: rows of one group are held out together wherever rows are held out, so that the model
+            is for new groups. Without it, places with many rows are such groups where new places are wanted.
         predict_at : array or data frame, optional
             Where predictions will be wanted: shapes the blocks of ``tune="spatial-cv"``, and the held-out rows by which
             a kernel is chosen for many rows; widens the box that the lattice covers.
         """
-        given = Given(sample_weight, trials, exposure, offset, measurement_variance)
+        given = Given(sample_weight, trials, exposure, offset, measurement_variance, groups)
         asked = (self.coords, self.covariates)
         self._learn(X, y, given, predict_at, asked, bool(self.fit_intercept))
         return self
@@ -222,19 +235,23 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         design: Design | None = None,
     ) -> None:
         settings, family = settings_of(self), family_named(self.family)
+        X, y = unmasked(X), unmasked(y)
+        roles = roles_of(y, given)
+        if design is None:
+            asked = named_columns(X, *asked, set(roles.values()))
         part = without_geometry(X, *asked, None) if design is None else design.frame(X)
         part = used_part(part, *asked)
-        refuse_text(part, "X")
-        refuse_text(y, "y")
-        table, y_values = validate_data(
-            self, part, y, dtype=np.float64, y_numeric=True, ensure_min_samples=1, ensure_all_finite=False
-        )
-        refuse_gaps(table, part)
-        columns = resolve_columns(table_names(part, table.shape[1]), *asked)
-        crs = crs_of(X, columns.coord_names)
+        encoding = Encoding.learn(part, plain_selectors(*asked)[1] or ())
+        table, y_values = checked_training(self, part, encoding, y)
+        chosen = asked
+        if encoding is not None:
+            chosen = (asked[0], encoding.expanded([str(c) for c in plain_selectors(*asked)[1] or ()]))
+        names = table_names(part, table.shape[1]) if encoding is None else encoding.expanded(encoding.names)
+        columns = resolve_columns(names, *chosen)
+        crs = agreed(crs_of(X, columns.coord_names), self.crs)
         layout, responses = lay_out(
             table,
-            np.asarray(y_values, dtype=np.float64),
+            y_values,
             given,
             family,
             columns,
@@ -243,26 +260,36 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
             crs=crs,
             support=None if design is not None else support_of(X, asked[0], crs),
             design=design,
-            roles=roles_of(y, given),
+            roles=roles,
             asked=plain_selectors(*asked),
+            encoding=encoding,
         )
         if np.count_nonzero(responses.weight) == 1 and settings.learns:
             raise InputError(
                 "fit was given 1 sample (n_samples=1); learning a kernel needs at least 2. Give more rows, or a kernel "
                 "with tune=None."
             )
+        odd = layout.oddities(table, responses)
+        for finding in odd.alarms:
+            warn(finding, CheckWarning)
         wanted = layout.wanted(predict_at)
         # blocks are laid out around the user's own origin, not around the middle of the data
         coords, at = responses.rows.coords + layout.centre, None if wanted is None else wanted + layout.centre
-        folds = make_folds(self.tune, coords, responses.y, at, settings.seed)
+        folds = make_folds(self.tune, coords, responses.y, at, settings.seed, given.codes(len(responses)))
         with settings.resources.in_use(len(responses)), progress_logging(self.verbose):
             model = fit_model(settings, responses, folds, wanted)
-        placed = () if layout.placement.unit == "" else (layout.placement.choice,)
+        told = [*model.choices]
+        if layout.placement.unit:
+            told.append(layout.placement.choice)
+        if encoding is not None:
+            told += encoding.choices
+        unused = unused_columns(X, asked[0], asked[1], set(roles.values())) if design is None else []
+        if unused:
+            told.append(Choice("columns", tuple(unused), text=f"not used: {', '.join(unused)}."))
         survey = survey_weights(responses.weight)
         self._training = Training(X, y, given)
-        self.set_fitted(
-            Fitted(layout, replace(model, choices=(*model.choices, *placed)), () if survey is None else (survey,))
-        )
+        found = (*(() if survey is None else (survey,)), *odd.alarms, *odd.notes)
+        self.set_fitted(Fitted(layout, replace(model, choices=tuple(told)), found))
 
     def set_fitted(self, fitted: Fitted) -> None:
         """Take a fitted value as one's own: that of a file, or one that carries its diagnostics."""
@@ -455,9 +482,8 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         """Rows of a table of the user's, checked."""
         check_is_fitted(self)
         layout = self.fitted_.layout
-        part = layout.frame(X)
-        table = validate_data(self, part, dtype=np.float64, reset=False, ensure_all_finite=False)
-        refuse_gaps(table, part)
+        X = unmasked(X)
+        table = checked_rows(self, layout.frame(X), layout.encoding)
         return self.fitted_.check_rows(layout.rows(table, layout.support(X)))
 
     def _resources(self, law: Distribution) -> AbstractContextManager[None]:

@@ -13,7 +13,7 @@ from bochner.features import ArealRows, FourierMap, LocalSpectrumMap, NystroemMa
 from bochner.frequencies import Frequencies, Lattice, PairedFrequencies
 from bochner.geo import Placement
 from bochner.inference import Model, Scale
-from bochner.layout import Columns, Design, Formula, Layout, Trend, parse_formula
+from bochner.layout import Columns, Design, Encoding, Formula, Layout, Trend, parse_formula
 from bochner.posterior import CoefficientPosterior, KrigingPosterior, Mixture, OperatorPosterior
 from bochner.solvers import CholeskyFactor, LeastSquares, Report, WoodburyFactor
 
@@ -21,7 +21,7 @@ KERNELS = [k for k in vars(kernels).values() if isinstance(k, type) and issubcla
 FAMILIES = [type(family) for family in families.FAMILIES.values()]
 
 archive.register(*KERNELS, *FAMILIES)
-archive.register(Fitted, Layout, Columns, Trend, Placement, Design, Formula, Choice)
+archive.register(Fitted, Layout, Columns, Trend, Placement, Design, Encoding, Formula, Choice)
 archive.register(Model, Mixture, Scale, CoefficientPosterior, KrigingPosterior, OperatorPosterior)
 archive.register(FourierMap, NystroemMap, PairedMap, LocalSpectrumMap, Rows, ArealRows)
 archive.register(Frequencies, Lattice, PairedFrequencies)

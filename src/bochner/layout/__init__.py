@@ -1,9 +1,21 @@
 """Layout: from a table as the user has it to the rows of a model."""
 
 from bochner.layout.columns import Columns
+from bochner.layout.encoding import Encoding
 from bochner.layout.formula import Design, Formula, parse_formula
 from bochner.layout.layout import Layout
 from bochner.layout.training import Given, Training, lay_out
 from bochner.layout.trend import Trend
 
-__all__ = ["Columns", "Design", "Formula", "Given", "Layout", "Training", "Trend", "lay_out", "parse_formula"]
+__all__ = [
+    "Columns",
+    "Design",
+    "Encoding",
+    "Formula",
+    "Given",
+    "Layout",
+    "Training",
+    "Trend",
+    "lay_out",
+    "parse_formula",
+]

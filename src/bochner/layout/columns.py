@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,12 @@ from bochner.exceptions import ColumnError, InputError
 from bochner.geo.tables import as_numbers
 
 Selector = str | int | Sequence[str | int] | None
+
+# Names by which columns are known, in lower case: pairs of places, and further coordinates beside them.
+EAST = re.compile(r"lon|long|longitude|lng|easting|x(_(m|km|utm))?")
+NORTH = re.compile(r"lat|latitude|northing|y(_(m|km|utm))?")
+FURTHER = re.compile(r"time|date|datetime|timestamp|day|year|z(_(m|km))?|depth")
+NUMBERING = re.compile(r"unnamed: ?\d+|index|row(_?(no|nr|number|id))?|(.*[_ ])?(id|fid|gid|objectid)")
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,54 @@ def used_part(X: Any, coords: Selector, covariates: Selector) -> Any:
             )
     resolve_columns([str(c) for c in X.columns], coords, covariates)
     return X[wanted]
+
+
+def named_columns(X: Any, coords: Selector, covariates: Selector, known: Collection[str]) -> tuple[Selector, Selector]:
+    """Coordinates and covariates of a data frame by their names, where it has them and coordinates were not chosen.
+
+    `known` are columns with another part to play: response, trials. A column without any part is refused: a row number
+    that becomes a coordinate is a wrong map, and nobody would notice.
+    """
+    names = list(getattr(X, "columns", ()))
+    if not names or not all(isinstance(name, str) for name in names):
+        return coords, covariates
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ColumnError(f"X has {names.count(twice)} columns {twice!r}; rename all but one.")
+    if coords is not None or not hasattr(X, "iloc") or hasattr(X, "geometry"):
+        return coords, covariates
+    linear = [names[_position(c, names)] for c in _listed(covariates)]
+    rest = [name for name in names if name not in linear and name not in known]
+    places = [name for name in rest if EAST.fullmatch(name.lower()) or NORTH.fullmatch(name.lower())]
+    if any(EAST.fullmatch(n.lower()) for n in places) and any(NORTH.fullmatch(n.lower()) for n in places):
+        found = [name for name in rest if name in places or FURTHER.fullmatch(name.lower())]
+    else:
+        found = [name for name in rest if not _numbers_rows(X[name], name)]
+        found = found if len(found) else rest
+    strays = [name for name in rest if name not in found]
+    if strays:
+        raise ColumnError(
+            f"columns {strays} are neither coordinates ({', '.join(found)}) nor covariates. Name those that enter "
+            f"linearly, covariates={strays}; name the coordinates, coords=[...], if they are more; or leave the rest "
+            f"out: X[{[*found, *linear]}]."
+        )
+    return found, linear or covariates
+
+
+def unused_columns(X: Any, coords: Selector, covariates: Selector, known: Collection[str]) -> list[str]:
+    """Columns of a data frame that a choice by name leaves out, and that have no other part to play."""
+    if not hasattr(X, "columns") or coords is None:
+        return []
+    used = {*_listed(coords), *_listed(covariates), *known, "geometry"}
+    return [str(c) for c in X.columns if c not in used] if all(isinstance(c, str) for c in _listed(coords)) else []
+
+
+def _numbers_rows(column: Any, name: str) -> bool:
+    """Whether a column only numbers the rows: by its name, and one by one."""
+    if not NUMBERING.fullmatch(name.lower()):
+        return False
+    values = np.asarray(column)
+    return values.dtype.kind in "iuO" or bool(np.all(np.diff(values.astype(float)) == 1))
 
 
 def resolve_columns(names: Sequence[str], coords: Selector, covariates: Selector) -> Columns:
@@ -115,7 +170,13 @@ def _position(column: str | int, names: Sequence[str]) -> int:
         if column in names:
             return list(names).index(column)
         near = difflib.get_close_matches(column, names, 1)
+        nameless = list(names) == [f"x{j}" for j in range(len(names))]
         hint = f"did you mean {near[0]!r}?" if near else f"the columns are {list(names)}."
+        if nameless:
+            hint = (
+                "X has no column names. Pass a data frame, or positions; in a Pipeline the step before keeps names "
+                'with set_output(transform="pandas").'
+            )
         raise ColumnError(f"there is no column {column!r}; {hint}")
     if not isinstance(column, (int, np.integer)) or isinstance(column, bool):
         raise InputError(f"a column is given as {column!r}; needed is its name or its position, an integer.")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bochner.exceptions import ColumnError, InputError, MissingExtraError
+from bochner.layout.encoding import is_time
 
 FIELD = re.compile(r"\bgp\(([^()]*)\)")
 LEAST_ROWS = 50  # of the table on which a saved design is built again: enough for any polynomial or spline
@@ -81,7 +82,8 @@ class Design:
         table = as_table(X)
         frame = self.covariates(table)
         for position, name in enumerate(self.formula.coords):
-            frame.insert(position, name, np.asarray(column_of(table, name), dtype=float))
+            dates = name in table.columns and is_time(table[name])
+            frame.insert(position, name, table[name] if dates else np.asarray(column_of(table, name), dtype=float))
         return frame
 
     def columns(self, given: Mapping[str, Any], n: int) -> dict[str, Any]:

@@ -10,7 +10,9 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError
 from bochner.geo import (
+    agreed_crs,
     area_points,
+    as_crs,
     attributes,
     crs_text,
     frame_coords,
@@ -110,6 +112,13 @@ def crs_of(X: Any, names: tuple[str, ...]) -> str | None:
     if is_geoframe(X) and set(GEOMETRY) <= set(names) and not set(GEOMETRY) <= set(X.columns):
         return None if X.crs is None else crs_text(X.crs)
     return "EPSG:4326" if is_lonlat(names) else None
+
+
+def agreed(found: str | None, given: Any) -> str | None:
+    """CRS as text, of what the table says and what the user says; they may not contradict each other."""
+    if given is None:
+        return found
+    return crs_text(agreed_crs(None if found is None else as_crs(found), given, "X"))
 
 
 def framed(X: Any, **columns: FloatArray) -> Any:

@@ -12,9 +12,12 @@ from bochner.arrays import FloatArray, as_coords
 from bochner.features import ArealRows, Rows
 from bochner.geo import Placement, as_crs, transform
 from bochner.geo.lonlat import lonlat_axes
+from bochner.inference import Responses
 from bochner.layout.columns import Columns, used_part
+from bochner.layout.encoding import Encoding
 from bochner.layout.formula import Design
 from bochner.layout.geography import Support, support_of, without_geometry
+from bochner.layout.oddities import Oddities, copies_text, far_rows, n_copies
 from bochner.layout.trend import Trend
 
 
@@ -40,6 +43,8 @@ class Layout:
         Names of the columns that response, trials, exposure and offset were, where they had any.
     asked : (coords, covariates)
         Columns as the user named them, or None.
+    encoding : Encoding or None
+        How columns of dates and categories become numbers, where there are any.
     """
 
     columns: Columns
@@ -50,6 +55,7 @@ class Layout:
     design: Design | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     asked: tuple[Any, Any] = (None, None)
+    encoding: Encoding | None = None
 
     # ------------------------------------------------------------------------------ rows
 
@@ -85,6 +91,10 @@ class Layout:
         coords, covariates = self.asked
         return used_part(without_geometry(X, coords, covariates, self.crs), coords, covariates)
 
+    def numbers(self, part: Any) -> Any:
+        """The same columns as numbers: dates in days, categories as indicators."""
+        return part if self.encoding is None else self.encoding.frame(part)
+
     def support(self, X: Any) -> Support | None:
         """Points that stand for the polygons of a table; None if all rows are points."""
         return None if self.design is not None else support_of(X, self.asked[0], self.crs)
@@ -97,17 +107,29 @@ class Layout:
         names = [c for c in self.columns.coord_names if c in getattr(table, "columns", ())]
         if names:
             table = table[names]
+            for name in names if self.encoding is not None else ():
+                if self.encoding is not None and name in self.encoding.times:
+                    table = table.assign(**{name: self.encoding.days(name, table[name])})
         places = np.asarray(table, dtype=float)
         if not names and places.ndim == 2 and places.shape[1] == len(self.columns.names):
             places = self.columns.coords_of(places)
         return self.places(as_coords(places, len(self.columns.coords), "predict_at"))
+
+    def oddities(self, table: FloatArray, responses: Responses) -> Oddities:
+        """What looks odd about the training rows themselves."""
+        coords, kept = self.columns.coords_of(table), responses.weight > 0
+        alarm = far_rows(coords[kept], self.placement, self.columns.coord_names)
+        copies = n_copies(table, responses.y, responses.error) if responses.gaussian else 0
+        return Oddities(() if alarm is None else (alarm,), (copies_text(copies, len(table)),) if copies > 0 else ())
 
     # ------------------------------------------------------------------- what maps are given
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Columns that a prediction asks for; of a formula, those of the table that it reads."""
-        return self.columns.names if self.design is None else self.design.inputs
+        if self.design is not None:
+            return self.design.inputs
+        return self.columns.names if self.encoding is None else self.encoding.names
 
     @property
     def map_axes(self) -> tuple[str, str]:
@@ -130,6 +152,7 @@ class Layout:
         """Rows of a map: coordinates (n, 2) in the model's CRS, and the further columns by name. Trusts its input."""
         given = {**dict(zip(self.map_axes, coords.T, strict=True)), **further}
         columns = given if self.design is None else self.design.columns(given, len(coords))
+        columns = columns if self.encoding is None else self.encoding.columns(columns, len(coords))
         table = np.empty((len(coords), len(self.columns.names)))
         for j, name in enumerate(self.columns.names):
             table[:, j] = columns[name]

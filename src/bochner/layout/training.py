@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from bochner.arrays import FloatArray, as_rows, box_of
+from bochner.arrays import FloatArray, IntArray, as_rows, box_of
 from bochner.exceptions import InputError
 from bochner.families import Family
 from bochner.geo import choose_placement
 from bochner.inference import Responses
 from bochner.layout.columns import Columns
+from bochner.layout.encoding import Encoding
 from bochner.layout.formula import Design
 from bochner.layout.geography import Support
 from bochner.layout.layout import Layout
@@ -29,6 +30,16 @@ class Given:
     exposure: Any = None
     offset: Any = None
     measurement_variance: Any = None
+    groups: Any = None
+
+    def codes(self, n: int) -> IntArray | None:
+        """Number of the group of each row, (n,); None without groups."""
+        if self.groups is None:
+            return None
+        labels = np.asarray(self.groups, dtype=object).ravel()
+        if len(labels) != n:
+            raise InputError(f"groups has {len(labels):,} values; needed is one per row, {n:,}.")
+        return np.unique(labels.astype(str), return_inverse=True)[1].astype(np.intp)
 
     def checked(self, family: Family, y: FloatArray, fit_intercept: bool) -> _Checked:
         """Arrays (n,), refused where a family cannot be what they say."""
@@ -67,6 +78,7 @@ def lay_out(
     design: Design | None = None,
     roles: dict[str, str] | None = None,
     asked: tuple[Any, Any] = (None, None),
+    encoding: Encoding | None = None,
 ) -> tuple[Layout, Responses]:
     """Learn how rows lie and which trend they have; the training rows themselves, so laid out.
 
@@ -82,7 +94,7 @@ def lay_out(
     # the mean of a Gaussian response is taken off, so that no digits are lost on it
     level_of = y - known.offset if family.observes_eta else np.broadcast_to(0.0, (len(y),))
     trend = Trend.learn(covariates, level_of, known.weight, columns.covariate_names, fit_intercept)
-    layout = Layout(columns, placement, centre, trend, crs, design, roles or {}, asked)
+    layout = Layout(columns, placement, centre, trend, crs, design, roles or {}, asked, encoding)
     level = np.broadcast_to(trend.level, (len(y),))
     offset = level if given.offset is None else known.offset + level
     rows = layout.rows_at(coords, covariates, support)
@@ -103,7 +115,7 @@ class Training:
         known = self.given.checked(family, y, layout.trend.intercept)
         level = np.broadcast_to(layout.trend.level, (len(y),))
         offset = level if self.given.offset is None else known.offset + level
-        table = np.asarray(layout.frame(self.X), dtype=np.float64)
+        table = np.asarray(layout.numbers(layout.frame(self.X)), dtype=np.float64)
         rows = layout.rows(table, layout.support(self.X))
         return Responses(family, rows, y, known.size, offset, known.weight, known.error)
 

@@ -1,0 +1,210 @@
+"""Encoding: columns of dates and of categories as numbers, in new tables as in the one they were learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.choices import Choice
+from bochner.exceptions import InputError
+from bochner.layout import limits
+
+DAY = np.timedelta64(1, "D")
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How columns that are not numbers become numbers.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Columns as the user has them, in the order of the model.
+    times : mapping of str to str
+        Origin of each column of dates (ISO 8601, UTC); the model sees days since then.
+    levels : mapping of str to list
+        Levels of each category, the reference first; each of the others is a column of 0 and 1.
+    """
+
+    names: tuple[str, ...]
+    times: Mapping[str, str] = field(default_factory=dict)
+    levels: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    @classmethod
+    def learn(cls, frame: Any, covariates: Sequence[str | int]) -> Encoding | None:
+        """The encoding that a pandas table needs; None where all of it is numbers."""
+        if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
+            return None
+        times, levels = {}, {}
+        for name in map(str, frame.columns):
+            column = frame[name]
+            if name in covariates and is_category(column):
+                levels[name] = _levels(column, name)
+            elif is_time(column):
+                times[name] = str(np.datetime64(_instants(column, name).min(), "D"))
+        if not times and not levels:
+            return None
+        return cls(tuple(map(str, frame.columns)), times, levels)
+
+    def frame(self, part: Any) -> Any:
+        """The same columns of a table, as numbers."""
+        import pandas as pd
+
+        if not hasattr(part, "columns"):
+            kinds = [f"dates in {n!r}" for n in self.times] + [f"categories in {n!r}" for n in self.levels]
+            raise InputError(
+                f"the model was fitted to a table with {', '.join(kinds)}, and X is a {type(part).__name__}; pass a "
+                f"table with the columns {list(self.names)}."
+            )
+        return pd.DataFrame(self.columns({name: part[name] for name in self.names}, len(part)), index=part.index)
+
+    def columns(self, given: Mapping[str, Any], n: int) -> dict[str, Any]:
+        """Columns of numbers by name, from columns as the user has them: arrays (n,), or one value for all rows."""
+        out: dict[str, Any] = {}
+        for name in self.names:
+            if name in self.times:
+                out[name] = np.broadcast_to(self.days(name, given[name]), (n,))
+            elif name in self.levels:
+                out.update(self.indicators(name, given[name], n))
+            else:
+                out[name] = given[name]
+        return out
+
+    def days(self, name: str, values: Any) -> FloatArray:
+        """Days since the origin of a column of dates; numbers are such days already."""
+        import pandas as pd
+
+        column = pd.Series(np.atleast_1d(np.asarray(values, dtype=object))) if np.ndim(values) == 0 else values
+        column = column if hasattr(column, "dtype") and hasattr(column, "iloc") else pd.Series(np.asarray(column))
+        if pd.api.types.is_numeric_dtype(column):
+            return np.asarray(column, dtype=np.float64)
+        since = _instants(column, name) - np.datetime64(self.times[name], "ns")
+        return np.where(np.isnat(since), np.nan, since / DAY)
+
+    def indicators(self, name: str, values: Any, n: int) -> dict[str, FloatArray]:
+        """A column of 0 and 1 for every level but the reference; a level that the fit had not is refused."""
+        import pandas as pd
+
+        known = list(self.levels[name])
+        seen = pd.Series(np.broadcast_to(np.asarray(values, dtype=object), (n,)))
+        codes = pd.Series([_plain(v) for v in seen]).map({level: j for j, level in enumerate(known)})
+        absent = np.asarray(seen.isna())
+        if np.any(np.asarray(codes.isna()) & ~absent):
+            row = int(np.argmax(np.asarray(codes.isna()) & ~absent))
+            raise InputError(
+                f"{name!r} is {seen.iloc[row]!r} in row {row}, a level that the training rows have not; they have "
+                f"{_listed(known)}."
+            )
+        code = np.where(absent, np.nan, np.asarray(codes, dtype=float))
+        columns = {f"{name}[{level}]": (code == j).astype(float) for j, level in enumerate(known) if j}
+        return {made: np.where(absent, np.nan, values) for made, values in columns.items()}
+
+    def expanded(self, names: Sequence[str]) -> list[str]:
+        """Names of columns of numbers, from those of the user's."""
+        return [
+            made
+            for name in names
+            for made in ([f"{name}[{v}]" for v in list(self.levels[name])[1:]] if name in self.levels else [name])
+        ]
+
+    @property
+    def choices(self) -> list[Choice]:
+        """How each column was taken."""
+        told = [Choice("time", origin, text=f"{name}: days since {origin}.") for name, origin in self.times.items()]
+        if self.levels:
+            words = "; ".join(
+                f"{name}: {len(levels)} levels, compared with {levels[0]!r}" for name, levels in self.levels.items()
+            )
+            told.append(Choice("categories", {n: list(v) for n, v in self.levels.items()}, text=f"{words}."))
+        return told
+
+
+def is_time(column: Any) -> bool:
+    """Whether a pandas column holds dates, or text that reads as dates."""
+    from pandas.api import types
+
+    if types.is_datetime64_any_dtype(column) or isinstance(getattr(column, "dtype", None), _period()):
+        return True
+    if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
+        return False
+    some = column.dropna()
+    if not len(some) or any(isinstance(v, (int, float, complex)) for v in some.iloc[:5]):
+        return False
+    if all(isinstance(v, str) and _is_number(v) for v in some.iloc[:5]):
+        return False
+    try:
+        return bool(np.isfinite(_instants(some.iloc[:5], "").astype(np.int64)).all())
+    except InputError:
+        return False
+
+
+def is_category(column: Any) -> bool:
+    """Whether a pandas column holds categories: a categorical, truth values, or text that is mostly no numbers."""
+    import pandas as pd
+    from pandas.api import types
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return True
+    if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
+        return False
+    some = column.dropna()
+    text = sum(isinstance(v, str) and not _is_number(v) for v in some)
+    return len(some) > 0 and text > limits.MOSTLY_TEXT * len(some)
+
+
+def _levels(column: Any, name: str) -> list[Any]:
+    """Levels in their order, those that occur; the most frequent first, so that it is the reference."""
+    counts = column.value_counts()
+    counts = counts[counts > 0]
+    if len(counts) > limits.MOST_LEVELS or (len(counts) > 10 and len(counts) > len(column) / 2):
+        raise InputError(
+            f"covariate {name!r} is text with {len(counts):,} levels in {len(column):,} rows; as a category it may "
+            f"have up to {limits.MOST_LEVELS}, each in several rows. Leave it out, or merge its levels."
+        )
+    reference = _plain(counts.index[0])
+    others = sorted((_plain(v) for v in counts.index[1:]), key=lambda v: (isinstance(v, str), v))
+    return [reference, *others]
+
+
+def _plain(value: Any) -> Any:
+    """A level as plain text or number, so that 1, 1.0 and True are one level whatever table they come from."""
+    if isinstance(value, (bool, np.bool_, int, np.integer, float, np.floating)):
+        return float(value) if float(value) != int(value) else int(value)
+    return str(value)
+
+
+def _instants(column: Any, name: str) -> Any:
+    import pandas as pd
+
+    try:
+        if isinstance(getattr(column, "dtype", None), _period()):
+            column = column.dt.to_timestamp()
+        instants = pd.to_datetime(pd.Series(column), utc=True)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(
+            f"column {name!r} cannot be read as dates ({str(error).splitlines()[0]}); write them as 2015-06-30."
+        ) from error
+    return instants.dt.tz_localize(None).to_numpy(dtype="datetime64[ns]")
+
+
+def _period() -> Any:
+    import pandas as pd
+
+    return pd.PeriodDtype
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.strip().replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _listed(values: Sequence[Any], most: int = 8) -> str:
+    shown = ", ".join(map(repr, values[:most]))
+    return shown if len(values) <= most else f"{shown} and {len(values) - most} more"

@@ -1,0 +1,21 @@
+"""Thresholds of the layout: each with what it costs to be wrong."""
+
+# Share of the entries of a text column that are no numbers, above which it is a category; below, it is a column of
+# numbers with misprints, which is refused by its first bad row.
+MOSTLY_TEXT = 0.5
+
+# Levels of a category: each is a fixed effect of its own, so more of them than this is rather a name than a category.
+MOST_LEVELS = 200
+
+# Rows that may be called far from all others: more of them are a region of their own.
+MOST_FAR_ROWS = 3
+FAR_SHARE = 0.005
+
+# A row is far where the gap to its nearest neighbour is more than this share of the extent of all other rows.
+FAR_GAP = 0.5
+
+# Share of the rows that define the region in which swapped coordinates would lie; the rest may be errors themselves.
+REGION_SHARE = 0.9
+
+# Rows on which far places and copies are looked for; beyond, a sample of that size from everywhere (about 0.1 s).
+LOOKED_AT = 200_000
