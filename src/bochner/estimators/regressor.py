@@ -275,9 +275,11 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         wanted = layout.wanted(predict_at)
         # blocks are laid out around the user's own origin, not around the middle of the data
         coords, at = responses.rows.coords + layout.centre, None if wanted is None else wanted + layout.centre
-        folds = make_folds(self.tune, coords, responses.y, at, settings.seed, given.codes(len(responses)))
+        groups = given.codes(len(responses))
+        folds = make_folds(self.tune, coords, responses.y, at, settings.seed, groups)
+        domain = layout.domain(columns.coords_of(table), wanted, groups)
         with settings.resources.in_use(len(responses)), progress_logging(self.verbose):
-            model = fit_model(settings, responses, folds, wanted)
+            model = fit_model(settings, responses, folds, domain)
         told = [*model.choices]
         if layout.placement.unit:
             told.append(layout.placement.choice)

@@ -6,6 +6,7 @@ observed < fits < evidence < adaptive < schemes < tuning < model
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.sampling import Chain, sample_posterior
 from bochner.inference.model import Model, fit_model, leave_out, sample
+from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations, merge_equal_rows
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.settings import Settings
@@ -14,6 +15,7 @@ from bochner.kernels import Scale
 
 __all__ = [
     "Chain",
+    "Domain",
     "Fold",
     "HeldOut",
     "Model",

@@ -20,6 +20,7 @@ from bochner.inference.fits.folds import Fold, HeldOut, with_weight
 from bochner.inference.fits.memory import check_rows
 from bochner.inference.fits.newton import find_mode
 from bochner.inference.fits.sampling import Chain, sample_posterior
+from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.settings import Settings
@@ -136,14 +137,14 @@ def fit_model(
     settings: Settings,
     responses: Responses,
     folds: Sequence[Fold] | None = None,
-    predict_at: FloatArray | None = None,
+    domain: Domain | None = None,
 ) -> Model:
     """Choose a scheme, learn hyperparameters, solve.
 
     `folds` are the splits of ``tune="spatial-cv"`` or of a splitter, over the rows of `responses`;
-    `predict_at` (m, dim) are the places that the model is for, if known.
+    `domain` says what the model is for, as far as that is known.
     """
-    task = Task.of(settings, responses, folds, predict_at)
+    task = Task.of(settings, responses, folds, domain)
     chosen = _chosen(task)
     scheme = scheme_named(chosen.value)
     logger.info("features: %s", chosen)

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from bochner.arrays import FloatArray, as_coords
+from bochner.arrays import FloatArray, IntArray, as_coords
 from bochner.features import ArealRows, Rows
 from bochner.geo import Placement, as_crs, transform
 from bochner.geo.lonlat import lonlat_axes
-from bochner.inference import Responses
+from bochner.inference import Domain, Responses
 from bochner.layout.columns import Columns, used_part
 from bochner.layout.encoding import Encoding
 from bochner.layout.formula import Design
 from bochner.layout.geography import Support, support_of, without_geometry
 from bochner.layout.oddities import Oddities, copies_text, far_rows, n_copies
+from bochner.layout.purpose import domain_of
 from bochner.layout.trend import Trend
 
 
@@ -114,6 +115,10 @@ class Layout:
         if not names and places.ndim == 2 and places.shape[1] == len(self.columns.names):
             places = self.columns.coords_of(places)
         return self.places(as_coords(places, len(self.columns.coords), "predict_at"))
+
+    def domain(self, coords: FloatArray, predict_at: FloatArray | None, groups: IntArray | None) -> Domain:
+        """What a model of rows with these coordinates is for; `predict_at` as `wanted` gives it."""
+        return domain_of(coords, self.placement, self.centre, predict_at, groups)
 
     def oddities(self, table: FloatArray, responses: Responses) -> Oddities:
         """What looks odd about the training rows themselves."""

@@ -19,3 +19,12 @@ REGION_SHARE = 0.9
 
 # Rows on which far places and copies are looked for; beyond, a sample of that size from everywhere (about 0.1 s).
 LOOKED_AT = 200_000
+
+# Rows that a place must have, on average, for places to be stations that report at many times.
+STATION_ROWS = 5
+
+# Places drawn on the sphere to stand for a map; the neighbour of a row that says how far apart rows lie there (a place
+# farther off than that is at sea, where rows are on land); and the least number of places that say anything.
+SURFACE_DRAWS = 40_000
+SURFACE_NEIGHBOURS = 8
+LEAST_SURFACE_PLACES = 200

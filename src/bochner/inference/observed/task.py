@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray, box_of
 from bochner.inference.observed import limits
+from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations, merge_equal_rows
 from bochner.inference.observed.responses import Responses, merge_equal_responses
 from bochner.inference.observed.scale import scale_of
@@ -33,8 +34,8 @@ class Task:
         Extent, spacing and variance of the observations.
     folds : sequence of (train, test), optional
         Rows that hyperparameters are judged by, where that was asked for.
-    predict_at : array of shape (m, dim), optional
-        Places that the model is for.
+    domain : Domain
+        What the model is for.
     """
 
     settings: Settings
@@ -43,7 +44,7 @@ class Task:
     obs: Observations
     scale: Scale
     folds: Sequence[tuple[IntArray, IntArray]] | None = None
-    predict_at: FloatArray | None = None
+    domain: Domain = field(default_factory=Domain)
 
     @classmethod
     def of(
@@ -51,11 +52,11 @@ class Task:
         settings: Settings,
         responses: Responses,
         folds: Sequence[tuple[IntArray, IntArray]] | None = None,
-        predict_at: FloatArray | None = None,
+        domain: Domain | None = None,
     ) -> Task:
         """Merge equal rows and measure the data."""
         data, obs = _distinct(responses)
-        return cls(settings, responses, data, obs, scale_of(obs), folds, predict_at)
+        return cls(settings, responses, data, obs, scale_of(obs), folds, domain or Domain())
 
     @property
     def dim(self) -> int:
@@ -81,7 +82,7 @@ class Task:
     @property
     def covered_box(self) -> tuple[FloatArray, FloatArray]:
         """Box of the data and of the places to be predicted, with some room around."""
-        return covered_box(self.obs.rows.coords, self.predict_at)
+        return covered_box(self.obs.rows.coords, self.domain.predict_at)
 
 
 def covered_box(coords: FloatArray, predict_at: FloatArray | None) -> tuple[FloatArray, FloatArray]:

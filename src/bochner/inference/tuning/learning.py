@@ -149,7 +149,8 @@ def _by_evidence(task: Task, scheme: Scheme, noise: float | None) -> Climb:
 def _multiscale(task: Task, objectives: Sequence[Objective], noise: float | None) -> Climb:
     # smooth fields without noise: each row is predicted from few others, whose systems can be solved
     coarse, fine = (
-        Search(objective, task.scale, noise, least_noise=limits.LEAST_LOCAL_NOISE) for objective in objectives
+        Search(objective, task.scale, noise, least_noise=limits.LEAST_LOCAL_NOISE, shared=task.domain.shared)
+        for objective in objectives
     )
     tuned, told = select_multiscale(coarse, fine, task)
     return Climb(fine, tuned, (told,))
@@ -159,7 +160,8 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
     """Tune by the first objective; the next, dearer ones start where it ended."""
     kernel, scale = task.settings.kernel, task.scale
     prior = len(task.obs) < limits.MAX_AVERAGING_ROWS and task.settings.reml
-    search = Search(objectives[0], scale, noise, prior)
+    shared = None if kernel is not None else task.domain.shared
+    search = Search(objectives[0], scale, noise, prior, shared=shared)
     if kernel is None:
         toll = 0.0 if task.gaussian else 0.5 * np.log(task.obs.total)
         tuned, told = select_kernel(search, task.obs.total, task.dim, toll)
@@ -169,7 +171,7 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
         tuned = tune(search, kernel, starts)
         told = Choice("kernel", repr(kernel), given=True, text="as given; its values were learned")
     for objective in objectives[1:]:
-        search = Search(objective, scale, noise, prior)
+        search = Search(objective, scale, noise, prior, shared=shared)
         tuned = search.maximise(tuned.kernel, tuned.noise_variance, 50)
     return Climb(search, tuned, (told,))
 
@@ -181,7 +183,7 @@ def _by_folds(task: Task, scheme: Scheme, climb: Climb) -> Climb:
         climb.laplace.settle(start.kernel, start.noise_variance)
         family = climb.laplace.family
     score, name, n_folds = fold_score(task, scheme, family, start)
-    search = Search(score_objective(score), task.scale, climb.search.noise_variance)
+    search = Search(score_objective(score), task.scale, climb.search.noise_variance, shared=climb.search.shared)
     tuned = search.maximise(start.kernel, start.noise_variance, 20)
     if tuned.value < search.evaluate(start.kernel, start.noise_variance)[0]:
         tuned = start

@@ -139,3 +139,8 @@ SUM_MATCHED_POINTS = 8_000
 MIN_MATCHED_ORDER = 3_000
 SUM_ITERATIONS = 40
 WORTH_LIKELIHOOD = 4.0
+
+# Groups (stations, households) from which whole groups are held out when a kernel is chosen: with fewer, rows are.
+LEAST_GROUPS = 5
+# Groups from which three folds of a tenth suffice; with fewer, all ten are used (three times the kriging).
+MANY_GROUPS = 300

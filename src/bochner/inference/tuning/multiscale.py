@@ -12,12 +12,13 @@ from dataclasses import replace
 import numpy as np
 from scipy import special
 
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.exceptions import InputError
 from bochner.features import find_grid
 from bochner.inference.fits.folds import Fold
 from bochner.inference.fits.local_folds import held_out_locally
+from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
@@ -36,9 +37,12 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     second the values, and the evidence of all rows improves on them where it can be had.
     """
     obs, seed = task.responses.observations(), task.settings.seed
-    folds = task_folds(obs, task.predict_at, seed)
+    folds = task_folds(obs, task.domain, seed)
     single = refine_on_lattice(_single(coarse, fine), fine, task.obs, reml=task.settings.reml)
     candidates = [("one Matern field", single)]
+    axial = _axial(single, fine)
+    if axial is not None:
+        candidates.append(("one Matern field with a length scale along the Earth's axis", axial))
     several = fit_sum(single, fine.noise_variance, obs, folds, seed)
     if several is not None:
         candidates.append(("a sum of short, middle and long Matern fields", several))
@@ -66,19 +70,34 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     return tuned, Choice("kernel", name, why)
 
 
-def task_folds(obs: Observations, predict_at: FloatArray | None, seed: int) -> list[Fold]:
-    """Folds whose test rows lie as the wanted places lie; as a map of the whole box would, if none are given."""
+def task_folds(obs: Observations, domain: Domain, seed: int) -> list[Fold]:
+    """Folds whose test rows lie as the wanted places lie; as a map of the whole box would, if none are given.
+
+    Rows of a group are held out together: the gaps are then cut between the middles of the groups.
+    """
     coords = obs.rows.coords
     rng = generator(seed, "wanted places")
-    if predict_at is None:
-        predict_at = _everywhere(coords, rng)
-    if len(predict_at) > limits.MAX_WANTED_PLACES:
-        predict_at = predict_at[rng.choice(len(predict_at), limits.MAX_WANTED_PLACES, replace=False)]
+    wanted = _everywhere(coords, rng) if domain.wanted is None else domain.wanted
+    if len(wanted) > limits.MAX_WANTED_PLACES:
+        wanted = wanted[rng.choice(len(wanted), limits.MAX_WANTED_PLACES, replace=False)]
+    if domain.groups is not None and len(np.unique(domain.groups)) >= limits.LEAST_GROUPS:
+        return _group_folds(len(coords), domain.groups, seed)
     try:
-        return list(GapBlocks(predict_at, limits.N_GAP_FOLDS, random_state=seed).split(coords))
+        return list(GapBlocks(wanted, limits.N_GAP_FOLDS, random_state=seed).split(coords))
     except InputError:  # no shape to move: hold out single rows
         rows = rng.permutation(len(coords))
         return [(np.setdiff1d(rows, part), part) for part in np.array_split(rows, 10)[: limits.N_GAP_FOLDS]]
+
+
+def _group_folds(n: int, groups: IntArray, seed: int) -> list[Fold]:
+    """Whole groups held out, a tenth of them in each fold; each fold leaves gaps where it held groups out."""
+    order = generator(seed, "held-out groups").permutation(np.unique(groups))
+    n_parts = min(10, len(order))
+    parts = [order[k::n_parts] for k in range(n_parts)]
+    # few groups: all of them, so that the calibration does not rest on a handful
+    n_folds = limits.N_GAP_FOLDS if len(order) >= limits.MANY_GROUPS else n_parts
+    tests = [np.flatnonzero(np.isin(groups, part)) for part in parts[:n_folds]]
+    return [(np.setdiff1d(np.arange(n), test), test) for test in tests]
 
 
 def _everywhere(coords: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -98,13 +117,22 @@ def _everywhere(coords: FloatArray, rng: np.random.Generator) -> FloatArray:
     return grid.origin + grid.step * empty
 
 
+def _axial(single: Tuned, fine: Search) -> Tuned | None:
+    """On the sphere: a length scale of its own along the Earth's axis, so that zonal and meridional ones differ."""
+    if fine.shared is None or len(fine.shared) != 3 or isinstance(single.kernel.length_scale, tuple):  # type: ignore[attr-defined]
+        return None
+    start = single.kernel.replace(length_scale=(single.kernel.length_scale,) * 3)  # type: ignore[attr-defined]
+    found = fine.maximise(start, single.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
+    return found if found.value > single.value + 2 else None
+
+
 def _single(coarse: Search, fine: Search) -> Tuned:
     drafts = [tune(coarse, Matern(nu=nu), n_climbs=1) for nu in (0.5, 1.5)]
     rough = max(drafts, key=lambda t: t.value)
     draft = coarse.maximise(
         rough.kernel.replace(learn_nu=True), rough.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED
     )
-    for start in _wider(draft.kernel, coarse.scale.extent):
+    for start in _wider(draft.kernel, coarse.scale.extent) if coarse.shared is None else ():
         wider = coarse.maximise(start, draft.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED)
         n_more = len(wider.kernel.theta) - len(draft.kernel.theta)
         if wider.value > draft.value + 2 * n_more:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import ConvergenceError, TuningWarning, warn
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.tuning import limits
@@ -41,6 +41,7 @@ class Search:
     noise_variance: float | None  # None: learned
     prior: bool = False
     least_noise: float = LEAST_NOISE  # of the variance
+    shared: tuple[int, ...] | None = None  # number of the length scale of each axis; None: each its own
 
     def evaluate(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
         """Objective and gradient, the prior included; a failed factorisation counts as very bad."""
@@ -55,12 +56,27 @@ class Search:
             value, gradient = value + more, gradient + np.r_[slope, 0.0]
         return value, gradient
 
+    def n_scales(self, dim: int) -> int:
+        """Number of length scales of a kernel with one for each axis that has its own."""
+        return dim if self.shared is None else len(set(self.shared))
+
+    def _ties(self, kernel: Kernel) -> IntArray:
+        """Of each entry of [theta, log noise], the first one that shares its value."""
+        ties = np.arange(len(kernel.theta) + 1)
+        first: dict[tuple[str, int], int] = {}
+        for i, h in enumerate(kernel.hyperparameters if self.shared is not None else ()):
+            axis = _axis_of(h.name)
+            if axis is not None and self.shared is not None and axis[1] < len(self.shared):
+                ties[i] = first.setdefault((axis[0], self.shared[axis[1]]), i)
+        return ties
+
     def maximise(
         self, kernel: Kernel, noise_variance: float, max_iterations: int = 200, tolerance: float = 1e-13
     ) -> Tuned:
         """L-BFGS from one start, until steps gain less than `tolerance` of the value."""
-        n_theta = len(kernel.theta)
-        free = np.r_[np.ones(n_theta, dtype=bool), self.noise_variance is None]
+        ties = self._ties(kernel)  # entry of [theta, log noise] that each entry equals
+        leads = ties == np.arange(len(ties))
+        free = leads & np.r_[np.ones(len(kernel.theta), dtype=bool), self.noise_variance is None]
         intervals = bounds(kernel, self.scale, self.least_noise)
         full = np.r_[kernel.theta, np.log(max(noise_variance, 1e-300))]
         if self.noise_variance is None:
@@ -70,6 +86,7 @@ class Search:
         def unpack(x: FloatArray) -> tuple[Kernel, float]:
             point = full.copy()
             point[free] = x
+            point = point[ties]
             noise = float(np.exp(point[-1])) if self.noise_variance is None else self.noise_variance
             return kernel.with_theta(point[:-1]), noise
 
@@ -77,7 +94,7 @@ class Search:
             nonlocal count
             count += 1
             value, gradient = self.evaluate(*unpack(x))
-            return -value, -gradient[free]
+            return -value, -np.bincount(ties, gradient, len(ties))[free]
 
         x0 = np.clip(full[free], *np.array(intervals)[free].T)
         box = [limit for limit, is_free in zip(intervals, free, strict=True) if is_free]
@@ -93,6 +110,12 @@ class Search:
             if min(x - low, high - x) < 1e-3
         ]
         return Tuned(*unpack(result.x), -float(result.fun), count, tuple(stuck))
+
+
+def _axis_of(name: str) -> tuple[str, int] | None:
+    """Name and axis of a hyperparameter such as `k1__length_scale[2]`."""
+    head, bracket, tail = name.partition("[")
+    return (head, int(tail[:-1])) if bracket and head.endswith("length_scale") else None
 
 
 def tune(search: Search, kernel: Kernel, extra_starts: Sequence[tuple[Kernel, float]] = (), n_climbs: int = 2) -> Tuned:

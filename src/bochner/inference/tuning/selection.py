@@ -40,7 +40,7 @@ def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0) ->
     if dim > 1:
         split = _per_axis(search, best, dim)
         count += split.n_evaluations
-        price = 0.5 * (dim - 1) * np.log(n_rows)
+        price = 0.5 * (search.n_scales(dim) - 1) * np.log(n_rows)
         if split.value > best.value + price:
             gain = split.value - best.value
             told = f"{reason}; one length scale per axis gains {gain:.1f} > {price:.1f}"
