@@ -69,12 +69,14 @@ def test_rows_left_out_are_predicted_as_by_a_fit_without_them(make, dim, blocks)
         posterior = case.engine.fit(obs[np.setdiff1d(np.arange(n), out)]).posterior
         return posterior.mean_and_variance(obs[out[keep]].rows)
 
-    single = [(np.setdiff1d(np.arange(n), [i]), np.array([i])) for i in range(n)]
+    some = np.arange(0, n, 1 if blocks else 9)  # a fit for each
+    single = [(np.setdiff1d(np.arange(n), [i]), np.array([i])) for i in some]
     true = each_fold(single if folds is None else folds, n, refit)
-    assert np.array_equal(held.index, true.index)
-    assert_allclose(held.mean, true.mean, rtol=2e-4, atol=2e-4)
+    where = np.arange(len(held.index)) if blocks else some
+    assert np.array_equal(held.index[where], true.index)
+    assert_allclose(held.mean[where], true.mean, rtol=2e-4, atol=2e-4)
     # the waves beside conjugate gradients may leave out 1 % of what is unknown of the surface
-    assert_allclose(held.variance, true.variance, rtol=1e-2, atol=2e-4)
+    assert_allclose(held.variance[where], true.variance, rtol=1e-2, atol=2e-4)
 
 
 @every_engine

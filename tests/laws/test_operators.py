@@ -24,8 +24,9 @@ from bochner.kernels import Laplacian, Matern
 from tests.laws.registry import DIMS
 from tests.laws.registry_operators import OPERATORS, Case
 
-every_operator = pytest.mark.parametrize("name", OPERATORS)
-every_dimension = pytest.mark.parametrize("dim", DIMS)
+# transforms of a million waves: in three dimensions the split is tested with one kernel
+PAIRS = [(name, dim) for name in OPERATORS for dim in DIMS if dim < 3 or not name.startswith("split-")]
+every_operator = pytest.mark.parametrize(("name", "dim"), PAIRS)
 
 
 @cache
@@ -46,7 +47,6 @@ def error_of(case: Case) -> float:
 
 
 @every_operator
-@every_dimension
 def test_products_are_those_of_the_matrix(name, dim):
     case = case_of(name, dim)
     operator, v = case.operator, columns_of(case_of(name, dim))
@@ -58,7 +58,6 @@ def test_products_are_those_of_the_matrix(name, dim):
 
 
 @every_operator
-@every_dimension
 def test_the_matrix_is_symmetric(name, dim):
     """<K v, w> = <v, K w>, up to the error of the transforms, 1e-9 of the norms."""
     case = case_of(name, dim)
@@ -68,7 +67,6 @@ def test_the_matrix_is_symmetric(name, dim):
 
 
 @every_operator
-@every_dimension
 def test_rows_as_targets_give_the_products_of_the_rows(name, dim):
     case = case_of(name, dim)
     operator, v = case.operator, columns_of(case)
@@ -78,7 +76,6 @@ def test_rows_as_targets_give_the_products_of_the_rows(name, dim):
 
 
 @every_operator
-@every_dimension
 def test_products_are_linear_in_the_columns(name, dim):
     case = case_of(name, dim)
     operator, v = case.operator, columns_of(case, 2)
@@ -91,7 +88,6 @@ def test_products_are_linear_in_the_columns(name, dim):
 
 
 @every_operator
-@every_dimension
 def test_probes_lie_in_the_box(name, dim):
     operator = case_of(name, dim).operator
     probes = operator.probes(50, np.random.default_rng(0))
@@ -100,7 +96,6 @@ def test_probes_lie_in_the_box(name, dim):
 
 
 @every_operator
-@every_dimension
 def test_an_operator_says_how_and_why(name, dim):
     operator = case_of(name, dim).operator
     assert operator.how and operator.reason and operator.n_rows == len(operator.coords)
