@@ -8,6 +8,7 @@ of the training rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,34 +144,36 @@ def splines(family: str, train: Table, test: Table) -> Law:
     alphas = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
     if family == "gaussian":
         y = train.y
-        scores = [_cv(train, columns, lambda a, b: (lambda m: lambda c: m.predict(c))(Ridge(alpha).fit(a, train.y[b])))
-                  for alpha in alphas]  # fmt: skip
+
+        def smoothed(alpha: float) -> Any:
+            return lambda a, rows: Ridge(alpha).fit(a, train.y[rows]).predict
+
+        scores = [_cv(train, columns, smoothed(alpha)) for alpha in alphas]
         best = int(np.argmin([np.mean((y - p) ** 2) for p in scores]))
         model = Ridge(alphas[best]).fit(columns, y)
         sd = np.sqrt(np.mean((y - scores[best]) ** 2) + test.error**2)
         return Law(model.predict(wanted), np.broadcast_to(sd, (len(test),)))
     if family in ("bernoulli", "binomial"):
 
-        def fitted(alpha: float, a: np.ndarray, rows: np.ndarray) -> Any:
+        def classed(alpha: float, a: np.ndarray, rows: np.ndarray) -> Any:
             both = np.concatenate([a, a])
             label = np.r_[np.ones(len(rows)), np.zeros(len(rows))]
             weight = np.r_[train.y[rows], train.size[rows] - train.y[rows]]
             kept = weight > 0
-            return LogisticRegression(C=1 / alpha, max_iter=2_000).fit(both[kept], label[kept], weight[kept])
+            model = LogisticRegression(C=1 / alpha, max_iter=2_000).fit(both[kept], label[kept], weight[kept])
+            return lambda c: model.predict_proba(c)[:, 1]
 
-        scores = [_cv(train, columns, lambda a, b: (lambda m: lambda c: m.predict_proba(c)[:, 1])(fitted(alpha, a, b)))
-                  for alpha in alphas]  # fmt: skip
+        scores = [_cv(train, columns, partial(classed, alpha)) for alpha in alphas]
         best = int(np.argmin([_log_loss(train, p) for p in scores]))
-        return Law(fitted(alphas[best], columns, np.arange(len(train))).predict_proba(wanted)[:, 1])
+        return Law(classed(alphas[best], columns, np.arange(len(train)))(wanted))
     rate = train.y / train.size
 
     def counted(alpha: float, a: np.ndarray, rows: np.ndarray) -> Any:
-        return PoissonRegressor(alpha=alpha / len(rows), max_iter=2_000).fit(a, rate[rows], train.size[rows])
+        return PoissonRegressor(alpha=alpha / len(rows), max_iter=2_000).fit(a, rate[rows], train.size[rows]).predict
 
-    scores = [_cv(train, columns, lambda a, b: (lambda m: lambda c: m.predict(c))(counted(alpha, a, b)))
-              for alpha in alphas]  # fmt: skip
+    scores = [_cv(train, columns, partial(counted, alpha)) for alpha in alphas]
     best = int(np.argmin([_deviance(train.y, train.size * p) for p in scores]))
-    mean = counted(alphas[best], columns, np.arange(len(train))).predict(wanted)
+    mean = counted(alphas[best], columns, np.arange(len(train)))(wanted)
     return Law(mean * test.size, dispersion=_dispersion(train.y, train.size * scores[best]))
 
 

@@ -2,10 +2,11 @@
 
     python benchmarks/zoo.py DIR [--only WORD ...] [--json FILE] [--no-baselines]
 
-Each ``*.toml`` in DIR describes a task: `file` (relative to it), `rows` (a pandas query), `target`, `transform` ("log"),
-`family`, `trials`, `exposure`, `error_sd`, `coords`, `time`, `covariates`, `categories`, `groups` and `hold_out`: `each`
-(leave one out, no refit), `random` (10 % of the rows), `blocks` (10 % of them in about 20 square blocks of side extent /
-15), `groups` (10 % of the groups), `split` (column `split`: train, test), `fold` (column `fold`: value 0 is the test).
+Each ``*.toml`` in DIR describes a task: `file` (relative to it), `rows` (a pandas query), `target`, `transform`
+("log"), `family`, `trials`, `exposure`, `error_sd`, `coords`, `time`, `covariates`, `categories`, `groups` and
+`hold_out`: `each` (leave one out, no refit), `random` (10 % of the rows), `blocks` (10 % of them in about 20 square
+blocks of side extent / 15), `groups` (10 % of the groups), `split` (column `split`: train, test), `fold` (column
+`fold`: value 0 is the test).
 Every task runs in a process of its own. One line each: scores of new observations and coverage of their 95 % intervals,
 those of nearest-neighbour kriging, splines and trees, CPU seconds of fit and prediction, peak memory, and what the fit
 warned of. Gaussian: RMSE and CRPS; presence and positives: log loss and Brier score per trial; counts: CRPS and log
@@ -103,7 +104,7 @@ def run(path: Path, with_baselines: bool) -> dict[str, Any]:
     record["warnings"] = sorted({str(w.message) for w in caught if type(w.message).__module__.startswith("bochner")})
     record["baselines"] = {}
     if with_baselines:
-        record["baselines"] = {name: scores for name, scores in others(task, frame, train, test)}
+        record["baselines"] = dict(others(task, frame, train, test))
     return record
 
 
@@ -116,7 +117,7 @@ def read(task: dict[str, Any], folder: Path) -> Any:
         frame = frame.query(task["rows"])
     names = [task["target"], *_coords(task), *task.get("covariates", ())]
     names += [task[key] for key in ("trials", "exposure", "error_sd", "groups") if key in task]
-    names += ["split"] if task["hold_out"] == "split" else [task.get("fold", "fold")] if task["hold_out"] == "fold" else []
+    names += {"split": ["split"], "fold": [task.get("fold", "fold")]}.get(task["hold_out"], [])
     frame = frame[list(dict.fromkeys(names))].dropna().reset_index(drop=True)
     if task.get("transform") == "log":
         frame[task["target"]] = np.log(frame[task["target"]])

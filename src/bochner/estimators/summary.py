@@ -11,6 +11,7 @@ from bochner.kernels import Kernel, Product, Sum
 
 MOST_NUMBERS = 8  # of a long list, shown in a summary
 LEAST_SPARE_SD = 0.9  # sd of the features relative to kriging's, below which they are too small
+TREES_SERVE_BETTER = 0.95  # RMSE of boosted trees relative to the field's, below which a user should know
 FLAT = 0.01  # variance of the field relative to the noise, below which a map is flat
 
 
@@ -64,6 +65,9 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
             f"the map is flat: the field's variance {variance:.3g} is small beside the noise {noise:.3g}. Either the "
             f"response has no spatial pattern at this spacing, or the fit is caught in a poor optimum."
         )
+    trees = model.decided.get("trees")
+    if trees is not None and float(trees.value) < TREES_SERVE_BETTER:
+        found.append(f"trees would serve better: {trees}. The response is no smooth function of its coordinates.")
     if model.kernel_error is not None and model.kernel_error > tolerance:
         found.append(
             f"too few waves: the kernel is approximated to {model.kernel_error:.1e} of its variance, tolerance "

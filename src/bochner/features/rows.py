@@ -6,7 +6,7 @@ is the same sum of the kernel. So points and areas enter one Gaussian model exac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -57,6 +57,10 @@ class Rows:
         """Prior covariance of the field with that at other rows, (n, m)."""
         k = kernel.covariance(self.support, other.support)
         return other.averaged(self.averaged(k).T).T
+
+    def covariance_and_slopes(self, kernel: Kernel) -> tuple[FloatArray, Callable[[FloatArray], list[float]]]:
+        """Prior covariance of the field at the rows, (n, n), and G -> tr(G dK) for each entry of theta."""
+        return kernel.covariance_and_slopes(self.coords)
 
     def covariance_and_gradient(self, kernel: Kernel) -> tuple[FloatArray, list[FloatArray]]:
         """Prior covariance of the field at the rows, (n, n), and its derivatives in each entry of theta."""
@@ -111,6 +115,10 @@ class ArealRows(Rows):
         return sparse.csr_array(
             (self.share, (self.group, np.arange(len(self.share)))), shape=(len(self), len(self.share))
         )
+
+    def covariance_and_slopes(self, kernel: Kernel) -> tuple[FloatArray, Callable[[FloatArray], list[float]]]:
+        k, gradients = self.covariance_and_gradient(kernel)
+        return k, lambda g: [float(np.vdot(g, dk)) for dk in gradients]
 
     @property
     def support(self) -> FloatArray:

@@ -8,6 +8,7 @@ multiply, so `Sum` and `Product` belong to the contract.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -95,6 +96,14 @@ class Kernel:
     def covariance_and_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
         """`covariance` and its derivatives with respect to each entry of `theta`. Trusts its input."""
         raise NotImplementedError
+
+    def covariance_and_slopes(self, x: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], list[float]]]:
+        """Covariance of places with themselves, and a function of G (n, n), symmetric: tr(G dK) for each of `theta`.
+
+        What a gradient of the evidence asks for; a kernel may answer without a matrix per hyperparameter.
+        """
+        k, gradients = self.covariance_and_gradient(x, x)
+        return k, lambda g: [float(np.vdot(g, dk)) for dk in gradients]
 
     def variances(self, x: FloatArray) -> FloatArray:
         """Variance at places (n, dim): (n,). Trusts its input."""

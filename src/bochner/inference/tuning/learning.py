@@ -21,6 +21,7 @@ from bochner.inference.schemes.base import Scheme
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.averaging import average
 from bochner.inference.tuning.fold_score import fold_score
+from bochner.inference.tuning.many_dimensions import select_many_dimensions
 from bochner.inference.tuning.multiscale import select_multiscale
 from bochner.inference.tuning.objectives import gaussian_objectives, laplace_objectives
 from bochner.inference.tuning.peaks import informed_starts
@@ -132,10 +133,13 @@ def _by_evidence(task: Task, scheme: Scheme, noise: float | None) -> Climb:
         climbs, told = laplace_objectives(task, scheme)
         climb = _climb(task, climbs, noise)
         return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
+    many = task.dim > limits.MAX_GAP_DIMENSIONS and task.domain.shared is None
+    if many and task.settings.kernel is None and len(task.obs) > limits.MAX_EXACT_TUNING_ROWS:
+        return Climb(*select_many_dimensions(task, noise))
     objectives, told = gaussian_objectives(task, scheme)
     if len(objectives) == 1:
         climb = _climb(task, objectives, noise)
-    elif task.settings.kernel is None and task.dim <= 3:
+    elif task.settings.kernel is None and not many:
         climb = _multiscale(task, objectives, noise)
     else:
         climb = _climb(task, objectives, noise)

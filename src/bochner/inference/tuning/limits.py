@@ -144,3 +144,20 @@ WORTH_LIKELIHOOD = 4.0
 LEAST_GROUPS = 5
 # Groups from which three folds of a tenth suffice; with fewer, all ten are used (three times the kriging).
 MANY_GROUPS = 300
+
+# Dimensions up to which gaps between rows have a shape that can be moved; beyond, rows are held out at random.
+MAX_GAP_DIMENSIONS = 3
+# Range of the factor by which held-out rows may correct all variances.
+CALIBRATION_RANGE = (0.5, 2.0)
+# Many dimensions: rows of the exact evidence by which length scales are found and then improved (0.1 s and 0.5 s an
+# evaluation), steps of either, and the neighbours and points of the likelihood in scaled coordinates.
+ARD_COARSE_ROWS = 700
+ARD_FINE_ROWS = 1_500
+ARD_COARSE_ITERATIONS = 60
+ARD_FINE_ITERATIONS = 15
+ARD_NEIGHBOURS = 30
+ARD_VECCHIA_POINTS = 4_000
+ARD_HELD_OUT = 1_500
+# Dimensions from which boosted trees are tried beside the field, and the rows they learn from (about 1 s).
+TREES_DIMENSIONS = 5
+TREES_ROWS = 20_000

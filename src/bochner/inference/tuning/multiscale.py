@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import special
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
@@ -22,6 +21,7 @@ from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.calibration import calibration
 from bochner.inference.tuning.refinement import refine_on_lattice
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.inference.tuning.sums import fit_sum
@@ -54,7 +54,7 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
             best = i
     told = "; ".join(f"{name} {score:.4g}" for (name, _), score in zip(candidates, scores, strict=True))
     name, tuned = candidates[best]
-    factor = _calibration(*held_out[best])
+    factor = calibration(*held_out[best])
     noise = tuned.noise_variance * (factor if fine.noise_variance is None else 1.0)
     # chosen by what it predicts: a scale at its bound, or no noise, is then no fault to warn of
     by_all_rows = single.by_all_rows
@@ -127,7 +127,8 @@ def _axial(single: Tuned, fine: Search) -> Tuned | None:
 
 
 def _single(coarse: Search, fine: Search) -> Tuned:
-    drafts = [tune(coarse, Matern(nu=nu), n_climbs=1) for nu in (0.5, 1.5)]
+    further = coarse.shared is not None and len(coarse.shared) > 3
+    drafts = [tune(coarse, start, n_climbs=1) for nu in (0.5, 1.5) for start in _first(nu, coarse, further)]
     rough = max(drafts, key=lambda t: t.value)
     draft = coarse.maximise(
         rough.kernel.replace(learn_nu=True), rough.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED
@@ -138,6 +139,14 @@ def _single(coarse: Search, fine: Search) -> Tuned:
         if wider.value > draft.value + 2 * n_more:
             draft = wider
     return fine.maximise(draft.kernel, draft.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
+
+
+def _first(nu: float, coarse: Search, further: bool) -> list[Kernel]:
+    """Kernels to begin with: isotropic, unless the sphere has a further axis, time, in a unit of its own."""
+    if not further:
+        return [Matern(nu=nu)]
+    extent = coarse.scale.extent
+    return [Matern(tuple(float(part * side) for side in extent), nu=nu) for part in limits.AXIS_STARTS]
 
 
 def _wider(kernel: Kernel, extent: FloatArray) -> list[Kernel]:
@@ -154,16 +163,6 @@ def _wider(kernel: Kernel, extent: FloatArray) -> list[Kernel]:
         rotation = 0.4 if dim == 2 else (0.2, 0.2, 0.2)
         starts.append(kernel.replace(length_scale=tuple(float(scale * s) for s in stretch), rotation=rotation))
     return starts
-
-
-def _calibration(y: FloatArray, mean: FloatArray, sd: FloatArray, weight: FloatArray) -> float:
-    """Factor on all variances that makes 95 % intervals hold 95 % of the held-out rows; 1, if it is nearly."""
-    off = np.abs(y - mean) / sd
-    order = np.argsort(off)
-    share = np.cumsum(weight[order]) / weight.sum()
-    at = float(off[order][np.searchsorted(share, 0.95)])
-    factor = float(np.clip((at / special.ndtri(0.975)) ** 2, 0.5, 2.0))
-    return factor if abs(factor - 1) > limits.CALIBRATION_CHANCE else 1.0
 
 
 def _held_out(
