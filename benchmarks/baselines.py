@@ -160,7 +160,9 @@ def splines(family: str, train: Table, test: Table) -> Law:
             label = np.r_[np.ones(len(rows)), np.zeros(len(rows))]
             weight = np.r_[train.y[rows], train.size[rows] - train.y[rows]]
             kept = weight > 0
-            model = LogisticRegression(C=1 / alpha, max_iter=2_000).fit(both[kept], label[kept], weight[kept])
+            model = LogisticRegression(C=1 / alpha, max_iter=100, solver="newton-cholesky").fit(
+                both[kept], label[kept], weight[kept]
+            )
             return lambda c: model.predict_proba(c)[:, 1]
 
         scores = [_cv(train, columns, partial(classed, alpha)) for alpha in alphas]
@@ -169,7 +171,11 @@ def splines(family: str, train: Table, test: Table) -> Law:
     rate = train.y / train.size
 
     def counted(alpha: float, a: np.ndarray, rows: np.ndarray) -> Any:
-        return PoissonRegressor(alpha=alpha / len(rows), max_iter=2_000).fit(a, rate[rows], train.size[rows]).predict
+        return (
+            PoissonRegressor(alpha=alpha / len(rows), max_iter=100, solver="newton-cholesky")
+            .fit(a, rate[rows], train.size[rows])
+            .predict
+        )
 
     scores = [_cv(train, columns, partial(counted, alpha)) for alpha in alphas]
     best = int(np.argmin([_deviance(train.y, train.size * p) for p in scores]))

@@ -12,6 +12,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError
+from bochner.geo import is_geoframe
 from bochner.geo.tables import as_numbers
 
 Selector = str | int | Sequence[str | int] | None
@@ -84,7 +85,7 @@ def named_columns(X: Any, coords: Selector, covariates: Selector, known: Collect
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ColumnError(f"X has {names.count(twice)} columns {twice!r}; rename all but one.")
-    if coords is not None or not hasattr(X, "iloc") or hasattr(X, "geometry"):
+    if coords is not None or is_geoframe(X):
         return coords, covariates
     linear = [names[_position(c, names)] for c in _listed(covariates)]
     rest = [name for name in names if name not in linear and name not in known]
@@ -172,7 +173,7 @@ def _position(column: str | int, names: Sequence[str]) -> int:
         near = difflib.get_close_matches(column, names, 1)
         nameless = list(names) == [f"x{j}" for j in range(len(names))]
         hint = f"did you mean {near[0]!r}?" if near else f"the columns are {list(names)}."
-        if nameless:
+        if nameless and not near:
             hint = (
                 "X has no column names. Pass a data frame, or positions; in a Pipeline the step before keeps names "
                 'with set_output(transform="pandas").'

@@ -40,7 +40,9 @@ class Encoding:
         if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
             return None
         times, levels = {}, {}
-        for name in map(str, frame.columns):
+        if not all(isinstance(name, str) for name in frame.columns):
+            return None
+        for name in frame.columns:
             column = frame[name]
             if name in covariates and is_category(column):
                 levels[name] = _levels(column, name)

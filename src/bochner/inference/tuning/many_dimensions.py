@@ -23,7 +23,7 @@ from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.scale import scale_of
 from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.calibration import calibration
+from bochner.inference.tuning.variance_factor import variance_factor
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel, Matern
 from bochner.neighbours import Vecchia
@@ -43,7 +43,7 @@ def select_many_dimensions(task: Task, noise: float | None) -> tuple[Search, Tun
     scores = [crps(y, mean, sd, sample_weight=weight) for _, _, y, mean, sd, weight in judged]
     best = int(np.argmin(scores))
     name, tuned, *held = judged[best]
-    factor = calibration(*held)
+    factor = variance_factor(*held)
     more_noise = factor if noise is None else 1.0
     tuned = replace(
         tuned, kernel=tuned.kernel.scaled(factor), noise_variance=tuned.noise_variance * more_noise, at_bounds=()

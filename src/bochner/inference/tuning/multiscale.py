@@ -21,7 +21,7 @@ from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.calibration import calibration
+from bochner.inference.tuning.variance_factor import variance_factor
 from bochner.inference.tuning.refinement import refine_on_lattice
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.inference.tuning.sums import fit_sum
@@ -54,7 +54,7 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
             best = i
     told = "; ".join(f"{name} {score:.4g}" for (name, _), score in zip(candidates, scores, strict=True))
     name, tuned = candidates[best]
-    factor = calibration(*held_out[best])
+    factor = variance_factor(*held_out[best])
     noise = tuned.noise_variance * (factor if fine.noise_variance is None else 1.0)
     # chosen by what it predicts: a scale at its bound, or no noise, is then no fault to warn of
     by_all_rows = single.by_all_rows

@@ -9,7 +9,7 @@ from bochner.arrays import FloatArray
 from bochner.inference.tuning import limits
 
 
-def calibration(y: FloatArray, mean: FloatArray, sd: FloatArray, weight: FloatArray) -> float:
+def variance_factor(y: FloatArray, mean: FloatArray, sd: FloatArray, weight: FloatArray) -> float:
     """Factor on all variances that makes 95 % intervals hold 95 % of the held-out rows; 1, if it is nearly."""
     off = np.abs(y - mean) / sd
     order = np.argsort(off)

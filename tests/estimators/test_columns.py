@@ -1,0 +1,156 @@
+"""What becomes of the columns of a table: named by what the user did."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bochner import SpatialClassifier, SpatialRegressor, load
+from bochner.exceptions import CheckWarning, ColumnError, InputError
+from bochner.kernels import Matern
+
+
+def stations(n: int = 60, seed: int = 0) -> pd.DataFrame:
+    """Stations of a small country, with a row number, a soil and a date."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"id": np.arange(n), "lon": rng.uniform(5, 9, n), "lat": rng.uniform(45, 48, n)})
+    frame["soil"] = rng.choice(["clay", "loam", "sand"], n, p=[0.2, 0.5, 0.3])
+    frame["when"] = pd.date_range("2015-01-01", periods=n, freq="12h")
+    frame["temp"] = np.sin(frame.lon) + 2.0 * (frame.soil == "sand") + 0.1 * rng.standard_normal(n)
+    return frame
+
+
+def fixed(**parameters) -> SpatialRegressor:
+    return SpatialRegressor(Matern(100.0), noise_variance=0.01, tune=None, **parameters)
+
+
+def test_a_row_number_is_no_coordinate():
+    table = stations()
+    with pytest.raises(ColumnError, match=r"\['id'\] are neither coordinates \(lon, lat\) nor covariates"):
+        fixed().fit(table[["id", "lon", "lat"]], table.temp)
+    other = table.rename(columns={"lon": "u", "lat": "v"})
+    with pytest.raises(ColumnError, match=r"\['id'\] are neither coordinates \(u, v\)"):
+        fixed().fit(other[["id", "u", "v"]], table.temp)
+
+
+def test_the_response_among_the_columns_is_passed_over():
+    table = stations()
+    model = fixed().fit(table[["lon", "lat", "temp"]], table.temp)
+    assert model.fitted_.layout.columns.coord_names == ("lon", "lat")
+
+
+def test_columns_that_were_not_named_are_told():
+    table = stations()
+    model = fixed(coords=["lon", "lat"]).fit(table, table.temp)
+    assert model.choices_["columns"].value == ("id", "soil", "when")
+
+
+def test_a_column_named_twice_is_refused():
+    table = stations()[["lon", "lat"]]
+    with pytest.raises(ColumnError, match="2 columns 'lat'"):
+        fixed().fit(pd.concat([table, table[["lat"]]], axis=1), np.arange(60.0))
+
+
+def test_names_asked_of_an_array_are_explained():
+    table = stations()
+    pipeline = make_pipeline(StandardScaler(), fixed(coords=["lon", "lat"]))
+    with pytest.raises(ColumnError, match="set_output"):
+        pipeline.fit(table[["lon", "lat"]], table.temp)
+    pipeline.set_output(transform="pandas").fit(table[["lon", "lat"]], table.temp)
+
+
+def test_text_is_a_category(tmp_path):
+    table = stations()
+    model = fixed(covariates=["soil"]).fit(table[["lon", "lat", "soil"]], table.temp)
+    assert model.choices_["categories"].value == {"soil": ["loam", "clay", "sand"]}
+    assert model.fitted_.layout.trend.names == ("intercept", "soil[clay]", "soil[sand]")
+    assert abs(model.coef_[2] - 2.0) < 0.2
+    by_hand = fixed(covariates=["clay", "sand"])
+    table["clay"], table["sand"] = (table.soil == "clay").astype(float), (table.soil == "sand").astype(float)
+    by_hand.fit(table[["lon", "lat", "clay", "sand"]], table.temp)
+    assert_allclose(model.predict(table), by_hand.predict(table), rtol=1e-10)
+    model.save(tmp_path / "m.bochner")
+    assert np.array_equal(load(tmp_path / "m.bochner").predict(table), model.predict(table))
+    with pytest.raises(InputError, match="'peat' in row 1, a level that the training rows have not"):
+        model.predict(table.assign(soil=["loam", "peat"] + ["clay"] * 58))
+
+
+def test_a_name_of_every_row_is_no_category():
+    table = stations().assign(village=[f"village {i}" for i in range(60)])
+    with pytest.raises(InputError, match="60 levels in 60 rows"):
+        fixed(covariates=["village"]).fit(table[["lon", "lat", "village"]], table.temp)
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "s"])
+def test_dates_are_days_whatever_their_unit(unit):
+    table = stations()
+    model = fixed(coords=["lon", "lat", "when"]).fit(table.astype({"when": f"datetime64[{unit}]"}), table.temp)
+    assert model.choices_["time"].value == "2015-01-01"
+    days = table.assign(when=np.arange(60) / 2)
+    as_days = fixed(coords=["lon", "lat", "when"]).fit(days, table.temp)
+    assert_allclose(model.predict(table), as_days.predict(days), rtol=1e-10)
+    assert_allclose(model.predict(table.assign(when=table.when.astype(str))), as_days.predict(days), rtol=1e-10)
+
+
+def test_a_swapped_row_is_named():
+    table = stations()
+    table.loc[7, ["lon", "lat"]] = table.loc[7, ["lat", "lon"]].to_numpy().copy()
+    with pytest.warns(CheckWarning, match="row 7 .*Swapped"):
+        model = fixed().fit(table[["lon", "lat"]], table.temp)
+    with pytest.warns(CheckWarning):
+        assert any("Swapped" in finding for finding in model.check())
+
+
+def test_a_far_row_is_named_and_a_second_region_is_not():
+    table = stations()
+    table.loc[3, "lon"] = 60.0
+    with pytest.warns(CheckWarning, match="row 3 .*Check its coordinates"):
+        fixed().fit(table[["lon", "lat"]], table.temp)
+    table = stations()
+    table.loc[:9, "lon"] += 30
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fixed().fit(table[["lon", "lat"]], table.temp)
+
+
+def test_copies_are_counted():
+    table = pd.concat([stations(), stations()[:4]])
+    model = fixed().fit(table[["lon", "lat"]], table.temp)
+    with pytest.warns(CheckWarning):
+        assert any("4 of 64 rows are exact copies" in finding for finding in model.check())
+
+
+def test_masked_values_are_missing():
+    x = np.ma.masked_greater(stations()[["lon", "lat"]].to_numpy(), 47.5)
+    with pytest.raises(InputError, match="contains NaN"):
+        fixed().fit(x, np.zeros(60))
+    with pytest.raises(ValueError, match="NaN"):
+        fixed().fit(x.data, np.ma.masked_equal(np.arange(60.0), 3))
+
+
+def test_arrays_of_degrees_with_their_crs():
+    table = stations()
+    named = fixed().fit(table[["lon", "lat"]], table.temp)
+    array = fixed(crs="EPSG:4326").fit(table[["lon", "lat"]].to_numpy(), table.temp)
+    assert array.choices_["places"].value == named.choices_["places"].value != "planar"
+    assert_allclose(array.predict(table[["lon", "lat"]].to_numpy()), named.predict(table), rtol=1e-12)
+    with pytest.raises(InputError, match="CRS"):
+        fixed(crs="EPSG:3857").fit(table[["lon", "lat"]], table.temp)
+
+
+def test_labels_of_several_kinds_are_refused():
+    table = stations()
+    with pytest.raises(InputError, match="several kinds"):
+        SpatialClassifier().fit(table[["lon", "lat"]], np.array(["a", 1] * 30, dtype=object))
+
+
+def test_groups_have_one_label_per_row():
+    table = stations()
+    with pytest.raises(InputError, match="groups has 3 values"):
+        fixed().fit(table[["lon", "lat"]], table.temp, groups=[1, 2, 3])
