@@ -23,8 +23,8 @@ from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.scale import scale_of
 from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.variance_factor import variance_factor
 from bochner.inference.tuning.search import Search, Tuned, tune
+from bochner.inference.tuning.variance_factor import variance_factor
 from bochner.kernels import Kernel, Matern
 from bochner.neighbours import Vecchia
 from bochner.random import generator

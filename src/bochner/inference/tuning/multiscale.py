@@ -21,10 +21,10 @@ from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.variance_factor import variance_factor
 from bochner.inference.tuning.refinement import refine_on_lattice
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.inference.tuning.sums import fit_sum
+from bochner.inference.tuning.variance_factor import variance_factor
 from bochner.kernels import Kernel, Matern
 from bochner.random import generator
 from bochner.validation import GapBlocks, crps
