@@ -20,6 +20,7 @@ Selector = str | int | Sequence[str | int] | None
 # Names by which columns are known, in lower case: pairs of places, and further coordinates beside them.
 EAST = re.compile(r"lon|long|longitude|lng|easting|x(_(m|km|utm))?")
 NORTH = re.compile(r"lat|latitude|northing|y(_(m|km|utm))?")
+TIME = re.compile(r"time|date|datetime|timestamp|day|month|year|hour")
 FURTHER = re.compile(r"time|date|datetime|timestamp|day|year|z(_(m|km))?|depth")
 NUMBERING = re.compile(r"unnamed: ?\d+|index|row(_?(no|nr|number|id))?|(.*[_ ])?(id|fid|gid|objectid)")
 

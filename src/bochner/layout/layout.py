@@ -13,7 +13,7 @@ from bochner.features import ArealRows, Rows
 from bochner.geo import Placement, as_crs, transform
 from bochner.geo.lonlat import lonlat_axes
 from bochner.inference import Domain, Responses
-from bochner.layout.columns import Columns, used_part
+from bochner.layout.columns import TIME, Columns, used_part
 from bochner.layout.encoding import Encoding
 from bochner.layout.formula import Design
 from bochner.layout.geography import Support, support_of, without_geometry
@@ -118,7 +118,10 @@ class Layout:
 
     def domain(self, coords: FloatArray, predict_at: FloatArray | None, groups: IntArray | None) -> Domain:
         """What a model of rows with these coordinates is for; `predict_at` as `wanted` gives it."""
-        return domain_of(coords, self.placement, self.centre, predict_at, groups)
+        *_, last = self.columns.coord_names
+        dates = self.encoding is not None and last in self.encoding.times
+        time_like = len(self.columns.coords) > 2 and (dates or TIME.fullmatch(last.lower()) is not None)
+        return domain_of(coords, self.placement, self.centre, predict_at, groups, time_like)
 
     def oddities(self, table: FloatArray, responses: Responses) -> Oddities:
         """What looks odd about the training rows themselves."""

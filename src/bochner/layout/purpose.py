@@ -18,8 +18,12 @@ def domain_of(
     centre: FloatArray,
     predict_at: FloatArray | None,
     groups: IntArray | None,
+    time_like: bool,
 ) -> Domain:
-    """Domain of rows with coordinates (n, k) as the user has them; `predict_at` in places of the model, or None."""
+    """Domain of rows with coordinates (n, k) as the user has them; `predict_at` in places of the model, or None.
+
+    `time_like`: whether the last coordinate is a time by its name or its values.
+    """
     likely = None
     if placement.kind == "sphere" and predict_at is None:
         likely = _on_surface(coords, placement)
@@ -27,7 +31,8 @@ def domain_of(
     if groups is None:
         asked = None if predict_at is None else placement.inverse(predict_at + centre)
         groups = stations(coords, placement.map_axes, asked)
-    return Domain(predict_at, likely, groups, shared_axes(placement))
+    timed = time_like or (groups is not None and coords.shape[1] > 2 and placement.map_axes == (0, 1))
+    return Domain(predict_at, likely, groups, shared_axes(placement), bool(timed))
 
 
 def shared_axes(placement: Placement) -> tuple[int, ...] | None:

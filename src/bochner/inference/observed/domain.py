@@ -22,12 +22,15 @@ class Domain:
     shared : tuple of int, optional
         Number of the length scale that each axis has, where axes that are no directions of their own share one: those
         of chord coordinates on the sphere.
+    last_is_time : bool
+        Whether the last coordinate is a time, and those before it are space.
     """
 
     predict_at: FloatArray | None = None
     likely: FloatArray | None = None
     groups: IntArray | None = None
     shared: tuple[int, ...] | None = None
+    last_is_time: bool = False
 
     @property
     def wanted(self) -> FloatArray | None:

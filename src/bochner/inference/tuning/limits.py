@@ -161,3 +161,8 @@ ARD_HELD_OUT = 1_500
 # Dimensions from which boosted trees are tried beside the field, and the rows they learn from (about 1 s).
 TREES_DIMENSIONS = 5
 TREES_ROWS = 20_000
+
+# Smoothness in space of the products of space and time that are tried.
+SPACE_TIME_SMOOTHNESS = (0.5, 1.5)
+# Log likelihood that a field which lasts must add to a product of space and time (two more hyperparameters).
+WORTH_LASTING = 4.0

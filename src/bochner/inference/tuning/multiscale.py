@@ -23,6 +23,7 @@ from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.refinement import refine_on_lattice
 from bochner.inference.tuning.search import Search, Tuned, tune
+from bochner.inference.tuning.space_time import space_time_fields
 from bochner.inference.tuning.sums import fit_sum
 from bochner.inference.tuning.variance_factor import variance_factor
 from bochner.kernels import Kernel, Matern
@@ -43,6 +44,8 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     axial = _axial(single, fine)
     if axial is not None:
         candidates.append(("one Matern field with a length scale along the Earth's axis", axial))
+    if task.domain.last_is_time:
+        candidates += space_time_fields(single, coarse, fine)
     several = fit_sum(single, fine.noise_variance, obs, folds, seed)
     if several is not None:
         candidates.append(("a sum of short, middle and long Matern fields", several))
