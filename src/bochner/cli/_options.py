@@ -47,6 +47,11 @@ FamilyName = Annotated[
 Trials = Annotated[str | None, typer.Option(metavar="COL", help="Number of trials of each row, for binomial.")]
 Exposure = Annotated[str | None, typer.Option(metavar="COL", help="Exposure of each row, for counts.")]
 Offset = Annotated[str | None, typer.Option(metavar="COL", help="Known part of the linear predictor.")]
+ErrorSd = Annotated[str | None, typer.Option(metavar="COL", help="Known standard error of each row.")]
+Groups = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="Stations or households: rows of one are held out together, as new ones will be."),
+]
 
 # ------------------------------------------------------------------------- how it is fitted
 Kernel = Annotated[

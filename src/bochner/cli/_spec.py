@@ -28,6 +28,8 @@ class Spec:
     trials: str | None = None
     exposure: str | None = None
     offset: str | None = None
+    error_sd: str | None = None
+    groups: str | None = None
     kernel: str | None = None
     features: str = "auto"
     n_frequencies: int | None = None
@@ -155,7 +157,22 @@ def _beside(value: Any, folder: Path) -> Any:
 GAPS = Path("gaps")  # the word that stands for the pixels of a raster without a value
 
 READERS: dict[str, Callable[[Any, str], Any]] = {
-    **dict.fromkeys(("target", "family", "trials", "exposure", "offset", "kernel", "features", "tune", "layer"), _text),
+    **dict.fromkeys(
+        (
+            "target",
+            "family",
+            "trials",
+            "exposure",
+            "offset",
+            "error_sd",
+            "groups",
+            "kernel",
+            "features",
+            "tune",
+            "layer",
+        ),
+        _text,
+    ),
     **dict.fromkeys(("data", "predict_at", "output"), _path),
     "coords": names_in,
     "covariates": names_in,

@@ -27,6 +27,7 @@ from bochner.geo import (
 )
 from bochner.geo.grids import box_text
 from bochner.geo.lonlat import lonlat_axes
+from bochner.geo.tables import check_columns
 from bochner.geo.vectors import is_geoparquet
 
 GEOMETRY = ("x", "y")  # what a model calls coordinates that have a CRS but are no longitude and latitude
@@ -60,16 +61,23 @@ def training(spec: Spec) -> tuple[Spec, Training]:
     covariates = [*spec.covariates, *spec.covariate]
     spec, places = _read(spec)
     places = with_rasters(places, spec.covariate)
-    used = [*places.coords, *covariates, *spec.roles.values()]
+    own = [name for name in (spec.groups,) if name is not None]
+    known = [*spec.roles.values(), *([] if spec.error_sd is None else [spec.error_sd])]
+    used = [*places.coords, *covariates, *known, *own]
     twice = [name for name in used if used.count(name) > 1]
     if twice:
         raise InputError(
             f"column {twice[0]!r} is named twice, as target, coordinate, covariate or the like; name it once."
         )
-    whole, places = places, places.complete(used)
+    check_columns(used, places.names, places.source)
+    whole, places = places, places.complete(used, covariates, own)
     coords, table = _fitted_table(places, covariates)
-    numbers = places.numbers(list(spec.roles.values()))
+    numbers = places.numbers(known)
     columns = {role: numbers[name] for role, name in spec.roles.items()}
+    if spec.error_sd is not None:
+        columns["measurement_variance"] = numbers[spec.error_sd] ** 2
+    if spec.groups is not None:
+        columns["groups"] = places.frame[spec.groups]
     at = None if spec.predict_at is None else _wanted(spec.predict_at, whole, coords)
     return spec, Training(table, coords, covariates, columns, places, at)
 
@@ -120,13 +128,15 @@ def model_table(model: SpatialRegressor, places: Places) -> Any:
     layout = model.fitted_.layout
     coords = layout.columns.coord_names
     table = _located(places, list(coords), layout.crs)
-    others = places.numbers([name for name in layout.inputs if name not in coords])
+    further = [name for name in layout.inputs if name not in coords]
+    others = places.values(further, further)
     return table.join(others)[list(layout.inputs)]
 
 
 def _read(spec: Spec) -> tuple[Spec, Places]:
     """Read what is needed of a file; the only band of a raster is its target."""
-    columns = None if spec.target is None else [*spec.covariates, *spec.roles.values()]
+    more = [name for name in (spec.error_sd, spec.groups) if name is not None]
+    columns = None if spec.target is None else [*spec.covariates, *spec.roles.values(), *more]
     places = read_places(spec.data, layer=spec.layer, coords=spec.coords or None, crs=spec.crs, columns=columns)
     if spec.target is not None:
         return spec, places
@@ -154,14 +164,14 @@ def _fitted_table(places: Places, covariates: list[str]) -> tuple[list[str], Any
     axes = lonlat_axes(places.coords)
     further = [name for j, name in enumerate(places.coords) if j not in axes]
     if places.crs is None or (is_lonlat(places.coords) and same_crs(places.crs, "EPSG:4326")):
-        return list(places.coords), places.numbers([*places.coords, *covariates])
+        return list(places.coords), places.values([*places.coords, *covariates], covariates)
     import geopandas
 
     clash = [name for name in [*further, *covariates] if name in GEOMETRY]
     if clash:
         raise InputError(f"column {clash[0]!r} has the name of a coordinate of the map; rename it.")
     points = geopandas.points_from_xy(*places.coordinates()[:, list(axes)].T)
-    frame = places.numbers([*further, *covariates])
+    frame = places.values([*further, *covariates], covariates)
     return [*GEOMETRY, *further], geopandas.GeoDataFrame(frame, geometry=points, crs=places.crs)
 
 
@@ -192,9 +202,9 @@ def _gaps(places: Places) -> Places:
 def _located(places: Places, names: list[str], crs: Any) -> Any:
     """Coordinates under the names and in the CRS of a model, as a data frame."""
     if len(names) == 1:
-        return places.numbers(names)
+        return places.values(names)
     axes = lonlat_axes(names)
-    table = places.numbers([name for j, name in enumerate(names) if j not in axes])
+    table = places.values([name for j, name in enumerate(names) if j not in axes])
     for axis, values in zip(axes, _moved(places, crs).T, strict=True):
         table[names[axis]] = values
     return table[names]

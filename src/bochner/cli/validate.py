@@ -32,6 +32,8 @@ def validate(
     trials: given.Trials = None,
     exposure: given.Exposure = None,
     offset: given.Offset = None,
+    error_sd: given.ErrorSd = None,
+    groups: given.Groups = None,
     kernel: given.Kernel = None,
     features: given.Features = None,
     n_frequencies: given.Frequencies = None,

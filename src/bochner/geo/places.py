@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError
 from bochner.geo.grids import RasterGrid
+from bochner.geo.kinds import is_category, is_time
 from bochner.geo.tables import as_numbers, check_columns
 
 
@@ -64,13 +65,30 @@ class Places:
         values = {name: as_numbers(self.frame[name], name, self.source) for name in columns}
         return pd.DataFrame(values, index=self.frame.index)
 
+    def values(self, columns: Sequence[str], linear: Sequence[str] = ()) -> Any:
+        """Columns as a data frame: dates as they are, text of `linear` ones as categories, all else as numbers."""
+        import pandas as pd
+
+        check_columns(columns, self.names, self.source)
+        out = {}
+        for name in columns:
+            column = self.frame[name]
+            kept = (name in linear and is_category(column)) or is_time(column)
+            out[name] = column if kept else as_numbers(column, name, self.source)
+        return pd.DataFrame(out, index=self.frame.index)
+
     def coordinates(self) -> FloatArray:
         """Coordinates, (n, number of coordinate columns)."""
         return np.asarray(self.numbers(self.coords).to_numpy(dtype=np.float64))
 
-    def complete(self, columns: Sequence[str]) -> Places:
-        """The rows without a missing value in some columns, and a note that counts the others by column."""
-        missing = ~np.isfinite(self.numbers(columns).to_numpy())
+    def complete(self, columns: Sequence[str], linear: Sequence[str] = (), named: Sequence[str] = ()) -> Places:
+        """The rows without a missing value in some columns, and a note that counts the others by column.
+
+        `linear` ones may hold categories; those only `named`, anything.
+        """
+        table = self.values([name for name in columns if name not in named], linear)
+        table = table.assign(**{name: self.frame[name] for name in named})[list(columns)]
+        missing = table.isin([np.inf, -np.inf]).to_numpy() | table.isna().to_numpy()
         bad = missing.any(axis=1)
         if not bad.any():
             return self

@@ -11,6 +11,7 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.exceptions import InputError
+from bochner.geo.kinds import instants, is_category, is_time
 from bochner.layout import limits
 
 DAY = np.timedelta64(1, "D")
@@ -47,7 +48,7 @@ class Encoding:
             if name in covariates and is_category(column):
                 levels[name] = _levels(column, name)
             elif is_time(column):
-                times[name] = str(np.datetime64(_instants(column, name).min(), "D"))
+                times[name] = str(np.datetime64(instants(column, name).min(), "D"))
         if not times and not levels:
             return None
         return cls(tuple(map(str, frame.columns)), times, levels)
@@ -84,7 +85,7 @@ class Encoding:
         column = column if hasattr(column, "dtype") and hasattr(column, "iloc") else pd.Series(np.asarray(column))
         if pd.api.types.is_numeric_dtype(column):
             return np.asarray(column, dtype=np.float64)
-        since = _instants(column, name) - np.datetime64(self.times[name], "ns")
+        since = instants(column, name) - np.datetime64(self.times[name], "ns")
         return np.where(np.isnat(since), np.nan, since / DAY)
 
     def indicators(self, name: str, values: Any, n: int) -> dict[str, FloatArray]:
@@ -125,39 +126,6 @@ class Encoding:
         return told
 
 
-def is_time(column: Any) -> bool:
-    """Whether a pandas column holds dates, or text that reads as dates."""
-    from pandas.api import types
-
-    if types.is_datetime64_any_dtype(column) or isinstance(getattr(column, "dtype", None), _period()):
-        return True
-    if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
-        return False
-    some = column.dropna()
-    if not len(some) or any(isinstance(v, (int, float, complex)) for v in some.iloc[:5]):
-        return False
-    if all(isinstance(v, str) and _is_number(v) for v in some.iloc[:5]):
-        return False
-    try:
-        return bool(np.isfinite(_instants(some.iloc[:5], "").astype(np.int64)).all())
-    except InputError:
-        return False
-
-
-def is_category(column: Any) -> bool:
-    """Whether a pandas column holds categories: a categorical, truth values, or text that is mostly no numbers."""
-    import pandas as pd
-    from pandas.api import types
-
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return True
-    if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
-        return False
-    some = column.dropna()
-    text = sum(isinstance(v, str) and not _is_number(v) for v in some)
-    return len(some) > 0 and text > limits.MOSTLY_TEXT * len(some)
-
-
 def _levels(column: Any, name: str) -> list[Any]:
     """Levels in their order, those that occur; the most frequent first, so that it is the reference."""
     counts = column.value_counts()
@@ -177,34 +145,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (bool, np.bool_, int, np.integer, float, np.floating)):
         return float(value) if float(value) != int(value) else int(value)
     return str(value)
-
-
-def _instants(column: Any, name: str) -> Any:
-    import pandas as pd
-
-    try:
-        if isinstance(getattr(column, "dtype", None), _period()):
-            column = column.dt.to_timestamp()
-        instants = pd.to_datetime(pd.Series(column), utc=True)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise InputError(
-            f"column {name!r} cannot be read as dates ({str(error).splitlines()[0]}); write them as 2015-06-30."
-        ) from error
-    return instants.dt.tz_localize(None).to_numpy(dtype="datetime64[ns]")
-
-
-def _period() -> Any:
-    import pandas as pd
-
-    return pd.PeriodDtype
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.strip().replace(",", "."))
-    except ValueError:
-        return False
-    return True
 
 
 def _listed(values: Sequence[Any], most: int = 8) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bochner.exceptions import ColumnError, InputError, MissingExtraError
-from bochner.layout.encoding import is_time
+from bochner.geo.kinds import is_time
 
 FIELD = re.compile(r"\bgp\(([^()]*)\)")
 LEAST_ROWS = 50  # of the table on which a saved design is built again: enough for any polynomial or spline

@@ -1,9 +1,5 @@
 """Thresholds of the layout: each with what it costs to be wrong."""
 
-# Share of the entries of a text column that are no numbers, above which it is a category; below, it is a column of
-# numbers with misprints, which is refused by its first bad row.
-MOSTLY_TEXT = 0.5
-
 # Levels of a category: each is a fixed effect of its own, so more of them than this is rather a name than a category.
 MOST_LEVELS = 200
 

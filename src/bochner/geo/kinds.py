@@ -1,0 +1,75 @@
+"""Kinds of columns: numbers, dates, categories, by what they hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bochner.exceptions import InputError
+
+# Share of the entries of a text column that are no numbers, above which it is a category; below, it is a column of
+# numbers with misprints, which is refused by its first bad row.
+MOSTLY_TEXT = 0.5
+
+
+def is_time(column: Any) -> bool:
+    """Whether a pandas column holds dates, or text that reads as dates."""
+    from pandas.api import types
+
+    if types.is_datetime64_any_dtype(column) or isinstance(getattr(column, "dtype", None), _period()):
+        return True
+    if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
+        return False
+    some = column.dropna()
+    if not len(some) or any(isinstance(v, (int, float, complex)) for v in some.iloc[:5]):
+        return False
+    if all(isinstance(v, str) and _is_number(v) for v in some.iloc[:5]):
+        return False
+    try:
+        return bool(np.isfinite(instants(some.iloc[:5], "").astype(np.int64)).all())
+    except InputError:
+        return False
+
+
+def is_category(column: Any) -> bool:
+    """Whether a pandas column holds categories: a categorical, truth values, or text that is mostly no numbers."""
+    import pandas as pd
+    from pandas.api import types
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return True
+    if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
+        return False
+    some = column.dropna()
+    text = sum(isinstance(v, str) and not _is_number(v) for v in some)
+    return len(some) > 0 and text > MOSTLY_TEXT * len(some)
+
+
+def instants(column: Any, name: str) -> Any:
+    """A pandas column of dates, or of text that reads as dates, as datetime64[ns] in UTC."""
+    import pandas as pd
+
+    try:
+        if isinstance(getattr(column, "dtype", None), _period()):
+            column = column.dt.to_timestamp()
+        instants = pd.to_datetime(pd.Series(column), utc=True)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(
+            f"column {name!r} cannot be read as dates ({str(error).splitlines()[0]}); write them as 2015-06-30."
+        ) from error
+    return instants.dt.tz_localize(None).to_numpy(dtype="datetime64[ns]")
+
+
+def _period() -> Any:
+    import pandas as pd
+
+    return pd.PeriodDtype
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.strip().replace(",", "."))
+    except ValueError:
+        return False
+    return True
