@@ -16,6 +16,7 @@ import pytest
 # Data flows down this list; a room imports rooms of earlier floors (and itself), never of its own or later ones.
 FLOORS = (
     ("exceptions",),
+    ("archive",),
     ("arrays", "choices", "random", "resources"),
     ("nufft",),
     ("kernels",),
@@ -29,7 +30,6 @@ FLOORS = (
     ("solvers",),
     ("posterior",),
     ("inference",),
-    ("archive",),
     ("layout",),
     ("estimators",),
     ("diagnostics",),
