@@ -221,7 +221,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         fit_intercept: bool,
         design: Design | None = None,
     ) -> None:
-        settings, family = settings_of(self), family_named(self.family)
+        family, settings = family_named(self.family), settings_of(self)
         part = without_geometry(X, *asked, None) if design is None else design.frame(X)
         part = used_part(part, *asked)
         refuse_text(part, "X")
