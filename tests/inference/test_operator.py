@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 from bochner.exceptions import ApproximationWarning
 from bochner.features import Rows
 from bochner.inference import Observations
-from bochner.inference.fits import iterative_folds
 from bochner.inference.fits.exact import ExactEngine, leave_out_exact
 from bochner.inference.fits.iterative import IterativeEngine
 from bochner.inference.fits.iterative_folds import leave_out_iterative
@@ -86,7 +85,7 @@ def test_interpolates_a_smooth_field_without_noise():
 
 
 def test_leaving_out_agrees_with_the_dense_factor(monkeypatch):
-    monkeypatch.setattr(iterative_folds, "FACTORED", 0)
+    monkeypatch.setattr("bochner.inference.fits.limits.MAX_FACTORED_ROWS", 0)
     kernel = Matern(0.2, nu=0.5)
     obs = observed(kernel, 2, n=500)
     for folds in (None, [(np.arange(100, 500), np.arange(100)), (np.arange(400), np.arange(400, 500))]):
@@ -107,7 +106,7 @@ def test_blocks_left_out_are_those_of_a_new_fit(kernel, monkeypatch):
     few = [(np.setdiff1d(np.arange(1200), np.union1d(b, blocks[(i + 1) % 4])), b) for i, b in enumerate(blocks[:4])]
     many = [(np.setdiff1d(np.arange(1200), b), b) for b in blocks]
     for folds, close, factored in ((few, 0.01, 0), (many, 0.3, 0), (many, 1e-6, 6_000)):
-        monkeypatch.setattr(iterative_folds, "FACTORED", factored)
+        monkeypatch.setattr("bochner.inference.fits.limits.MAX_FACTORED_ROWS", factored)
         fast, dense = leave_out_iterative(kernel, obs, 0.01, folds), leave_out_exact(kernel, obs, 0.01, folds)
         assert_allclose(fast.index, dense.index)
         assert_allclose(fast.fold, dense.fold)
