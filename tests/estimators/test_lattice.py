@@ -74,6 +74,7 @@ def test_predict_at_widens_the_box():
     assert_allclose(model.predict(far), exact.predict(far), atol=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [Matern(0.3, nu=2.5), Matern(0.1, nu=0.5)])
 def test_many_rows_save_and_load_and_cross_validate(kernel, tmp_path):
     X, y = field(3500)
