@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import pytest
 # Data flows down this list; a room imports rooms of earlier floors (and itself), never of its own or later ones.
 FLOORS = (
     ("exceptions",),
+    ("archive",),
     ("arrays", "choices", "random", "resources"),
     ("nufft",),
     ("kernels",),
@@ -29,7 +31,6 @@ FLOORS = (
     ("solvers",),
     ("posterior",),
     ("inference",),
-    ("archive",),
     ("layout",),
     ("estimators",),
     ("diagnostics",),
@@ -45,6 +46,7 @@ FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 # The same within two rooms: the story of a fit, and that of a map. Their `__init__` shows what is in them.
 INNER_FLOORS = {
     "inference": (
+        ("limits",),
         ("observed",),
         ("fits",),
         ("evidence",),
@@ -54,7 +56,7 @@ INNER_FLOORS = {
         ("starvation",),
         ("model",),
     ),
-    "maps": (("mappable",), ("grids",), ("files",), ("aggregation", "grid_maps"), ("plots",)),
+    "maps": (("limits",), ("mappable",), ("grids",), ("files",), ("aggregation", "grid_maps"), ("plots",)),
 }
 
 # `from bochner import SpatialRegressor` is for users, and for the two rooms that write as users do.
@@ -82,6 +84,17 @@ ASKING_FOLDERS = ("benchmarks", "docs", "tests")
 # A file is found by its name alone; these stand for their room. Exhibits and commands are named by what they show.
 COMMON_NAMES = {"__init__", "base", "limits"}
 NAMED_BY_WHAT_THEY_SHOW = {"paper", "cli"}
+
+# Thresholds stand in the table of their room. What these hold are none: formats, units, exit codes, the shape of the
+# Earth, nodes of a quadrature, sizes of a drawing. Exhibits and the demo have numbers of their own; `resources` is a
+# table itself.
+NO_THRESHOLDS = {
+    *("archive", "cli", "demo", "families", "paper", "resources"),
+    *("geo.earth", "kernels.bessel", "kernels.matern", "nufft.kaiser_bessel", "report.colours", "report.raster"),
+    *("report.svg", "estimators.constructor.UNITS", "frequencies.structured.RADIX", "nufft.checks.FINEST"),
+    *("diagnostics.diagnostics.QUANTILES", "validation.transforms.LEVELS"),
+}
+OWN_NUMBERS = {"demo", "paper"}
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
@@ -141,6 +154,30 @@ def test_names_of_files_are_unique() -> None:
             rooms.setdefault(path.stem, []).append(str(path.relative_to(SOURCE)))
     twice = {name: paths for name, paths in rooms.items() if len(paths) > 1}
     assert not twice, f"files of one name: {twice}; name one of them after what is its own"
+
+
+@every_module
+def test_thresholds_stand_in_the_table_of_their_room(path: Path) -> None:
+    """A number with a name is found in `limits.py`, with what it costs; private ones are details of their file."""
+    module = module_name(path).removeprefix("bochner.")
+    if path.stem == "limits":
+        table = ast.get_docstring(parsed(path)) or ""
+        untold = [name for name in numbers_in(parsed(path)) if not re.search(rf"^`?{name}\b", table, re.MULTILINE)]
+        assert not untold, f"{untold} have no row in the table"
+        return
+    apart = [name for name in numbers_in(parsed(path)) if not is_private(name) and not is_exempt(f"{module}.{name}")]
+    assert not apart, f"{apart}: give each a row in the limits.py of its room"
+
+
+def test_a_name_has_one_value() -> None:
+    """No two files mean different numbers by one name."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for path in PATHS:
+        if room_of(module_name(path)) not in OWN_NUMBERS:
+            for name, value in numbers_in(parsed(path)).items():
+                found.setdefault(name.strip("_"), {}).setdefault(value, []).append(str(path.relative_to(SOURCE)))
+    twice = {name: values for name, values in found.items() if len(values) > 1}
+    assert not twice, f"names with several values: {twice}"
 
 
 @every_module
@@ -333,6 +370,39 @@ def private_reads(tree: ast.Module) -> list[str]:
 def is_private(name: str) -> bool:
     """Whether a name begins with one underscore."""
     return name.startswith("_") and not name.startswith("__")
+
+
+def is_exempt(name: str) -> bool:
+    """Whether a dotted name lies in what holds no thresholds."""
+    parts = name.split(".")
+    return any(".".join(parts[:i]) in NO_THRESHOLDS for i in range(1, len(parts) + 1))
+
+
+def numbers_in(tree: ast.Module) -> dict[str, str]:
+    """Names in capitals that a module gives to numbers, or to tuples of them, with their values as written."""
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            pairs = [(target, node.value)]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                pairs = list(zip(target.elts, node.value.elts, strict=False))  # `*rest` may take several
+            found |= {ast.unparse(t): ast.unparse(v) for t, v in pairs if ast.unparse(t).isupper() and is_number(v)}
+    return found
+
+
+def is_number(node: ast.AST) -> bool:
+    """Whether an expression is a number, arithmetic with numbers, or a tuple or a mapping of them."""
+    match node:
+        case ast.Constant(value):
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case ast.UnaryOp(operand=operand):
+            return is_number(operand)
+        case ast.BinOp(left=left, right=right):
+            return is_number(left) and is_number(right)
+        case ast.Tuple(elts) | ast.Dict(values=elts):
+            return bool(elts) and all(map(is_number, elts))
+    return False
 
 
 def is_name_of_family(node: ast.AST) -> bool:

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from bochner.exceptions import InputError, MemoryLimitError
+from bochner.exceptions import InputError
 
 SMALL_MATRIX = 600  # rows up to which a matrix is faster on one thread, and far faster on a busy machine
 BLOCK_BYTES = 64 * 2**20  # of a block of rows and its temporaries, where memory is not limited
@@ -63,14 +63,6 @@ class Resources:
     def fits(self, n_bytes: float) -> bool:
         """Whether so many bytes stay within the limit."""
         return self.memory_limit is None or n_bytes <= self.memory_limit
-
-    def require(self, n_bytes: float, what: str, advice: str) -> None:
-        """Refuse work that would not stay within the limit."""
-        if not self.fits(n_bytes):
-            assert self.memory_limit is not None
-            raise MemoryLimitError(
-                f"{what} needs about {as_size(n_bytes)}, more than memory_limit={as_size(self.memory_limit)}; {advice}"
-            )
 
 
 _CURRENT: ContextVar[Resources] = ContextVar("resources", default=Resources())  # noqa: B039 - the value is frozen

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bochner import cli
-from bochner.cli import register
+from bochner.cli import register_command
 from bochner.exceptions import InputError
 
 COUNT = '''
@@ -60,7 +60,7 @@ def install(folder: Path, entries: str) -> None:
 def test_a_registered_function_is_a_command(package, ok, run):
     import toy_words
 
-    assert register(toy_words.count_words) is toy_words.count_words
+    assert register_command(toy_words.count_words) is toy_words.count_words
     assert ok("count-words", "letter.txt", "--least", "2").out == "2\n"
     assert "count-words" in ok("--help").out
     missing = run("count-words", "no.txt")
@@ -87,4 +87,4 @@ def test_own_commands_cannot_be_replaced(package):
     import toy_words
 
     with pytest.raises(InputError, match="has a command 'fit' already"):
-        register(toy_words.count_words, "fit")
+        register_command(toy_words.count_words, "fit")

@@ -115,9 +115,9 @@ def test_model_draws_spread_as_its_predictions_do(ok, data, tmp_path):
 
 def test_many_places_are_drawn_as_few_are(monkeypatch):
     """Place by place from neighbours, the covariance is that of the whole matrix."""
-    from bochner.posterior import prior
+    from bochner.posterior import limits
 
-    monkeypatch.setattr(prior, "EXACT", 0)
+    monkeypatch.setattr(limits, "MAX_EXACT_DRAWS", 0)
     grid = np.stack(np.meshgrid(np.arange(12.0), np.arange(12.0)), axis=-1).reshape(-1, 2)
     kernel = Matern(4.0, 2.0, nu=2.5)
     draws = draw_field(kernel, np.concatenate([grid, grid[:3]]), 4_000, np.random.default_rng(0))

@@ -18,16 +18,16 @@ from bochner.diagnostics import (
     correlation_range,
     diagnose,
     diagnostics_of,
-    holding_out,
+    limits,
     region_of,
     remember,
     round_step,
 )
-from bochner.diagnostics.held_out_calibration import LEVELS
-from bochner.diagnostics.region import MOST_CELLS
+from bochner.diagnostics.limits import MAX_MASK_CELLS
 from bochner.diagnostics.variogram import empirical_variogram
 from bochner.exceptions import InputError
 from bochner.kernels import Linear, Matern, SquaredExponential
+from bochner.validation.transforms import LEVELS
 from tests.estimators.fields import KINDS, draw, field
 
 every_kind = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS.keys())
@@ -127,8 +127,8 @@ def test_counts_are_told_as_prevalences():
     ids=["quasi", "lattice", "exact"],
 )
 def test_of_many_rows_a_sample_is_held_out(options, monkeypatch):
-    monkeypatch.setattr(holding_out, "ALL_ROWS", 500)
-    monkeypatch.setattr(holding_out, "SAMPLED_ROWS", 300)
+    monkeypatch.setattr(limits, "MAX_HELD_OUT_ROWS", 500)
+    monkeypatch.setattr(limits, "SAMPLED_ROWS", 300)
     rng = np.random.default_rng(1)
     X = rng.uniform(size=(900, 2))
     y = np.sin(9 * X[:, 0]) + 0.3 * rng.normal(size=900)
@@ -155,7 +155,7 @@ def test_the_region_holds_all_rows_and_names_none(dim):
     # at most two steps, of a twentieth at most, of room on either side
     assert np.all(high - low <= 1.2 * np.ptp(coords, axis=0))
     assert not np.isin(np.r_[low, high], coords).any()
-    assert max(len(region.mask), *(len(line) for line in region.mask)) <= MOST_CELLS
+    assert max(len(region.mask), *(len(line) for line in region.mask)) <= MAX_MASK_CELLS
     near = region.near(coords[:, 0]) if dim == 1 else region.near(coords[:, 0], coords[:, 1])
     assert near.mean() > 0.97
 
@@ -168,7 +168,7 @@ def test_the_region_is_blank_far_from_data_and_filled_between():
     probes = rng.uniform(0.05, 0.95, size=(4000, 2))
     distance = cKDTree(coords).query(probes)[0]
     near = region.near(probes[:, 0], probes[:, 1])
-    cell = 1 / MOST_CELLS
+    cell = 1 / MAX_MASK_CELLS
     assert near[distance < region.reach - 3 * cell].all()
     assert not near[distance > region.reach + 3 * cell].any()
     assert not region.near(np.array([0.1]), np.array([0.1]))[0]

@@ -120,7 +120,7 @@ REFUSED = {
     "threads": (lambda: fit(model={"n_jobs": 0}), ValueError, "n_jobs=0; needed is a number of threads >= 1"),
     "memory": (lambda: fit(model={"memory_limit": "2 bananas"}), ValueError, "needed is a number of bytes, or text"),
     "memory-short": (
-        lambda: fit(model={"features": "exact", "memory_limit": "1KB"}),
+        lambda: fit(model={"features": "exact", "memory_limit": "9KB"}),
         MemoryError,
         "30 rows takes.*more than memory_limit.*raise the limit",
     ),

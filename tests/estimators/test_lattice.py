@@ -74,6 +74,7 @@ def test_predict_at_widens_the_box():
     assert_allclose(model.predict(far), exact.predict(far), atol=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [Matern(0.3, nu=2.5), Matern(0.1, nu=0.5)])
 def test_many_rows_save_and_load_and_cross_validate(kernel, tmp_path):
     X, y = field(3500)
@@ -83,9 +84,10 @@ def test_many_rows_save_and_load_and_cross_validate(kernel, tmp_path):
     T = X[:50] + 0.003
     for one, other in zip(model.predict(T, return_std=True), again.predict(T, return_std=True), strict=True):
         assert_allclose(one, other, rtol=1e-6, atol=1e-8)
-    result = model.cross_validate(BlockKFold(3, block_size=0.3))
-    assert 0.05 < result["rmse"] < 1.0 and 0.85 < result["coverage"] <= 1.0
-    assert result["rmse"] > model.cross_validate()["rmse"]
+    exact = SpatialRegressor(kernel, features="exact", **FIXED).fit(X, y)
+    result, true = (m.cross_validate(BlockKFold(3, block_size=0.3)) for m in (model, exact))
+    assert_allclose([result["rmse"], result["crps"]], [true["rmse"], true["crps"]], rtol=0.02)
+    assert_allclose(result["coverage"], true["coverage"], atol=0.01)
     draws = model.sample_y(T, 20, random_state=0)
     assert draws.shape == (50, 20)
     assert_allclose(draws, model.sample_y(T, 20, random_state=0), rtol=1e-9)
@@ -114,5 +116,5 @@ def test_axes_in_unlike_units_have_length_scales_of_their_own():
     field = np.cos(angle) @ (root * rng.normal(size=3_000)) + np.sin(angle) @ (root * rng.normal(size=3_000))
     model = SpatialRegressor().fit(coords, field + 0.1 * rng.normal(size=3_500))
     lengths = next(iter(model.kernel_.leaves())).length_scale
-    assert 20 < lengths[0] / lengths[2] < 120
-    assert 20 < lengths[1] / lengths[2] < 120
+    # in truth 50; each length scale of a field of some 20 ranges a side is known to about a tenth
+    assert_allclose(np.divide(lengths[:2], lengths[2]), 50, rtol=0.25)

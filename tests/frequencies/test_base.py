@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from bochner.exceptions import InputError
-from bochner.frequencies import RULES, Frequencies, MonteCarlo, QuasiMonteCarlo, base, rule_named, shares_of
+from bochner.frequencies import RULES, Frequencies, MonteCarlo, QuasiMonteCarlo, limits, rule_named, shares_of
 from bochner.kernels import Matern, SquaredExponential
 
 
@@ -32,7 +32,7 @@ def test_blocks_change_nothing(rng, monkeypatch):
     lag = rng.normal(size=(101, 2))
     whole = waves.covariance(lag)
     for block in (1, 120, 500):
-        monkeypatch.setattr(base, "_BLOCK", block)
+        monkeypatch.setattr(limits, "WAVE_COSINES", block)
         assert_allclose(waves.covariance(lag), whole, rtol=1e-12)
 
 

@@ -136,7 +136,7 @@ def test_scores_of_many_rows_come_from_a_part_of_them(monkeypatch):
     obs = observations(2, 400)
     pool = QuasiMonteCarlo().draw(Matern(0.8), 25, 2, np.random.default_rng(0))
     whole, _ = pools.pool_scores(pool, obs, 0.5)
-    monkeypatch.setattr(pools.limits, "SCORE_ROWS", 200)
+    monkeypatch.setattr("bochner.inference.adaptive.limits.SCORE_ROWS", 200)
     part, n_rows = pools.pool_scores(pool, obs, 0.5)
     assert n_rows == 200
     assert np.corrcoef(whole, part)[0, 1] > 0.95

@@ -281,5 +281,5 @@ def test_places_in_many_blocks_of_rows(tmp_path, monkeypatch):
     grid = grid_over((0, 0, 30, 40), 1, "EPSG:32632")
     path = write_tif(tmp_path / "a.tif", smooth(*grid.centres().T).reshape(grid.shape), grid)
     places = np.random.default_rng(0).uniform((0.5, 0.5), (29.5, 39.5), (200, 2))
-    monkeypatch.setattr("bochner.geo.rasters.BLOCK", 90)
+    monkeypatch.setattr("bochner.geo.limits.MAX_RASTER_PIXELS", 90)
     assert_allclose(raster_at(path, places, "EPSG:32632"), smooth(*places.T))

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
 from bochner.families import Bernoulli, Binomial, Family, Gamma, Gaussian, NegativeBinomial, Poisson
 
 FAMILIES: dict[str, Family] = {
@@ -19,3 +25,19 @@ FAMILIES: dict[str, Family] = {
     "gamma-wide": Gamma(dispersion=5.0),
     "gamma-narrow": Gamma(dispersion=1e-7),
 }
+
+# The same laws in scipy, of eta and size.
+LAWS: dict[str, Callable[[Family, np.ndarray, np.ndarray], Any]] = {
+    "gaussian": lambda family, eta, size: stats.norm(eta, np.sqrt(family.dispersion)),
+    "bernoulli": lambda family, eta, size: stats.binom(1, _probability(family, eta)),
+    "binomial": lambda family, eta, size: stats.binom(size.astype(int), _probability(family, eta)),
+    "poisson": lambda family, eta, size: stats.poisson(size * (np.exp(eta) if family.link == "log" else eta)),
+    "negative-binomial": lambda family, eta, size: stats.nbinom(
+        1 / family.dispersion, 1 / (1 + family.dispersion * size * np.exp(eta))
+    ),
+    "gamma": lambda family, eta, size: stats.gamma(1 / family.dispersion, scale=family.dispersion * np.exp(eta)),
+}
+
+
+def _probability(family: Family, eta: np.ndarray) -> Any:
+    return 1 / (1 + np.exp(-eta)) if family.link == "logit" else stats.norm.cdf(eta)

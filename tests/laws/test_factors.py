@@ -110,8 +110,7 @@ def test_log_determinants(make, system_of, dim):
 @every_factor
 def test_factors_report_how_they_solved(make):
     report = make(SYSTEMS["more-rows"](2)).report
-    assert report.method in ("cholesky", "woodbury", "qr", "svd")
-    assert report.size > 0
+    assert report.method and report.size > 0
 
 
 @every_observations

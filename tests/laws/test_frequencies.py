@@ -163,10 +163,10 @@ def test_any_number_of_frequencies_without_a_warning(rule, n, dim):
 
 
 @every_rule
-@pytest.mark.parametrize("kernel_of", NOT_SHIFT_INVARIANT.values(), ids=NOT_SHIFT_INVARIANT.keys())
-def test_kernels_that_are_not_shift_invariant_are_refused(rule, kernel_of):
+@pytest.mark.parametrize("wrong_of", NOT_SHIFT_INVARIANT.values(), ids=NOT_SHIFT_INVARIANT.keys())
+def test_kernels_that_are_not_shift_invariant_are_refused(rule, wrong_of):
     with pytest.raises(KernelError, match="not shift-invariant"):
-        rule.draw(kernel_of(2), 10, 2, np.random.default_rng(0))
+        rule.draw(wrong_of(2), 10, 2, np.random.default_rng(0))
 
 
 @every_rule

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from bochner.maps import limits
 from bochner.maps.grids import tiles
 from bochner.maps.grids.tiles import Interpolation, quarters
 
@@ -136,5 +137,5 @@ def test_quarters_make_up_the_tile(tile):
 def test_interpolation_is_exact_for_polynomials():
     """Six nodes carry polynomials of degree five."""
     x = np.linspace(0, 1, 50)
-    for degree in range(tiles.N_NODES):
+    for degree in range(limits.TILE_NODES):
         assert_allclose(tiles._interpolate_to(x) @ tiles._nodes() ** degree, x**degree, atol=1e-12)

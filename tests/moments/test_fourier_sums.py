@@ -62,7 +62,7 @@ def test_chunks_make_no_difference(monkeypatch):
     rows, y, weight = example(2)
     waves = lattice_frequencies(Matern(0.3), np.ones(2), n_frequencies=30)
     whole = fourier_sums(waves, rows, y, weight).scaled(waves.mass)
-    monkeypatch.setattr(import_module("bochner.moments.fourier_sums"), "CHUNK_ROWS", 100)
+    monkeypatch.setattr(import_module("bochner.moments.limits"), "CHUNK_ROWS", 100)
     parts = fourier_sums(waves, rows, y, weight).scaled(waves.mass)
     assert_allclose(parts.gram, whole.gram, atol=1e-8)
     assert_allclose(parts.projection, whole.projection, atol=1e-8)

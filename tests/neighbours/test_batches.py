@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bochner.kernels import Linear, Matern
-from bochner.neighbours import batches
+from bochner.neighbours import batches, limits
 
 
 @pytest.fixture
@@ -67,4 +67,4 @@ def test_batches_cover_all_in_order(n):
 def test_memory_of_a_batch_is_bounded():
     """Large matrices come a few at a time."""
     for k in (2, 21, 101, 1000):
-        assert batches.batch_size(k) * k * (k + 1) / 2 <= batches.LARGEST_ENTRIES
+        assert batches.batch_size(k) * k * (k + 1) / 2 <= limits.LARGEST_ENTRIES

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate
 
-from bochner.nufft import gridding
+from bochner.nufft import limits
 from bochner.nufft.gridding import Gridding
 from bochner.nufft.kaiser_bessel import UPSAMPLING, KaiserBessel, kernel_for
 
@@ -58,8 +58,8 @@ def test_chunks_tiles_and_threads_leave_the_bits_alone(monkeypatch, grid_shape, 
     grid = rng.normal(size=(2, *grid_shape)) + 1j * rng.normal(size=(2, *grid_shape))
     bell = KaiserBessel(6)
     whole = Gridding(cells, grid_shape, bell, np.dtype(float), 1)
-    monkeypatch.setattr(gridding, "CHUNK_ENTRIES", 5_000)
-    monkeypatch.setattr(gridding, "KEPT_BYTES", kept)
+    monkeypatch.setattr(limits, "CHUNK_ENTRIES", 5_000)
+    monkeypatch.setattr(limits, "KEPT_BYTES", kept)
     single = Gridding(cells, grid_shape, bell, np.dtype(float), 1)
     cut = Gridding(cells, grid_shape, bell, np.dtype(float), n_jobs)
     for _ in range(2):  # the second time with kept matrices

@@ -191,26 +191,6 @@ def test_a_score_says_what_it_is(name: str) -> None:
             score([1.0], lacking)
 
 
-def test_a_registered_score_is_taken_by_everyone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One value with a name, a label and a meaning: cross-validation computes it, a report shows it."""
-    from bochner import SpatialRegressor
-    from bochner.diagnostics import diagnose
-    from bochner.kernels import Matern
-    from bochner.report.words import score_table
-
-    def worst(y: object, prediction: v.Prediction, sample_weight: object = None) -> float:
-        return float(np.max(np.abs(np.asarray(y) - prediction.mean)))
-
-    monkeypatch.setitem(v.SCORES, "worst", None)  # taken back at the end
-    v.scoring.register(v.Score("worst", "worst error", "largest of all; lower is better", worst))
-    X = np.random.default_rng(0).uniform(size=(30, 2))
-    model = SpatialRegressor(Matern(0.5), noise_variance=0.01, tune=None).fit(X, np.sin(5 * X[:, 0]))
-    assert model.cross_validate(5)["worst"] >= model.cross_validate(5)["rmse"]
-    table = score_table(diagnose(model).held_out)
-    assert table is not None
-    assert ["worst error", "largest of all; lower is better"] in [[row[0], row[-1]] for row in table.rows]
-
-
 def test_scores_are_found_by_name_or_given() -> None:
     def mine(y: object, prediction: v.Prediction, sample_weight: object = None) -> float:
         return 7.0

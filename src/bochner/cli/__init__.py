@@ -5,7 +5,7 @@ name begins with an underscore is no command. At the top it imports only what it
 inside the function, so that `bochner --help` stays quick.
 
 Other packages add commands of their own: by an entry point of the group ``bochner.commands``, which names the function,
-or in a session by `register`.
+or in a session by `register_command`.
 """
 
 from __future__ import annotations
@@ -87,14 +87,16 @@ GROUP = "bochner.commands"
 REGISTERED: dict[str, Command] = {}
 
 
-def register(command: Command, name: str | None = None) -> Command:
+def register_command(command: Command, name: str | None = None) -> Command:
     """Add a command to this session: a function with typer's options and a docstring with an example.
 
     Its name is that of the function, unless one is given. Also a decorator.
     """
     name = command.__name__.replace("_", "-") if name is None else name
     if name in command_names():
-        raise InputError(f"bochner has a command {name!r} already; give another name: register(function, 'my-{name}').")
+        raise InputError(
+            f"bochner has a command {name!r} already; give another name: register_command(function, 'my-{name}')."
+        )
     REGISTERED[name] = command
     return command
 

@@ -9,7 +9,7 @@ from bochner.cli._terminal import as_table
 from bochner.geo import WRITABLE, attributes, complete_files, write_vector
 
 WRITTEN = WRITABLE
-SHOWN = 40  # areas in a table for reading
+SHOWN_AREAS = 40  # areas in a table for reading
 
 
 def write_areas(means: Any, path: Path) -> tuple[str, ...]:
@@ -31,11 +31,11 @@ def area_table(means: Any) -> str:
     name = next((c for c in means.columns if c != means.geometry.name and _is_text(means[c])), None)
     columns = ["mean", "sd", "lower", "upper", *(c for c in means.columns if str(c).startswith("exceedance_"))]
     columns += [c for c in ("weight", "total") if c in means.columns]
-    ordered = means.sort_values("mean", ascending=False).head(SHOWN)
+    ordered = means.sort_values("mean", ascending=False).head(SHOWN_AREAS)
     names = [str(value) for value in (ordered.index + 1 if name is None else ordered[name])]
     rows = [[label, *(float(v) for v in row)] for label, row in zip(names, ordered[columns].to_numpy(), strict=True)]
     table = as_table([str(name or "row"), *columns], rows)
-    return table if len(means) <= SHOWN else f"{table}\n... and {len(means) - SHOWN:,} areas more"
+    return table if len(means) <= SHOWN_AREAS else f"{table}\n... and {len(means) - SHOWN_AREAS:,} areas more"
 
 
 def _is_text(column: Any) -> bool:

@@ -9,7 +9,7 @@ import typer
 
 from bochner.cli import _options as given
 
-SMALL = 100_000  # pixels
+SMALL_MAP = 100_000  # pixels
 
 
 def map(
@@ -85,7 +85,7 @@ def map(
         "memory_limit": memory,
         **request.options,
     }
-    if request.grid.n_pixels > SMALL:  # the trial of a small map would take as long as the map
+    if request.grid.n_pixels > SMALL_MAP:  # the trial of a small map would take as long as the map
         note(*request.forecast(options, output))
     with progress("mapping") as update:
         report = map_to_file(fitted, request.grid, output, progress=update, **options)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bochner.arrays import FloatArray
+from bochner.diagnostics import limits
 from bochner.diagnostics.held_out_calibration import Calibration
 from bochner.diagnostics.holding_out import hold_out
 from bochner.diagnostics.region import Region, region_of
@@ -26,7 +27,6 @@ from bochner.random import generator
 from bochner.validation import Reliability
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-SAME = 1e-5  # of a standard deviation: two summaries of the same numbers
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,10 @@ class Summary:
     def is_of(self, values: FloatArray) -> bool:
         """Whether it could be the summary of these numbers, in any order."""
         size = max(self.sd, 1e-9 * abs(self.mean), 1e-300)
-        return bool(abs(np.mean(values) - self.mean) < SAME * size and abs(np.std(values) - self.sd) < SAME * size)
+        return bool(
+            abs(np.mean(values) - self.mean) < limits.SAME_SUMMARY * size
+            and abs(np.std(values) - self.sd) < limits.SAME_SUMMARY * size
+        )
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ import numpy as np
 from scipy import special
 
 from bochner.arrays import FloatArray
+from bochner.diagnostics import limits
 from bochner.validation import Reliability, reliability
+from bochner.validation.transforms import LEVELS
 
-N_BINS = 20
-LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-LEAST_ROWS = 15  # of a row of the reliability table
 Z_EDGES = tuple(np.round(np.arange(-4.0, 4.01, 0.5), 1).tolist())
 
 
@@ -86,11 +85,11 @@ def calibration(
         n_rows=len(pit),
         scores={key: float(value) for key, value in scores.items()},
         explained=_explained(mean, observed),
-        pit=tuple(np.histogram(pit, N_BINS, (0, 1))[0].tolist()),
+        pit=tuple(np.histogram(pit, limits.PIT_BINS, (0, 1))[0].tolist()),
         levels=LEVELS,
         coverage=tuple(float(np.mean(inside <= level)) for level in LEVELS),
         residuals=tuple(np.histogram(z, Z_EDGES)[0].tolist()),
-        reliability=reliability(observed, mean, n_groups=max(1, min(10, len(mean) // LEAST_ROWS))),
+        reliability=reliability(observed, mean, n_groups=max(1, min(10, len(mean) // limits.MIN_RELIABILITY_ROWS))),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bochner.arrays import FloatArray, IntArray
+from bochner.diagnostics import limits
 from bochner.diagnostics.held_out_calibration import Calibration, calibration
 from bochner.estimators import SpatialRegressor
 from bochner.estimators.crossvalidation import CrossValidation, summarise
@@ -18,16 +19,11 @@ from bochner.posterior.response import Response
 from bochner.random import generator
 from bochner.validation import BlockKFold, blocks_of, gap_size
 
-ALL_ROWS = 2_000  # up to here every row is held out
-SAMPLED_ROWS = 1_000  # beyond, so many of them
-N_PARTS = 10  # in which they are held out
-MOST_BLOCKS, BLOCK_ROWS = 40, 200
-
 
 def hold_out(model: SpatialRegressor, unit: str = "") -> tuple[Calibration, ...]:
     """Leave one out, then blocks; what cannot be done (a single place, say) is left out."""
     responses = model.training_responses()
-    few = np.count_nonzero(responses.weight) <= ALL_ROWS
+    few = np.count_nonzero(responses.weight) <= limits.MAX_HELD_OUT_ROWS
     ways = (_one_by_one, _in_blocks) if few else (_some_one_by_one, _some_blocks)
     rng, done = generator(0, "held-out rows"), []
     for way in ways:
@@ -76,15 +72,17 @@ def _in_blocks(model: SpatialRegressor, responses: Responses, rng: Generator, un
 def _some_one_by_one(model: SpatialRegressor, responses: Responses, rng: Generator, unit: str) -> Calibration:
     fits = model.fitted_.model.fits
     responses, obs = model.fitted_.model.working(responses)
-    rows = np.sort(rng.choice(len(obs), SAMPLED_ROWS, replace=False))
+    rows = np.sort(rng.choice(len(obs), limits.SAMPLED_ROWS, replace=False))
     drawn = f"{len(rows):,} of the {len(obs):,} rows, drawn at random,"
     if fits[0].forgets_rows:
         held = [replace(h, index=rows[h.index]) for h in (fit.leave_out(obs[rows], None) for fit in fits)]
         text = f"{drawn} each predicted from all the others"
     else:
-        folds = [_without(part, len(obs)) for part in np.array_split(rng.permutation(rows), N_PARTS)]
+        folds = [_without(part, len(obs)) for part in np.array_split(rng.permutation(rows), limits.N_PARTS)]
         held = [fit.leave_out_quickly(obs, folds) for fit in fits]
-        text = f"{drawn} held out {SAMPLED_ROWS // N_PARTS} at a time and predicted from the nearest others"
+        text = (
+            f"{drawn} held out {limits.SAMPLED_ROWS // limits.N_PARTS} at a time and predicted from the nearest others"
+        )
     return _calibration("leave one out", text, summarise(held, model.fitted_.model, responses, None), responses)
 
 
@@ -94,9 +92,9 @@ def _some_blocks(model: SpatialRegressor, responses: Responses, rng: Generator, 
     side = gap_size(obs.rows.coords)
     while (blocks := _blocks(obs.rows.coords, side)) is None:
         side *= 0.7
-    order = rng.permutation(blocks.max() + 1)[:MOST_BLOCKS]
+    order = rng.permutation(blocks.max() + 1)[: limits.MAX_BLOCKS]
     total = np.cumsum(np.bincount(blocks)[order])
-    chosen = order[: 1 + int(np.searchsorted(total, SAMPLED_ROWS))]
+    chosen = order[: 1 + int(np.searchsorted(total, limits.SAMPLED_ROWS))]
     folds = [_without(np.flatnonzero(blocks == block), len(obs)) for block in chosen]
     held = [fit.leave_out_quickly(obs, folds) for fit in model.fitted_.model.fits]
     text = f"{len(folds)} blocks, {_length(side, unit)} wide, drawn at random, each held out as a whole"
@@ -106,7 +104,7 @@ def _some_blocks(model: SpatialRegressor, responses: Responses, rng: Generator, 
 def _blocks(coords: FloatArray, side: float) -> IntArray | None:
     """Blocks of a side, if a typical row shares its block with few enough others to take them all out."""
     blocks = blocks_of(coords, side)
-    return blocks if np.median(np.bincount(blocks)[blocks]) <= BLOCK_ROWS else None
+    return blocks if np.median(np.bincount(blocks)[blocks]) <= limits.MAX_BLOCK_ROWS else None
 
 
 def _without(test: IntArray, n: int) -> Fold:

@@ -9,14 +9,11 @@ from scipy import ndimage
 from scipy.spatial import ConvexHull, QhullError, cKDTree
 
 from bochner.arrays import FloatArray
+from bochner.diagnostics import limits
 from bochner.geo import Placement
 from bochner.geo.lonlat import longitude_arc
 from bochner.random import generator
 
-MOST_CELLS = 64  # along the longer side of the mask
-MOST_ROWS = 50_000  # that the mask is made from
-N_PROBES = 4_000
-WIDEST_ARC = 270.0  # degrees of longitude that are one region, wherever it lies
 BLUR = np.array([1, 4, 6, 4, 1]) / 16
 
 
@@ -99,8 +96,8 @@ def region_of(
     km = placement.km_per_unit(middle)
     unit = np.ones(len(axes)) if km is None else np.asarray(km)
     flat = coords[:, axes] * unit
-    if len(flat) > MOST_ROWS:
-        flat = flat[generator(0, "region").choice(len(flat), MOST_ROWS, replace=False)]
+    if len(flat) > limits.MAX_MASK_ROWS:
+        flat = flat[generator(0, "region").choice(len(flat), limits.MAX_MASK_ROWS, replace=False)]
     mask, reach = _mask(flat, low[list(axes)] * unit, high[list(axes)] * unit)
     low_corner, high_corner, centre = (tuple(corner.tolist()) for corner in (low, high, middle))
     return Region(names, low_corner, high_corner, centre, mask, float(reach / unit[0]), axes, km, crs)
@@ -118,7 +115,7 @@ def _unwrapped(coords: FloatArray, placement: Placement) -> FloatArray:
         return coords
     axis = placement.map_axes[0]
     west, east = longitude_arc(coords[:, axis])
-    if east - west > WIDEST_ARC:  # all round the globe
+    if east - west > limits.WIDEST_ARC:  # all round the globe
         return coords
     moved = coords.copy()
     lon = west + (coords[:, axis] - west) % 360
@@ -140,7 +137,7 @@ def _rounded_box(coords: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _mask(places: FloatArray, low: FloatArray, high: FloatArray) -> tuple[tuple[str, ...], float]:
     """Cells of the box with a place within reach of their centre, and the reach."""
     extent = high - low
-    side = extent.max() / MOST_CELLS
+    side = extent.max() / limits.MAX_MASK_CELLS
     shape = np.maximum(np.ceil(extent / side - 1e-9).astype(int), 1)
     tree = cKDTree(places)
     reach = _reach(tree, low, high, 1.5 * float(np.linalg.norm(extent / shape)))
@@ -152,7 +149,7 @@ def _mask(places: FloatArray, low: FloatArray, high: FloatArray) -> tuple[tuple[
 
 def _reach(tree: cKDTree, low: FloatArray, high: FloatArray, least: float) -> float:
     """Distance that bridges the usual gaps between the places, but not the bays around them."""
-    probes = generator(0, "region probes").uniform(low, high, size=(N_PROBES, len(low)))
+    probes = generator(0, "region probes").uniform(low, high, size=(limits.MASK_PROBES, len(low)))
     if len(low) == 2:
         try:
             sides = ConvexHull(tree.data).equations

@@ -10,12 +10,7 @@ from numpy.random import Generator
 from scipy.spatial.distance import cdist
 
 from bochner.arrays import FloatArray
-
-N_BINS = 16
-MOST_ROWS, MOST_ANCHORS = 10_000, 400  # every anchor is compared with every row
-LEAST_PAIRS = 30  # of a bin that is shown
-N_DRAWS = 120
-MOST_DRAWN = 800  # rows that fields are drawn at, for the envelope
+from bochner.diagnostics import limits
 
 
 @dataclass(frozen=True)
@@ -55,19 +50,19 @@ def empirical_variogram(
 
     `draw(coords, n_draws, rng)` makes fields (n_draws, n) of a model, for an envelope to judge the bins by.
     """
-    if len(coords) > MOST_ROWS:
-        rows = rng.choice(len(coords), MOST_ROWS, replace=False)
+    if len(coords) > limits.MAX_VARIOGRAM_ROWS:
+        rows = rng.choice(len(coords), limits.MAX_VARIOGRAM_ROWS, replace=False)
         coords, residual = coords[rows], residual[rows]
     n = len(coords)
-    anchors = np.arange(n) if n <= 2 * MOST_ANCHORS else rng.choice(n, MOST_ANCHORS, replace=False)
+    anchors = np.arange(n) if n <= 2 * limits.MAX_ANCHORS else rng.choice(n, limits.MAX_ANCHORS, replace=False)
     pairs = _Pairs.of(coords, anchors, farthest)
-    kept = pairs.count >= LEAST_PAIRS
+    kept = pairs.count >= limits.MIN_PAIRS
     if not kept.any():
         return None
     lower: tuple[float, ...] = ()
     upper: tuple[float, ...] = ()
-    if draw is not None and n <= MOST_DRAWN:
-        fields = np.stack([pairs.semivariance(field) for field in draw(coords, N_DRAWS, rng)])[:, kept]
+    if draw is not None and n <= limits.MAX_DRAWN_ROWS:
+        fields = np.stack([pairs.semivariance(field) for field in draw(coords, limits.ENVELOPE_DRAWS, rng)])[:, kept]
         lower, upper = (tuple(q.tolist()) for q in np.quantile(fields, [0.025, 0.975], axis=0))
     return Variogram(
         tuple(pairs.distance[kept].tolist()),
@@ -100,14 +95,14 @@ class _Pairs:
             j.append(second)
             h.append(distance[near])
         lag = np.concatenate(h)
-        bins = np.minimum((lag / farthest * N_BINS).astype(int), N_BINS - 1)
-        count = np.bincount(bins, minlength=N_BINS)
+        bins = np.minimum((lag / farthest * limits.VARIOGRAM_BINS).astype(int), limits.VARIOGRAM_BINS - 1)
+        count = np.bincount(bins, minlength=limits.VARIOGRAM_BINS)
         with np.errstate(invalid="ignore", divide="ignore"):
-            mean = np.bincount(bins, lag, N_BINS) / count
+            mean = np.bincount(bins, lag, limits.VARIOGRAM_BINS) / count
         seen = 2 if len(anchors) == len(coords) else 1
         return cls(np.concatenate(i), np.concatenate(j), bins, count // seen, mean)
 
     def semivariance(self, values: FloatArray) -> FloatArray:
         square = (values[self.i] - values[self.j]) ** 2
-        weight = np.maximum(np.bincount(self.bin, minlength=N_BINS), 1)
-        return np.asarray(0.5 * np.bincount(self.bin, square, N_BINS) / weight)
+        weight = np.maximum(np.bincount(self.bin, minlength=limits.VARIOGRAM_BINS), 1)
+        return np.asarray(0.5 * np.bincount(self.bin, square, limits.VARIOGRAM_BINS) / weight)

@@ -10,7 +10,6 @@ import numpy as np
 
 from bochner.arrays import positive
 from bochner.exceptions import InputError, KernelError
-from bochner.families import family_named
 from bochner.inference import Settings
 from bochner.kernels import Kernel, kernel_named
 from bochner.random import seed_of
@@ -39,8 +38,7 @@ class KernelParameters:
 
 
 def settings_of(estimator: Any) -> Settings:
-    """Check every parameter of an estimator, once, before any data is looked at."""
-    family_named(estimator.family)
+    """Check every parameter of an estimator but its family, once, before any data is looked at."""
     one_of(estimator.fit_intercept, "fit_intercept", (True, False))
     noise, tune = estimator.noise_variance, _tune(estimator.tune)
     return Settings(

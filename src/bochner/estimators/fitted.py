@@ -11,6 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bochner.arrays import FloatArray
+from bochner.estimators import limits
 from bochner.exceptions import OutsideWarning, PartError, warn
 from bochner.features import Rows
 from bochner.inference import Model
@@ -18,9 +19,6 @@ from bochner.layout import Layout
 from bochner.posterior import Latent
 from bochner.posterior.response import Response
 from bochner.resources import block_bytes
-
-N_TRIAL = 200  # rows of the trial that an estimate is made from
-COVARIANCE_DRAWS = 2_000  # from which a covariance on the response scale is taken
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ class Fitted:
     ) -> FloatArray:
         """Joint covariance, (n, n): exact for the Gaussian, else from draws on the response scale."""
         if not self.model.family.observes_eta:
-            draws = self.draws(rows, COVARIANCE_DRAWS, rng, offset=offset, size=size, new=new)
+            draws = self.draws(rows, limits.COVARIANCE_DRAWS, rng, offset=offset, size=size, new=new)
             return np.cov(draws.T).reshape(len(rows), len(rows))
         mixture = self.model.mixture
         covariance = mixture.covariance(rows)
@@ -148,7 +146,7 @@ class Fitted:
     def estimate(self, rows: Rows) -> Estimate:
         """Cost of mean and sd, from a trial on a few rows."""
         n, mixture = len(rows), self.model.mixture
-        trial = rows[slice(0, min(n, N_TRIAL))]
+        trial = rows[slice(0, min(n, limits.TRIAL_ROWS))]
         begin = time.perf_counter()
         mixture.latent(trial)
         seconds = (time.perf_counter() - begin) * n / max(len(trial), 1)

@@ -234,7 +234,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         fit_intercept: bool,
         design: Design | None = None,
     ) -> None:
-        settings, family = settings_of(self), family_named(self.family)
+        family, settings = family_named(self.family), settings_of(self)
         X, y = unmasked(X), unmasked(y)
         roles = roles_of(y, given)
         if design is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from bochner import archive, families, kernels
+from bochner import archive, kernels
 from bochner.choices import Choice
 from bochner.estimators.fitted import Fitted
 from bochner.features import ArealRows, FourierMap, LocalSpectrumMap, NystroemMap, PairedMap, Rows
@@ -18,9 +18,8 @@ from bochner.posterior import CoefficientPosterior, KrigingPosterior, Mixture, O
 from bochner.solvers import CholeskyFactor, LeastSquares, Report, WoodburyFactor
 
 KERNELS = [k for k in vars(kernels).values() if isinstance(k, type) and issubclass(k, kernels.Kernel)]
-FAMILIES = [type(family) for family in families.FAMILIES.values()]
 
-archive.register(*KERNELS, *FAMILIES)
+archive.register(*KERNELS)
 archive.register(Fitted, Layout, Columns, Trend, Placement, Design, Encoding, Formula, Choice)
 archive.register(Model, Mixture, Scale, CoefficientPosterior, KrigingPosterior, OperatorPosterior)
 archive.register(FourierMap, NystroemMap, PairedMap, LocalSpectrumMap, Rows, ArealRows)

@@ -6,13 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from bochner.estimators import limits
 from bochner.estimators.fitted import Fitted
 from bochner.kernels import Kernel, Product, Sum
-
-MOST_NUMBERS = 8  # of a long list, shown in a summary
-LEAST_SPARE_SD = 0.9  # sd of the features relative to kriging's, below which they are too small
-TREES_SERVE_BETTER = 0.95  # RMSE of boosted trees relative to the field's, below which a user should know
-FLAT = 0.01  # variance of the field relative to the noise, below which a map is flat
 
 
 def summary(fitted: Fitted) -> str:
@@ -60,20 +56,20 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
             f"look for a trend that the covariates miss."
         )
     noise, variance = model.noise_variance, float(model.kernel.diag(np.zeros((1, model.dim)))[0])
-    if model.kernel.stationary and model.scale.variance > 0 and 0 < noise and variance < FLAT * noise:
+    if model.kernel.stationary and model.scale.variance > 0 and 0 < noise and variance < limits.FLAT_FIELD * noise:
         found.append(
             f"the map is flat: the field's variance {variance:.3g} is small beside the noise {noise:.3g}. Either the "
             f"response has no spatial pattern at this spacing, or the fit is caught in a poor optimum."
         )
     trees = model.decided.get("trees")
-    if trees is not None and float(trees.value) < TREES_SERVE_BETTER:
+    if trees is not None and float(trees.value) < limits.SERVE_BETTER:
         found.append(f"trees would serve better: {trees}. The response is no smooth function of its coordinates.")
     if model.kernel_error is not None and model.kernel_error > tolerance:
         found.append(
             f"too few waves: the kernel is approximated to {model.kernel_error:.1e} of its variance, tolerance "
             f"{tolerance:g}. Raise n_frequencies."
         )
-    if model.spare_sd is not None and model.spare_sd < LEAST_SPARE_SD:
+    if model.spare_sd is not None and model.spare_sd < limits.LEAST_SPARE_SD:
         other = "auto" if model.decided["features"].given else "exact"
         found.append(
             f"the standard deviations are too small: typically {model.spare_sd:.2f} of those of kriging with the same "
@@ -87,6 +83,6 @@ def _text(value: Any) -> str:
     if isinstance(value, Kernel):
         return describe(value)
     if isinstance(value, tuple):
-        more = ["..."] if len(value) > MOST_NUMBERS else []
-        return "(" + ", ".join([*map(_text, value[:MOST_NUMBERS]), *more]) + ")"
+        more = ["..."] if len(value) > limits.MAX_NUMBERS else []
+        return "(" + ", ".join([*map(_text, value[: limits.MAX_NUMBERS]), *more]) + ")"
     return f"{value:.4g}"

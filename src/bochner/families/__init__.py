@@ -18,9 +18,8 @@ Binomial(link='logit', dispersion=None)
 """
 
 import difflib
-from collections.abc import Mapping
-from types import MappingProxyType
 
+from bochner import archive
 from bochner.exceptions import InputError
 from bochner.families.base import Derivatives, Family
 from bochner.families.bernoulli import Bernoulli
@@ -31,10 +30,18 @@ from bochner.families.links import Link
 from bochner.families.negative_binomial import NegativeBinomial
 from bochner.families.poisson import Poisson
 
-FAMILIES: Mapping[str, Family] = MappingProxyType(
-    {family.name: family for family in (Gaussian(), Bernoulli(), Binomial(), Poisson(), NegativeBinomial(), Gamma())}
-)
+FAMILIES: dict[str, Family] = {}
 """Families by name, each with its default link."""
+
+
+def register_family(family: Family) -> None:
+    """Let a family be called by its name: `family=` takes it, and model files hold it."""
+    archive.register(type(family))
+    FAMILIES[family.name] = family
+
+
+for _family in (Gaussian(), Bernoulli(), Binomial(), Poisson(), NegativeBinomial(), Gamma()):
+    register_family(_family)
 
 
 def family_named(family: str | Family) -> Family:
@@ -61,4 +68,5 @@ __all__ = [
     "NegativeBinomial",
     "Poisson",
     "family_named",
+    "register_family",
 ]

@@ -39,6 +39,11 @@ RULES: dict[str, Rule] = {
 }
 
 
+def register_rule(rule: Rule) -> None:
+    """Let a rule be called by its name: `features=` takes it."""
+    RULES[rule.name] = rule
+
+
 def rule_named(name: str | Rule) -> Rule:
     """Rule of this name; a rule is returned as it is."""
     if isinstance(name, Rule):
@@ -68,6 +73,7 @@ __all__ = [
     "leverage_scores",
     "leverage_scores_of_rows",
     "measure_error",
+    "register_rule",
     "resample",
     "rule_named",
     "shares_of",

@@ -17,11 +17,10 @@ from numpy.typing import ArrayLike
 
 from bochner.arrays import FloatArray, as_coords, as_rows
 from bochner.exceptions import InputError
+from bochner.frequencies import limits
 from bochner.kernels import Kernel, Waves, spectral_terms
 
 Term = tuple[Waves, ...]  # factors of one term of a sum
-
-_BLOCK = 2**22  # cosines held at once: 32 MiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +74,7 @@ class Frequencies:
 
     def lag_covariance(self, tau: FloatArray) -> FloatArray:
         """`covariance` at lags (n, dim). Trusts its input."""
-        rows = max(1, _BLOCK // max(1, self.n))
+        rows = max(1, limits.WAVE_COSINES // max(1, self.n))
         blocks = [np.cos(tau[i : i + rows] @ self.omega.T) @ self.mass for i in range(0, len(tau), rows)]
         return np.concatenate(blocks) if blocks else np.zeros(0)
 

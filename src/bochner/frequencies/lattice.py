@@ -14,11 +14,11 @@ import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError, KernelError
+from bochner.frequencies import limits
 from bochner.frequencies.base import Frequencies
 from bochner.kernels import Kernel, Piece, pieces_of, spectral_terms, total_variance
 from bochner.random import generator
 
-LARGEST_BOX = 2**22  # lattice points looked at when the heaviest are sought
 Atoms = tuple[FloatArray, FloatArray]  # omega (m, dim) and mass (m,)
 MARGINS = tuple(10.0**-e for e in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10))  # kernel values that end a margin
 
@@ -204,7 +204,7 @@ def _draft(kernel: Kernel, extent: FloatArray, level: float, n: int, missing: fl
         if field.lines is not None:
             omega = np.zeros((len(i), len(extent)))
             omega[:, list(field.axes)] = 2 * np.pi * spacing[list(field.axes)] * i
-            few = max(1, LARGEST_BOX // (2 * len(field.lines[1])))
+            few = max(1, limits.LARGEST_BOX // (2 * len(field.lines[1])))
             waves.append(_stacked(omega[:few], m[:few], *field.lines))
     omega, mass = (np.concatenate(parts) for parts in zip(*waves, strict=True))
     kept = _cut(mass, n, missing, total_variance(kernel))
@@ -224,7 +224,7 @@ def _heaviest(field: _Field, spacing: FloatArray, n: int, missing: float) -> tup
         # grow the box along axes where the kept waves touch its side, or where more are wanted
         touching = np.abs(index[kept]).max(axis=0) >= half
         enough = len(kept) < len(mass) and not touching.any()
-        if enough or np.prod(2 * half + 1.0) * 1.5 > LARGEST_BOX:
+        if enough or np.prod(2 * half + 1.0) * 1.5 > limits.LARGEST_BOX:
             return index[kept], mass[kept]
         half = np.where(touching | (len(kept) >= len(mass)), np.ceil(half * 1.5).astype(int), half)
 

@@ -9,11 +9,10 @@ from numpy.typing import ArrayLike
 
 from bochner.arrays import as_finite, positive
 from bochner.exceptions import InputError
+from bochner.frequencies import limits
 from bochner.frequencies.base import Frequencies, Rule
 from bochner.kernels import Kernel, total_variance
 from bochner.random import generator
-
-FEWEST = 32
 
 
 class MeasuredError(NamedTuple):
@@ -80,12 +79,18 @@ def choose_number(
 
 
 def _candidates(maximum: int) -> list[int]:
-    powers = [2**j for j in range(FEWEST.bit_length() - 1, max(1, maximum).bit_length()) if 2**j < maximum]
+    powers = [2**j for j in range(limits.FEWEST_WAVES.bit_length() - 1, max(1, maximum).bit_length()) if 2**j < maximum]
     return [*powers, maximum]
 
 
 def _met(n: int, error: float, tolerance: float, maximum: int) -> str:
-    which = "the most allowed" if n == maximum else "the fewest tried" if n == FEWEST else "the smallest power of two"
+    which = (
+        "the most allowed"
+        if n == maximum
+        else "the fewest tried"
+        if n == limits.FEWEST_WAVES
+        else "the smallest power of two"
+    )
     return (
         f"{n} frequencies, {which}: the RMS error of the covariance is {error:.1e} of the variance, "
         f"within the tolerance of {tolerance:.1e}"

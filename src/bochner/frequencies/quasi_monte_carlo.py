@@ -11,10 +11,8 @@ from scipy.stats import qmc
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
+from bochner.frequencies import limits
 from bochner.frequencies.base import Rule, Term, frequencies_of_product, n_uniforms_of
-
-# "auto": up to here "radial" had a smaller error than "sobol" for nearly every kernel, above a larger one.
-RADIAL_UP_TO = 3
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class QuasiMonteCarlo(Rule):
     def _sequence_for(self, n_uniforms: int) -> str:
         if self.sequence != "auto":
             return self.sequence
-        return "radial" if n_uniforms <= RADIAL_UP_TO else "sobol"
+        return "radial" if n_uniforms <= limits.RADIAL_UP_TO else "sobol"
 
 
 def radial_points(n: int, n_uniforms: int, rng: Generator) -> FloatArray:

@@ -14,13 +14,9 @@ from scipy import fft
 
 from bochner import nufft
 from bochner.arrays import FloatArray
+from bochner.frequencies import limits
 from bochner.kernels import Kernel
 from bochner.resources import n_threads
-
-FADING = 24  # grid steps beyond the largest lag, in which the kernel fades out
-SPARED = 8  # of them, before it begins to: the taper mixes neighbouring steps
-FLAT = 0.4  # share of the highest frequency up to which the taper leaves the waves alone
-EPS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class TorusSeries:
 
     def at(self, lag: FloatArray) -> FloatArray:
         """Value of the series at lags (m, dim)."""
-        plan = nufft.Plan.trusting(self.angle(lag), self.coef.shape, eps=EPS)
+        plan = nufft.Plan.trusting(self.angle(lag), self.coef.shape, eps=limits.SERIES_EPS)
         return plan.type2(self.coef).real
 
 
@@ -50,7 +46,7 @@ def torus_series(kernel: Kernel, extent: FloatArray, step: FloatArray, *, taper:
 
     Without a taper it is exact for lags that are multiples of the step: for data on a regular grid.
     """
-    counts = [_even(2 * (e / s + (FADING if taper else 1))) for e, s in zip(extent, step, strict=True)]
+    counts = [_even(2 * (e / s + (limits.FADING_STEPS if taper else 1))) for e, s in zip(extent, step, strict=True)]
     axes = [(np.arange(n) - n // 2) * s for n, s in zip(counts, step, strict=True)]
     period = np.array(counts) * step
     lags = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
@@ -58,7 +54,7 @@ def torus_series(kernel: Kernel, extent: FloatArray, step: FloatArray, *, taper:
     for j, lag in enumerate(axes):
         if taper:
             shape = [-1 if i == j else 1 for i in range(len(axes))]
-            values *= fade(np.abs(lag), extent[j] + SPARED * step[j], period[j] / 2).reshape(shape)
+            values *= fade(np.abs(lag), extent[j] + limits.SPARED_STEPS * step[j], period[j] / 2).reshape(shape)
     coef = fft.fftshift(fft.fftn(fft.ifftshift(values), workers=n_threads())).real / values.size
     if taper:
         coef *= _taper(counts)
@@ -76,7 +72,7 @@ def _taper(counts: list[int]) -> FloatArray:
     for j, n in enumerate(counts):
         shape = [-1 if i == j else 1 for i in range(len(counts))]
         squared = squared + ((np.arange(n) - n // 2) / (n / 2)).reshape(shape) ** 2
-    t = np.clip((np.sqrt(squared) - FLAT) / (1 - FLAT), 0.0, 1.0)
+    t = np.clip((np.sqrt(squared) - limits.FLAT_TAPER) / (1 - limits.FLAT_TAPER), 0.0, 1.0)
     return np.asarray(np.cos(np.pi / 2 * t) ** 2)
 
 

@@ -10,14 +10,13 @@ import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import BochnerWarning, InputError, warn
+from bochner.geo import limits
 from bochner.geo.crs import as_crs, crs_name, crs_text, is_geographic, transform
 from bochner.geo.earth import curvature_radii
 from bochner.geo.grids import RasterGrid, Resolution, Window, box_text, parse_resolution
 from bochner.geo.masks import shape_mask
 from bochner.geo.rasters import dataset_grid, opened_raster, raster_at, read_band
 from bochner.geo.vectors import checked_areas
-
-N_POINTS = 100  # of an area, where neither a number nor a spacing is given
 
 
 def area_points(
@@ -53,7 +52,7 @@ def area_points(
         raise InputError("both spacing and n_points are given; give one of them.")
     if n_points is not None and n_points < 1:
         raise InputError(f"n_points is {n_points}; needed is at least 1.")
-    cells = [_cell(shape, areas.crs, spacing, n_points or N_POINTS) for shape in areas.geometry]
+    cells = [_cell(shape, areas.crs, spacing, n_points or limits.POINTS_OF_AREA) for shape in areas.geometry]
     parts = list(_weighted(areas, cells, weights_raster)) if weights_raster is not None else None
     if parts is None:
         parts = [_regular(shape, cell, areas.crs) for shape, cell in zip(areas.geometry, cells, strict=True)]

@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 
 from bochner.exceptions import InputError
-
-# Share of the entries of a text column that are no numbers, above which it is a category; below, it is a column of
-# numbers with misprints, which is refused by its first bad row.
-MOSTLY_TEXT = 0.5
+from bochner.geo import limits
 
 
 def is_time(column: Any) -> bool:
@@ -43,7 +40,7 @@ def is_category(column: Any) -> bool:
         return False
     some = column.dropna()
     text = sum(isinstance(v, str) and not _is_number(v) for v in some)
-    return len(some) > 0 and text > MOSTLY_TEXT * len(some)
+    return len(some) > 0 and text > limits.MOSTLY_TEXT * len(some)
 
 
 def instants(column: Any, name: str) -> Any:

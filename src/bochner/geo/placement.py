@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from bochner.arrays import FloatArray, as_coords
 from bochner.choices import Choice
 from bochner.exceptions import ArchiveError, InputError
+from bochner.geo import limits
 from bochner.geo.crs import (
     LONLAT,
     as_crs,
@@ -36,10 +37,6 @@ from bochner.geo.distortion import fills_grid, flat_error, ground_range
 from bochner.geo.earth import RADIUS, EqualArea, Equirectangular, Sphere
 from bochner.geo.lonlat import check_degrees, footprint_of, is_lonlat, lonlat_axes
 
-TOLERANCE = 0.01  # of distances in the user's projection or in an equirectangular plane
-# ... of the same where the alternative costs more: a grid that would no longer be one, or three dimensions
-WIDE_TOLERANCE = 0.02
-PLANE_RADIUS = 2000.0  # km from the centre: there the equal-area plane is 1.3 % off
 KINDS = ("planar", "projected", "equirectangular", "equal-area", "sphere")
 
 
@@ -195,15 +192,15 @@ def _projected(pair: FloatArray, crs: Any, layout: dict[str, Any]) -> Placement:
     error = max(abs(1 / low - 1), abs(1 / high - 1))
     told = f"coordinates are in {name}, used as they are, in km (lengths within {_percent(error)})."
     kept = Placement("projected", told, scale=scale, **layout)
-    if error <= TOLERANCE:
+    if error <= limits.STRETCH_TOLERANCE:
         return kept
     ground = float(np.sqrt(low * high))  # one factor for all lengths leaves an error of sqrt(high / low)
     spread = float(np.sqrt(high / low)) - 1
-    if spread <= WIDE_TOLERANCE and fills_grid(pair):
+    if spread <= limits.WIDE_TOLERANCE and fills_grid(pair):
         told = f"coordinates are a grid in {name}, which stretches lengths by {1 / ground:.4g} here: divided by that, "
         return replace(kept, why=f"{told}in km (lengths within {_percent(spread)}).", scale=scale * ground)
     other = _geographic(_inside(transform(pair, crs, LONLAT), crs), crs, layout)
-    if other.kind == "sphere" and error <= WIDE_TOLERANCE:
+    if other.kind == "sphere" and error <= limits.WIDE_TOLERANCE:
         return kept
     told = f"{name} stretches lengths by up to {_percent(error)} here, so it is not used as a plane: "
     return replace(other, why=told + other.why)
@@ -214,10 +211,10 @@ def _geographic(lonlat: FloatArray, crs: Any, layout: dict[str, Any]) -> Placeme
     footprint = footprint_of(lonlat)
     layout = {**layout, "crs": crs_text(crs)}
     extent = f"longitude/latitude of a region {_rounded(2 * footprint.radius)} km across"
-    if footprint.radius > PLANE_RADIUS:
+    if footprint.radius > limits.PLANE_RADIUS:
         return Placement("sphere", f"{extent}: chord coordinates on a sphere of radius 6,371 km.", **layout)
     error = flat_error(footprint)
-    if error < TOLERANCE or (error < WIDE_TOLERANCE and crs is None and fills_grid(lonlat)):
+    if error < limits.STRETCH_TOLERANCE or (error < limits.WIDE_TOLERANCE and crs is None and fills_grid(lonlat)):
         lon0, lat0 = footprint.middle
         why = f"{extent}: an equirectangular plane in km around {_place(lon0, lat0)} (distances within "
         return Placement("equirectangular", f"{why}{_percent(error)}).", lon0, lat0, **layout)

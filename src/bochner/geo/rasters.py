@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 
 from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import InputError, MissingExtraError
+from bochner.geo import limits
 from bochner.geo.crs import as_crs, crs_text, is_geographic, transform
 from bochner.geo.grids import RasterGrid, Window, unwrapped
 
 RESAMPLING = ("bilinear", "nearest", "cubic", "average", "sum", "mode")
-BLOCK = 16_000_000  # pixels of a raster that are held at once
 # Stands for the plane of the user where neither raster nor grid has a CRS; nothing is re-projected then.
 _PLANE = "EPSG:3857"
 
@@ -168,7 +168,7 @@ def _pixels(dataset: Any, places: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _interpolated(dataset: Any, band: int, row: FloatArray, col: FloatArray, nearest: bool) -> FloatArray:
     values = np.full(len(row), np.nan)
     inside = (row >= -0.5) & (row <= dataset.height - 0.5) & (col >= -0.5) & (col <= dataset.width - 0.5)
-    step = max(1, BLOCK // dataset.width)
+    step = max(1, limits.MAX_RASTER_PIXELS // dataset.width)
     for top in range(0, dataset.height, step):
         here = np.flatnonzero(inside & (np.floor(row + 0.5).clip(0, dataset.height - 1) // step == top // step))
         if len(here):

@@ -10,7 +10,7 @@ from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations, merge_equal_rows
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.settings import Settings
-from bochner.inference.schemes.choose import choose
+from bochner.inference.schemes.choose import choose, register_scheme
 from bochner.kernels import Scale
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "fit_model",
     "leave_out",
     "merge_equal_rows",
+    "register_scheme",
     "sample",
     "sample_posterior",
 ]

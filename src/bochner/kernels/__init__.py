@@ -22,7 +22,7 @@ from bochner.kernels.laplacian import Laplacian
 from bochner.kernels.matern import Matern
 from bochner.kernels.measure import Piece, pieces_of, spectral_density, spectral_terms, total_variance
 from bochner.kernels.metric import axis_groups, axis_units, reaches
-from bochner.kernels.names import NAMED_KERNELS, kernel_named
+from bochner.kernels.names import NAMED_KERNELS, kernel_named, register_kernel
 from bochner.kernels.on_axes import OnAxes
 from bochner.kernels.periodic import Periodic
 from bochner.kernels.periodogram import Peaks, spectral_lines, spectral_peaks
@@ -71,6 +71,7 @@ __all__ = [
     "kernel_named",
     "pieces_of",
     "reaches",
+    "register_kernel",
     "register_role",
     "spectral_density",
     "spectral_lines",

@@ -9,11 +9,10 @@ import numpy as np
 
 from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import KernelError
+from bochner.kernels import limits
 from bochner.kernels.parameters import check_positive, freeze, table
 from bochner.kernels.spectral import ListedKernel
 from bochner.kernels.waves import Atoms
-
-COSINES_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,7 +61,7 @@ class Empirical(ListedKernel):
         shape = (*np.broadcast_shapes(x.shape[:-2], z.shape[:-2]), x.shape[-2], z.shape[-2])
         out = np.zeros(shape)
         rows = max(1, int(np.prod(shape[:-2])) * (shape[-2] + shape[-1]))
-        size = max(1, COSINES_AT_ONCE // rows)
+        size = max(1, limits.COSINES_AT_ONCE // rows)
         for i in range(0, len(omega), size):
             a, b = (v @ omega[i : i + size].T for v in (x, z))
             out += np.cos(a) @ np.swapaxes(np.cos(b), -1, -2) + np.sin(a) @ np.swapaxes(np.sin(b), -1, -2)

@@ -16,13 +16,10 @@ from scipy.stats import qmc
 
 from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import KernelError
+from bochner.kernels import limits
 from bochner.kernels.waves import Atoms, SumOfProducts, Waves
 
 Factor = tuple[tuple[int, ...], Waves]  # axes, counted among those of the piece, and the kernel on them
-
-N_SHIFTS = 1024  # quasi Monte Carlo points of a convolution
-ROWS_AT_ONCE = 2**19
-LEAST_MASS, LEAST_SHIFT = 1e-9, 1e-6  # of the variance: lines, and shifts, that together carry less are left out
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class Piece:
         if not others:
             return kernel.density(omega[:, list(axes)])
         shift, mass = self._shifts(others)
-        out, size = np.empty(len(omega)), max(1, ROWS_AT_ONCE // len(shift))
+        out, size = np.empty(len(omega)), max(1, limits.DENSITY_ROWS // len(shift))
         for i in range(0, len(omega), size):
             moved = (omega[i : i + size, None, :] - shift).reshape(-1, self.dim)
             out[i : i + size] = kernel.density(moved[:, list(axes)]).reshape(-1, len(shift)) @ mass
@@ -93,16 +90,16 @@ class Piece:
         lines = self._lines(others)
         if lines is not None:
             order = np.argsort(-lines[1])
-            kept = order[: int(np.sum(np.cumsum(lines[1][order]) < (1 - LEAST_SHIFT) * lines[1].sum())) + 1]
+            kept = order[: int(np.sum(np.cumsum(lines[1][order]) < (1 - limits.LEAST_SHIFTS) * lines[1].sum())) + 1]
             return lines[0][kept], lines[1][kept] * (lines[1].sum() / lines[1][kept].sum())
         counts = [k.n_uniforms(len(axes)) + 1 for axes, k in others]
-        uniforms = qmc.Sobol(sum(counts), seed=0).random(N_SHIFTS)
-        shift = np.zeros((N_SHIFTS, self.dim))
+        uniforms = qmc.Sobol(sum(counts), seed=0).random(limits.N_SHIFTS)
+        shift = np.zeros((limits.N_SHIFTS, self.dim))
         for (axes, kernel), u in zip(others, np.split(uniforms, np.cumsum(counts)[:-1], axis=1), strict=True):
             sign = np.where(u[:, :1] < 0.5, -1.0, 1.0)
             shift += self._spread(axes, sign * kernel.frequencies(u[:, 1:], len(axes)))
         variance = float(np.prod([k.variance for _, k in others]))
-        return shift, np.full(N_SHIFTS, variance / N_SHIFTS)
+        return shift, np.full(limits.N_SHIFTS, variance / limits.N_SHIFTS)
 
     def _lines(self, factors: Sequence[Factor]) -> Atoms | None:
         """All lines of a product of lines, both of each pair."""
@@ -179,7 +176,7 @@ def _sums(omega: FloatArray, mass: FloatArray, other: FloatArray, other_mass: Fl
     """Frequencies of a sum of two independent ones, without those of almost no mass."""
     joint = (mass[:, None] * other_mass).ravel()
     order = np.argsort(-joint, kind="stable")
-    enough = int(np.searchsorted(np.cumsum(joint[order]), (1 - LEAST_MASS) * joint.sum())) + 1
+    enough = int(np.searchsorted(np.cumsum(joint[order]), (1 - limits.LEAST_LINES) * joint.sum())) + 1
     kept = order[:enough]
     return (omega[:, None, :] + other).reshape(-1, omega.shape[1])[kept], joint[kept]
 

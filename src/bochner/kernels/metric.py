@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.kernels import limits
 from bochner.kernels.base import Kernel
-
-UNLIKE = 3.0  # longest unit of the shortest, up to which axes of one measure are taken as they are
-FALLEN = 0.6  # of the variance: the lag at which the covariance has fallen to it is the unit
 
 
 def axis_groups(kernel: Kernel, dim: int) -> list[tuple[int, ...]]:
@@ -35,7 +33,7 @@ def axis_units(kernel: Kernel, extent: FloatArray) -> FloatArray | None:
         return None
     if groups == [tuple(range(dim))]:
         unit = reaches(kernel, extent)
-        return unit if unit.max() > UNLIKE * unit.min() else None
+        return unit if unit.max() > limits.UNLIKE_AXES * unit.min() else None
     unit = np.array(extent, dtype=float)  # an axis that the kernel does not see counts little
     for group in groups:
         unit[list(group)] = _reach(kernel, group[0], extent)
@@ -54,5 +52,5 @@ def _reach(kernel: Kernel, axis: int, extent: FloatArray) -> float:
     covariance = kernel.lag_covariance(lag)
     at_zero = float(kernel.lag_covariance(np.zeros((1, len(extent))))[0])
     # what does not change along this axis is no part of the fall
-    level = FALLEN * at_zero + (1 - FALLEN) * float(covariance.min())
+    level = limits.FALLEN * at_zero + (1 - limits.FALLEN) * float(covariance.min())
     return float(lag[int(np.argmax(covariance <= level)), axis])

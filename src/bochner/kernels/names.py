@@ -1,6 +1,6 @@
 """Kernels by name: `matern32`, `matern12+matern32`, `matern32(length_scale=50, variance=2)`.
 
-A new kernel joins by one line in `NAMED_KERNELS`.
+A new kernel joins by one call of `register_kernel`.
 """
 
 from __future__ import annotations
@@ -8,10 +8,9 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
+from bochner import archive
 from bochner.exceptions import InputError
 from bochner.kernels.base import Kernel
 from bochner.kernels.cauchy import Cauchy
@@ -22,26 +21,30 @@ from bochner.kernels.polynomial import Linear, Polynomial
 from bochner.kernels.rational_quadratic import RationalQuadratic
 from bochner.kernels.squared_exponential import SquaredExponential
 
-NAMED_KERNELS: Mapping[str, Kernel] = MappingProxyType(
-    {
-        "matern12": Matern(nu=0.5),
-        "exponential": Matern(nu=0.5),
-        "matern32": Matern(nu=1.5),
-        "matern52": Matern(nu=2.5),
-        "matern": Matern(learn_nu=True),
-        "squared-exponential": SquaredExponential(),
-        "se": SquaredExponential(),
-        "laplacian": Laplacian(),
-        "cauchy": Cauchy(),
-        "rational-quadratic": RationalQuadratic(),
-        "periodic": Periodic(),
-        "polynomial": Polynomial(),
-        "linear": Linear(),
-    }
-)
+NAMED_KERNELS: dict[str, Kernel] = {
+    "matern12": Matern(nu=0.5),
+    "exponential": Matern(nu=0.5),
+    "matern32": Matern(nu=1.5),
+    "matern52": Matern(nu=2.5),
+    "matern": Matern(learn_nu=True),
+    "squared-exponential": SquaredExponential(),
+    "se": SquaredExponential(),
+    "laplacian": Laplacian(),
+    "cauchy": Cauchy(),
+    "rational-quadratic": RationalQuadratic(),
+    "periodic": Periodic(),
+    "polynomial": Polynomial(),
+    "linear": Linear(),
+}
 """Kernels by name, with unit length scale and variance where a text gives no values."""
 
 FORM = "write a name such as matern32, names joined by + or *, or values: matern32(length_scale=50, variance=2)."
+
+
+def register_kernel(name: str, kernel: Kernel) -> None:
+    """Let a kernel be called by a name (lower case, hyphens), on the command line too, and be in model files."""
+    archive.register(type(kernel))
+    NAMED_KERNELS[name] = kernel
 
 
 def kernel_named(kernel: str | Kernel) -> Kernel:

@@ -10,11 +10,10 @@ from scipy import special
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
+from bochner.kernels import limits
 from bochner.kernels.parameters import check_positive, freeze
 from bochner.kernels.spectral import ListedKernel
 from bochner.kernels.waves import Atoms
-
-LEAST_MASS = 1e-12  # of the variance: harmonics that together carry less are left out
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,7 +110,7 @@ class Periodic(ListedKernel):
             lines = 2 * np.pi / self._along(self.period, j) * order
             omega = np.column_stack([np.repeat(omega, len(lines), axis=0), np.tile(lines, len(omega))])
             mass = (mass[:, None] * share).ravel()
-        heavy = mass > LEAST_MASS * self.variance / len(mass)
+        heavy = mass > limits.LEAST_HARMONICS * self.variance / len(mass)
         return omega[heavy], mass[heavy]
 
     def _harmonics(self, axis: int) -> FloatArray:
@@ -121,4 +120,4 @@ class Periodic(ListedKernel):
         order = np.arange(int(8 * np.sqrt(kappa)) + 12)
         mass = special.ive(order, kappa) * np.where(order == 0, 1, 2)
         left = 1 - np.cumsum(mass)
-        return np.asarray(mass[: max(1, int(np.sum(left > LEAST_MASS)) + 1)])
+        return np.asarray(mass[: max(1, int(np.sum(left > limits.LEAST_HARMONICS)) + 1)])

@@ -13,11 +13,7 @@ import numpy as np
 from bochner import nufft
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
-
-OVERSAMPLING = 4  # frequencies looked at per independent one
-MOST_MODES = 2**18
-LINES_PER_PEAK = 5
-N_ROUNDS = 40
+from bochner.kernels import limits
 
 
 class Peaks(NamedTuple):
@@ -35,7 +31,7 @@ def spectral_peaks(coords: FloatArray, y: FloatArray, n_peaks: int) -> Peaks:
         raise InputError(f"the spectrum of data in {dim} dimensions was asked for; needed are 1 to 3. Give the means.")
     if n_peaks < 1 or len(y) < 4:
         raise InputError(f"{n_peaks} peaks of {len(y)} rows were asked for; needed are 1 peak and 4 rows at least.")
-    lines, power = spectral_lines(coords, y, LINES_PER_PEAK * n_peaks, n_peaks)
+    lines, power = spectral_lines(coords, y, limits.LINES_PER_PEAK * n_peaks, n_peaks)
     cell = 2 * np.pi / _extent(coords)  # width of an independent frequency
     return _mixture(lines, power, cell, _greedy(lines, power, cell, n_peaks), float(np.var(y)))
 
@@ -69,9 +65,9 @@ def spectral_lines(coords: FloatArray, y: FloatArray, most: int, fewest: int = 1
 def periodogram(coords: FloatArray, y: FloatArray, extent: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Frequencies (m, dim), one of each pair, and the variance that a wave there would carry, (m,)."""
     n, dim = coords.shape
-    step = 2 * np.pi / (OVERSAMPLING * extent)
-    half = OVERSAMPLING * _highest(coords) // 2
-    shrink = min(1.0, (MOST_MODES / np.prod(2.0 * half + 1)) ** (1 / dim))
+    step = 2 * np.pi / (limits.OVERSAMPLING * extent)
+    half = limits.OVERSAMPLING * _highest(coords) // 2
+    shrink = min(1.0, (limits.MAX_MODES / np.prod(2.0 * half + 1)) ** (1 / dim))
     half = np.maximum((half * shrink).astype(int), 2)
     modes = nufft.type1(coords * step, y, tuple(int(2 * h + 1) for h in half), eps=1e-6)
     axes = [np.arange(-h, h + 1) for h in half]
@@ -113,7 +109,7 @@ def _mixture(omega: FloatArray, power: FloatArray, cell: FloatArray, centre: Flo
     width = np.tile(cell, (len(centre), 1))
     share = np.full(len(centre), 1 / len(centre))
     power = np.maximum(power, 1e-12 * power.max())
-    for _ in range(N_ROUNDS):
+    for _ in range(limits.N_ROUNDS):
         # a wave and its negative are the same: a line counts on the side of the peak
         sign = np.where(omega @ (centre / cell**2).T < 0, -1.0, 1.0)
         turned = sign[:, :, None] * omega[:, None, :]

@@ -12,11 +12,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
-
-SHORTEST = 0.3  # least length scale, in spacings of the places
-LONGEST = 10.0  # largest one, in extents
-TAIL = 0.05  # probability that priors leave beyond the values they are set by
-LARGE_SD = 5.0  # sd of the field, in those of the data, that is exceeded with that probability
+from bochner.kernels import limits
 
 
 @dataclass(frozen=True)
@@ -89,7 +85,7 @@ class Range(Role):
     nearness = 0.5
 
     def bounds(self, sides: FloatArray, scale: Scale) -> tuple[float, float]:
-        return SHORTEST * scale.spacing * float(sides.min()), LONGEST * float(sides.max())
+        return limits.SHORTEST_RANGE * scale.spacing * float(sides.min()), limits.LONGEST_RANGE * float(sides.max())
 
     def start(self, now: float, sides: FloatArray, scale: Scale, start: Start) -> float:
         dim = len(scale.extent)
@@ -97,8 +93,8 @@ class Range(Role):
         return float(np.log(start.reach * float(sides.max()) * crowd * start.stagger))
 
     def log_prior(self, theta: float, sides: FloatArray, scale: Scale) -> tuple[float, float]:
-        shortest = self.bounds(sides, scale)[0] / SHORTEST
-        push = -np.log(TAIL) * np.sqrt(shortest) * np.exp(-theta / 2)
+        shortest = self.bounds(sides, scale)[0] / limits.SHORTEST_RANGE
+        push = -np.log(limits.PRIOR_TAIL) * np.sqrt(shortest) * np.exp(-theta / 2)
         # with its constant, else the number of ranges would be judged by the unit of the coordinates
         return float(np.log(push / 2) - push), float(-0.5 + 0.5 * push)
 
@@ -116,7 +112,7 @@ class Variance(Role):
         return float(np.log(start.variance))
 
     def log_prior(self, theta: float, sides: FloatArray, scale: Scale) -> tuple[float, float]:
-        pull = -np.log(TAIL) / LARGE_SD * np.exp(theta / 2) / np.sqrt(scale.variance)
+        pull = -np.log(limits.PRIOR_TAIL) / limits.LARGE_SD * np.exp(theta / 2) / np.sqrt(scale.variance)
         return float(-pull), float(-0.5 * pull)
 
 

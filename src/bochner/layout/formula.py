@@ -13,9 +13,9 @@ import numpy as np
 
 from bochner.exceptions import ColumnError, InputError, MissingExtraError
 from bochner.geo.kinds import is_time
+from bochner.layout import limits
 
 FIELD = re.compile(r"\bgp\(([^()]*)\)")
-LEAST_ROWS = 50  # of the table on which a saved design is built again: enough for any polynomial or spline
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Design:
         """Formulaic's own specification, built again on a table that has the same levels."""
         import pandas as pd
 
-        height = max([LEAST_ROWS, *(len(v) for v in self.levels.values())])
+        height = max([limits.LEAST_DESIGN_ROWS, *(len(v) for v in self.levels.values())])
         table = {}
         for name in self.variables:
             pattern = rf"\b{re.escape(name)}\b"

@@ -22,9 +22,9 @@ from bochner.geo import (
     same_crs,
     transform,
 )
+from bochner.layout import limits
 from bochner.layout.columns import Selector
 
-POINTS_PER_AREA = 60  # that stand for a polygon
 GEOMETRY = ("x", "y")  # names of the coordinates that come from a geometry
 
 
@@ -62,7 +62,7 @@ def centres(X: Any) -> FloatArray:
     out = np.empty((len(X), 2))
     if not areal.all():
         out[~areal] = frame_coords(X[~areal])[0]
-    coords, group, share = area_points(X[areal], n_points=POINTS_PER_AREA)
+    coords, group, share = area_points(X[areal], n_points=limits.POINTS_PER_AREA)
     out[areal] = np.column_stack([np.bincount(group, share * c) for c in coords.T])
     return out
 
@@ -86,7 +86,7 @@ def support_of(X: Any, coords: Selector, crs: str | None) -> Support | None:
     if coords is not None and len(_named(coords)) > 2:
         raise InputError("areal observations have two coordinates, x and y; leave the others out.")
     position = np.flatnonzero(areal)
-    points, group, share = area_points(X[areal], n_points=POINTS_PER_AREA, crs=crs)
+    points, group, share = area_points(X[areal], n_points=limits.POINTS_PER_AREA, crs=crs)
     alone = np.flatnonzero(~areal)
     if len(alone):
         own, _ = frame_coords(X[~areal])

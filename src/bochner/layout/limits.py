@@ -1,26 +1,36 @@
-"""Thresholds of the layout: each with what it costs to be wrong."""
+"""Limits: every threshold of this room.
 
-# Levels of a category: each is a fixed effect of its own, so more of them than this is rather a name than a category.
+====================  =======  =======================================================================================
+name                  value    what it bounds, and why
+====================  =======  =======================================================================================
+COLLINEAR             1e-9     relative singular value below which a direction of the trend counts as absent
+LEAST_DESIGN_ROWS     50       of the table on which a saved design is built again: enough for any polynomial or spline
+POINTS_PER_AREA       60       that stand for a polygon
+MOST_LEVELS           200      of a category, each a fixed effect of its own: with more it is rather a name
+MOST_FAR_ROWS         3        that may be called far from all others: more are a region of their own ...
+FAR_SHARE             0.005    ... or this share of the rows
+FAR_GAP               0.5      gap to the nearest other row, in extents of all others, from which a row is far
+REGION_SHARE          0.9      of the rows that define where the others are; the rest may be errors themselves
+LOOKED_AT             200,000  rows up to which far places and copies are looked for: about 0.1 s
+STATION_ROWS          5        that a place must have, on average, for places to be stations
+SURFACE_DRAWS         40,000   places drawn on the sphere to stand for a map
+EARTH_NEIGHBOURS      8        of a row, that say how far apart rows lie there: farther off is at sea, or on land
+LEAST_SURFACE_PLACES  200      that say anything
+====================  =======  =======================================================================================
+"""
+
+from __future__ import annotations
+
+COLLINEAR = 1e-9
+LEAST_DESIGN_ROWS = 50
+POINTS_PER_AREA = 60
 MOST_LEVELS = 200
-
-# Rows that may be called far from all others: more of them are a region of their own.
 MOST_FAR_ROWS = 3
 FAR_SHARE = 0.005
-
-# A row is far where the gap to its nearest neighbour is more than this share of the extent of all other rows.
 FAR_GAP = 0.5
-
-# Share of the rows that define the region in which swapped coordinates would lie; the rest may be errors themselves.
 REGION_SHARE = 0.9
-
-# Rows on which far places and copies are looked for; beyond, a sample of that size from everywhere (about 0.1 s).
 LOOKED_AT = 200_000
-
-# Rows that a place must have, on average, for places to be stations that report at many times.
 STATION_ROWS = 5
-
-# Places drawn on the sphere to stand for a map; the neighbour of a row that says how far apart rows lie there (a place
-# farther off than that is at sea, where rows are on land); and the least number of places that say anything.
 SURFACE_DRAWS = 40_000
-SURFACE_NEIGHBOURS = 8
+EARTH_NEIGHBOURS = 8
 LEAST_SURFACE_PLACES = 200

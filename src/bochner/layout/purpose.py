@@ -74,11 +74,11 @@ def _on_surface(coords: FloatArray, placement: Placement) -> FloatArray | None:
     if placement.crs is not None:
         return None  # not longitude and latitude; the rows themselves are the best guide
     sites = np.unique(placement.forward(coords)[:, :3], axis=0)
-    if len(sites) <= limits.SURFACE_NEIGHBOURS:
+    if len(sites) <= limits.EARTH_NEIGHBOURS:
         return None
     tree = cKDTree(sites)
     places = placement.forward(drawn)
     away, nearest = tree.query(places[:, :3])
-    apart = tree.query(sites, k=[limits.SURFACE_NEIGHBOURS + 1])[0][:, 0]
+    apart = tree.query(sites, k=[limits.EARTH_NEIGHBOURS + 1])[0][:, 0]
     kept = places[away <= apart[nearest]]
     return kept if len(kept) >= limits.LEAST_SURFACE_PLACES else None

@@ -9,8 +9,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import CollinearityWarning, warn
-
-COLLINEAR = 1e-9  # relative singular value below which a direction counts as absent
+from bochner.layout import limits
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def _basis(trend: Trend, covariates: FloatArray, weight: FloatArray) -> FloatArr
     if not columns.shape[1]:
         return np.zeros((0, 0))
     _, s, vt = np.linalg.svd(columns, full_matrices=False)
-    kept = s > COLLINEAR * max(s[0], 1e-300)
+    kept = s > limits.COLLINEAR * max(s[0], 1e-300)
     if kept.all() and len(s) == columns.shape[1]:
         return np.eye(columns.shape[1])
     lost = np.ones(len(vt), dtype=bool) if len(s) < columns.shape[1] else ~kept

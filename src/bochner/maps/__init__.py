@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bochner.maps.aggregation import aggregate
+    from bochner.maps.files.writers import register_writer
     from bochner.maps.grid_maps import MapReport, estimate_map, map_to_file, predict_grid, predict_on_grid
     from bochner.maps.grids.estimate import MapEstimate
     from bochner.maps.grids.extent import make_grid
@@ -37,6 +38,7 @@ _ROOMS = {
     "plot_variogram": "plots",
     "predict_grid": "grid_maps",
     "predict_on_grid": "grid_maps",
+    "register_writer": "files.writers",
 }
 
 __all__ = [
@@ -52,6 +54,7 @@ __all__ = [
     "plot_variogram",
     "predict_grid",
     "predict_on_grid",
+    "register_writer",
 ]
 
 

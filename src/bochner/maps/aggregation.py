@@ -17,14 +17,11 @@ from bochner.estimators.constructor import is_count, resources_of
 from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError, OutsideWarning, warn
 from bochner.features import Rows
 from bochner.geo import area_points, as_crs, checked_areas, grid_like, mask_within, raster_at, read_areas, sample_raster
+from bochner.maps import limits
 from bochner.maps.grids.bands import Band, make_bands
 from bochner.maps.grids.inputs import Input, check_covariates
 from bochner.maps.mappable import Mappable, map_layout, mappable
 from bochner.random import generator, seed_of
-
-FINER = 4  # times as many points for the mean as for the draws
-COARSE = 0.1  # error of the points, in standard deviations of the mean, that is worth a warning
-PRIOR = 0.95  # share of the prior's variance above which an area is said to know nothing
 
 
 def aggregate(
@@ -88,7 +85,7 @@ def aggregate(
     check_covariates(map_layout(model).further, covariates or {})
     with resources_of(model).in_use():
         fitted, n_areas = model.fitted_, len(areas)
-        mean_at = _Points.of(fitted, areas, FINER * n_points, weights_raster, covariates or {})
+        mean_at = _Points.of(fitted, areas, limits.FINER_POINTS * n_points, weights_raster, covariates or {})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say has just been said
             draw_at = _Points.of(fitted, areas, n_points, weights_raster, covariates or {})
@@ -103,7 +100,7 @@ def aggregate(
             if progress is not None:
                 progress(i + 1, n_areas)
         error = np.abs(mean - rough)
-        _tell(areas, mean, shaky | (error > COARSE * out["sd"]), _uninformed(fitted, draw_at, n_areas))
+        _tell(areas, mean, shaky | (error > limits.MAX_POINTS_ERROR * out["sd"]), _uninformed(fitted, draw_at, n_areas))
     columns = {"mean": mean, **out, "n_points": draw_at.counts(n_areas), "discretisation_error": error}
     if weights_raster is not None:
         total = _weights(weights_raster, areas)
@@ -177,7 +174,7 @@ def _half_differs(draws: FloatArray, weight: FloatArray, sd: float) -> bool:
     half = weight[::2]
     if len(weight) < 8 or sd == 0:
         return False
-    return bool(abs((half @ draws[::2] / half.sum()).std(ddof=1) - sd) > COARSE * sd)
+    return bool(abs((half @ draws[::2] / half.sum()).std(ddof=1) - sd) > limits.MAX_POINTS_ERROR * sd)
 
 
 def _uninformed(fitted: Fitted, at: _Points, n_areas: int) -> NDArray[np.bool_]:
@@ -186,7 +183,7 @@ def _uninformed(fitted: Fitted, at: _Points, n_areas: int) -> NDArray[np.bool_]:
     if not len(at.area) or not kernel.stationary:
         return np.zeros(n_areas, dtype=bool)
     prior = kernel.diag(np.zeros((1, fitted.model.dim)))[0]
-    return np.asarray(at.means(fitted.latent(at.rows).variance, n_areas) > PRIOR * prior)
+    return np.asarray(at.means(fitted.latent(at.rows).variance, n_areas) > limits.PRIOR_SHARE * prior)
 
 
 def _weights(raster: Any, areas: Any) -> FloatArray:
@@ -227,7 +224,8 @@ def _tell(areas: Any, mean: FloatArray, coarse: NDArray[np.bool_], blank: NDArra
     if coarse.any():
         warn(
             f"the points of {int(coarse.sum())} of {len(areas)} areas are too few for what the surface does there "
-            f"(rows {_rows(coarse)}): mean or sd may be off by more than {COARSE:g} sd. Raise n_points (--points).",
+            f"(rows {_rows(coarse)}): mean or sd may be off by more than {limits.MAX_POINTS_ERROR:g} sd. "
+            f"Raise n_points (--points).",
             ApproximationWarning,
         )
 

@@ -12,6 +12,7 @@ from typing import Any
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError, MissingExtraError
 from bochner.geo import RasterGrid, Resolution, Window
+from bochner.maps import limits
 from bochner.maps.files.cf import (
     CONVENTIONS,
     GRID_MAPPING,
@@ -29,8 +30,6 @@ from bochner.maps.grids.extent import make_grid
 from bochner.maps.grids.gridmap import GridMap
 from bochner.maps.grids.tally import Tally
 from bochner.maps.mappable import Mappable
-
-MOST_PIXELS = 50_000_000  # of a Dataset in memory
 
 Progress = Callable[[int, int], None]
 """Called with the pixels done and their total, after every window."""
@@ -191,10 +190,10 @@ def predict_grid(
     """
     grid = make_grid(model, resolution, like=like, within=within, bounds=bounds)
     check_upright(grid)
-    if grid.n_pixels > MOST_PIXELS:
+    if grid.n_pixels > limits.MAX_DATASET_PIXELS:
         raise InputError(
-            f"the grid has {grid.n_pixels:,} pixels, more than the {MOST_PIXELS:,} that are held in memory; take a "
-            f"coarser resolution, or write a file with map_to_file or `bochner map`."
+            f"the grid has {grid.n_pixels:,} pixels, more than the {limits.MAX_DATASET_PIXELS:,} that are held in "
+            f"memory; take a coarser resolution, or write a file with map_to_file or `bochner map`."
         )
     work = GridMap(model, grid, within=within, **options)
     bands = work.whole()

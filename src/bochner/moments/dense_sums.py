@@ -9,9 +9,8 @@ from scipy.linalg import blas
 
 from bochner.arrays import FloatArray
 from bochner.features import FeatureMap, Rows
+from bochner.moments import limits
 from bochner.resources import block_bytes
-
-PARTIAL_ROWS = 4_096  # summed in the precision of the waves before they join the float64 total
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def dense_moments(
     gram = np.zeros((p + q, p + q), order="F")
     projection = np.zeros(p + q)
     waves = _WaveGram(gram[:p, :p])
-    for i in features.slices(len(rows), min(block_bytes(), 32 * PARTIAL_ROWS * p)):
+    for i in features.slices(len(rows), min(block_bytes(), 32 * limits.PARTIAL_ROWS * p)):
         phi = features.block(rows.coords[i])
         root = np.sqrt(weight[i])
         phi *= root[:, None].astype(phi.dtype)
@@ -119,7 +118,7 @@ class _WaveGram:
         syrk = blas.ssyrk if phi.dtype == np.float32 else blas.dsyrk
         self.partial = syrk(1.0, phi.T, beta=1.0, c=self.partial, overwrite_c=1, lower=0)
         self.n_rows += len(phi)
-        if self.n_rows >= PARTIAL_ROWS:
+        if self.n_rows >= limits.PARTIAL_ROWS:
             self.flush()
 
     def flush(self) -> None:

@@ -16,10 +16,8 @@ from bochner import nufft
 from bochner.arrays import FloatArray
 from bochner.features import Rows
 from bochner.frequencies import Frequencies
+from bochner.moments import limits
 from bochner.moments.dense_sums import DenseMoments, count_of
-
-CHUNK_ROWS = 4_000_000  # rows transformed at once: what a transform needs beside them stays below a gigabyte
-EPS = 1e-10  # relative error of the transforms
 
 
 @dataclass(frozen=True)
@@ -115,11 +113,11 @@ class FourierSums:
 
 
 def fourier_sums(
-    frequencies: Frequencies, rows: Rows, y: FloatArray, weight: FloatArray, *, eps: float = EPS
+    frequencies: Frequencies, rows: Rows, y: FloatArray, weight: FloatArray, *, eps: float = limits.SUMS_EPS
 ) -> FourierSums:
     """Fourier sums of some rows in 1 to 3 dimensions; O(n + m^2 log m), in memory that does not grow with the rows."""
     total: FourierSums | None = None
-    for i in rows.chunks(CHUNK_ROWS):
+    for i in rows.chunks(limits.CHUNK_ROWS):
         part = _sums(frequencies, rows.coords[i], rows.trend[i], y[i], weight[i], eps)
         total = part if total is None else total + part
     return _sums(frequencies, rows.coords, rows.trend, y, weight, eps) if total is None else total

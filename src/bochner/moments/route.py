@@ -6,11 +6,9 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.features import FeatureMap, FourierMap, Rows
+from bochner.moments import limits
 from bochner.moments.dense_sums import DenseMoments, dense_moments
 from bochner.moments.fourier_sums import fourier_sums
-
-MOST_PAIRS = 20_000_000  # sums and differences of frequencies that a transform may be asked for
-MOST_GRID = 50_000_000  # points of the fine grid of a transform: below a gigabyte
 
 
 def moments_of(
@@ -33,7 +31,7 @@ def prefers_transform(features: FourierMap, coords: FloatArray) -> bool:
     immense: they take blocks.
     """
     (n, dim), m, lattice = coords.shape, features.frequencies.n, features.frequencies.lattice
-    if dim > 3 or (lattice is None and m * m > MOST_PAIRS):
+    if dim > 3 or (lattice is None and m * m > limits.MAX_FREQUENCY_PAIRS):
         return False
     if lattice is not None:
         grid = float(np.prod(2.0 * (4 * np.array(lattice.half_width) + 1)))
@@ -43,4 +41,4 @@ def prefers_transform(features: FourierMap, coords: FloatArray) -> bool:
         grid = float(np.prod(2 * (turns + 16)))
     points = n + (0 if lattice is not None else m * m)
     work = points * 6e3 * 3.0 ** (dim - 2) + 100 * grid
-    return grid <= MOST_GRID and work < n * (2.0 * m) ** 2
+    return grid <= limits.MAX_GRID_POINTS and work < n * (2.0 * m) ** 2

@@ -13,12 +13,8 @@ from typing import TypeVar
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.neighbours import limits
 from bochner.resources import block_bytes, current, in_threads
-
-CACHED_ENTRIES = 2**16  # of a packed batch: 0.5 MiB, so that the arrays of a batch stay in the processor's cache
-LARGEST_ENTRIES = 2**21  # of a packed batch: 16 MiB
-EFFICIENT_BATCH = 128  # fewer matrices leave numpy's inner loops too short
-SMALLEST_PIVOT = 1e-13  # relative to the diagonal entry
 
 T = TypeVar("T")
 
@@ -33,8 +29,8 @@ def batch_size(k: int) -> int:
     """How many matrices with k rows to take at once."""
     n_pairs = k * (k + 1) // 2
     # under a limit, room for the factor and for the ends of every pair of places as well
-    largest = LARGEST_ENTRIES if current().memory_limit is None else block_bytes() // 128
-    return max(1, CACHED_ENTRIES // n_pairs, min(EFFICIENT_BATCH, largest // n_pairs))
+    largest = limits.LARGEST_ENTRIES if current().memory_limit is None else block_bytes() // 128
+    return max(1, limits.CACHED_ENTRIES // n_pairs, min(limits.EFFICIENT_BATCH, largest // n_pairs))
 
 
 def pairs(places: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -56,7 +52,7 @@ def cholesky(matrix: FloatArray, added_diagonal: FloatArray) -> FloatArray:
     factor[np.tril_indices(k)] = matrix
     factor[np.diag_indices(k)] += added_diagonal
     for j in range(k):
-        smallest = SMALLEST_PIVOT * factor[j, j]
+        smallest = limits.SMALLEST_PIVOT * factor[j, j]
         if j:
             factor[j:, j] -= np.einsum("ipb,pb->ib", factor[j:, :j], factor[j, :j])
         factor[j, j] = np.sqrt(np.maximum(factor[j, j], smallest))

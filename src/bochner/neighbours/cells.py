@@ -11,14 +11,10 @@ import numpy as np
 from scipy.linalg import lapack
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.neighbours.nearest_kriging import JITTER, Covariance, Neighbours
+from bochner.neighbours import limits
+from bochner.neighbours.nearest_kriging import Covariance, Neighbours
 from bochner.neighbours.replicates import merge
 from bochner.resources import blas_threads, in_threads
-
-SHARE = 0.7  # half the diagonal of a cell, of the distance to the n-th neighbour of its centre: at most
-SHARED = 2.2  # neighbours of a cell, as a multiple of those wanted of a place: most of which it then has
-AT_ONCE = 16  # cells that a thread takes at a time
-DEEPEST = 30  # halvings of the box
 
 
 class CellKriging:
@@ -46,12 +42,12 @@ class CellKriging:
     ) -> None:
         self.kernel, self.coords = kernel, coords
         prior = kernel.covariance(coords[:, None, :], coords[:, None, :])[:, 0, 0]
-        self._precision = 1 / np.maximum(noise, JITTER * prior + 1e-300)
+        self._precision = 1 / np.maximum(noise, limits.LEAST_NOISE_SHARE * prior + 1e-300)
         places = merge(coords, np.zeros(len(coords)), self._precision)
         self.known, self.variances = coords[places.rows], 1 / places.weight
         self.unit = np.ones(coords.shape[1]) if scales is None else scales
         self.n_near = min(n_neighbours, len(self.known))
-        shared = min(int(SHARED * n_neighbours), len(self.known))
+        shared = min(int(limits.CELL_NEIGHBOURS * n_neighbours), len(self.known))
         self.neighbours = Neighbours(self.known / self.unit, shared, n_far)
         self.origin = (self.known / self.unit).min(axis=0)
         self.side = float(np.ptp(self.known / self.unit, axis=0).max()) or 1.0
@@ -70,7 +66,11 @@ class CellKriging:
 
         todo = list(self._shared(targets))
         with blas_threads(self.neighbours.n):
-            list(in_threads(krige, (todo[i : i + AT_ONCE] for i in range(0, len(todo), AT_ONCE))))
+            list(
+                in_threads(
+                    krige, (todo[i : i + limits.CELLS_AT_ONCE] for i in range(0, len(todo), limits.CELLS_AT_ONCE))
+                )
+            )
         return mean, variance
 
     def _shared(self, targets: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
@@ -97,7 +97,7 @@ class CellKriging:
     def _cells(self, targets: FloatArray) -> Iterator[tuple[FloatArray, list[IntArray]]]:
         """Centres (c, dim) of cells, and the targets of each: from coarse to fine, those of a size at a time."""
         left = np.arange(len(targets))
-        for level in range(DEEPEST + 1):
+        for level in range(limits.MAX_HALVINGS + 1):
             if not len(left):
                 return
             step = self.side / 2**level
@@ -106,8 +106,8 @@ class CellKriging:
             label = label.ravel()
             centre = self.origin + (cells + 0.5) * step
             reach = self.neighbours.near.query(centre, k=[self.n_near])[0][:, 0]
-            small = step / 2 * np.sqrt(targets.shape[1]) <= SHARE * reach
-            small |= level == DEEPEST
+            small = step / 2 * np.sqrt(targets.shape[1]) <= limits.CELL_SIZE * reach
+            small |= level == limits.MAX_HALVINGS
             yield from _groups(centre, small, label, left)
             left = left[~small[label]]
 
@@ -126,7 +126,7 @@ def _lower(covariance: FloatArray, noise: FloatArray) -> FloatArray:
     """Lower Cholesky factor of a covariance with noise; more noise where rounding would have it fail."""
     diagonal = np.diag_indices(len(covariance))
     covariance[diagonal] += noise
-    lifts = JITTER * covariance[0, 0] * 10.0 ** np.arange(11)
+    lifts = limits.LEAST_NOISE_SHARE * covariance[0, 0] * 10.0 ** np.arange(11)
     for lift in (0.0, *lifts):
         covariance[diagonal] += lift
         factor, failed = lapack.dpotrf(covariance, lower=1)

@@ -9,12 +9,9 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.neighbours import batches
+from bochner.neighbours import batches, limits
 from bochner.neighbours.ordering import maximin_order
 from bochner.neighbours.replicates import merge
-
-JITTER = 1e-12  # least noise, relative to the variance of the field
-THINNED = (8, 64)  # one of so many observations is kept where farther ones are looked for
 
 
 class Covariance(Protocol):
@@ -63,7 +60,7 @@ def local_kriging(
         Of the field without noise. Cost m k^3 in batches: memory does not grow with m.
     """
     prior = kernel.covariance(coords[:, None, :], coords[:, None, :])[:, 0, 0]
-    places = merge(coords, residual, 1 / np.maximum(noise, JITTER * prior + 1e-300))
+    places = merge(coords, residual, 1 / np.maximum(noise, limits.LEAST_NOISE_SHARE * prior + 1e-300))
     known, values, variances = coords[places.rows], places.mean, 1 / places.weight
     unit = np.ones(coords.shape[1]) if scales is None else scales
     sought = Neighbours(known / unit, min(n_neighbours, len(known)), n_far)
@@ -99,7 +96,7 @@ class Neighbours:
         if not n_far or n_near >= len(places):
             return
         order = maximin_order(places)
-        for every in THINNED:
+        for every in limits.THINNED:
             some = order[: len(places) // every]
             if len(some) > n_far:
                 self.far.append((cKDTree(places[some]), some))

@@ -16,14 +16,12 @@ from scipy import linalg
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.kernels import Kernel
-from bochner.neighbours import batches
-from bochner.neighbours.nearest_kriging import JITTER
+from bochner.neighbours import batches, limits
 from bochner.neighbours.ordering import maximin_order, predecessors
 from bochner.neighbours.replicates import merge
 from bochner.random import generator
 
 LOG_2PI = float(np.log(2 * np.pi))
-COARSE_SHARE = 0.25  # of the evaluated points: the first of the order, which carry the long scales
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Vecchia:
         n_neighbours: int = 20,
         n_points: int = 20_000,
         n_first: int | None = None,
-        coarse_share: float = COARSE_SHARE,
+        coarse_share: float = limits.COARSE_SHARE,
         scales: FloatArray | None = None,
         seed: int = 0,
     ) -> Self:
@@ -222,7 +220,7 @@ def _covariances(kernel: Kernel, places: FloatArray, present: NDArray[np.bool_])
     matrices = [batches.packed(matrix) for matrix in (covariance, *gradients)]
     diagonal = np.cumsum(np.arange(1, len(present) + 1)) - 1
     for matrix in matrices:
-        matrix[diagonal] *= 1 + JITTER
+        matrix[diagonal] *= 1 + limits.LEAST_NOISE_SHARE
     if not present.all():
         rows, columns = np.tril_indices(len(present))
         both = present[rows] & present[columns]

@@ -10,13 +10,11 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from bochner.arrays import FloatArray, as_coords, positive
 from bochner.exceptions import InputError, MemoryLimitError
+from bochner.nufft import limits
 from bochner.nufft.contract import Array, RealType, complex_type
 
 # What all back ends reach in 1 to 3 dimensions.
 FINEST = {"float32": 1e-6, "float64": 1e-12}
-COARSEST = 0.1
-# Points of the fine grid, 17 GB in complex128; also what 32-bit indices of the built-in back end can address.
-LARGEST_GRID = 2**30
 
 
 def as_places(values: ArrayLike, dim: int | None = None, name: str = "coords") -> FloatArray:
@@ -73,8 +71,8 @@ def as_tolerance(eps: float, dtype: RealType) -> float:
     if tolerance < finest:
         hint = "use float64 values (or dtype=float64)" if dtype == np.float32 else "ask for a larger eps"
         raise InputError(f"eps is {tolerance:g}; {dtype} reaches {finest:g} at best: {hint}.")
-    if tolerance > COARSEST:
-        raise InputError(f"eps is {tolerance:g}; needed is a relative error of at most {COARSEST}.")
+    if tolerance > limits.COARSEST:
+        raise InputError(f"eps is {tolerance:g}; needed is a relative error of at most {limits.COARSEST}.")
     return tolerance
 
 
@@ -89,10 +87,11 @@ def check_grid(shape: Iterable[float]) -> None:
     """Refuse a fine grid that would exhaust the memory, before a back end tries to allocate it."""
     counts = [float(n) for n in shape]
     size = float(np.prod(counts))
-    if size > LARGEST_GRID:
+    if size > limits.LARGEST_GRID:
         raise MemoryLimitError(
             f"the NUFFT needs a grid of {' x '.join(f'{n:.0f}' for n in counts)} points ({16 * size / 1e9:.0f} GB); "
-            f"at most {LARGEST_GRID} are allowed. Ask for fewer modes, or a smaller range of coordinates or targets."
+            f"at most {limits.LARGEST_GRID} are allowed. Ask for fewer modes, or a smaller range of coordinates or "
+            f"targets."
         )
 
 

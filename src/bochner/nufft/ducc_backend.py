@@ -5,16 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.nufft import limits
 from bochner.nufft.contract import Array, RealType
 
 takes_real = False
 float32_phase_error = 9e-9
-
-# Type 3 of ducc0 0.42 misses coarse tolerances: up to 11 times from 2e-3 on, and from 0.02 (1-D), 0.05 (2-D) and 0.1
-# (3-D) on it is silently wrong altogether. Of 20,000 random transforms at 1e-3 and finer none erred by over 2.4 eps.
-COARSEST_TYPE3 = 1e-3
-# In single precision it finds no kernel for 1e-6 in 3-D, and raises.
-SINGLE_TYPE3 = 1e-5
 
 
 class DuccPlan:
@@ -50,14 +45,14 @@ def type3(coords: FloatArray, strengths: Array, targets: FloatArray, eps: float,
     """Type 3 in one go (ducc0 calls it experimental), with float64 coordinates in either precision."""
     import ducc0
 
-    if eps < SINGLE_TYPE3:
+    if eps < limits.SINGLE_TYPE3:
         strengths = strengths.astype(np.complex128, copy=False)
     result: Array = ducc0.nufft.experimental.nu2nu(
         points_in=strengths,
         coord_in=np.ascontiguousarray(coords),
         coord_out=np.ascontiguousarray(targets),
         forward=sign < 0,
-        epsilon=min(eps, COARSEST_TYPE3),
+        epsilon=min(eps, limits.COARSEST_TYPE3),
         nthreads=n_jobs,
     )
     return result

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.nufft import limits
 from bochner.nufft.contract import Array, RealType, complex_type
 
 takes_real = False
 float32_phase_error = 3.2e-8
-
-# One FINUFFT plan serves one type, one sign and one number of vectors; more than a few are not kept.
-_KEPT_PLANS = 4
 
 
 class FinufftPlan:
@@ -36,7 +34,7 @@ class FinufftPlan:
 
         key = (kind, sign, n_vectors)
         if key not in self._plans:
-            while len(self._plans) >= _KEPT_PLANS:
+            while len(self._plans) >= limits.KEPT_PLANS:
                 self._plans.pop(next(iter(self._plans)))
             # modeord=0: modes increase along each axis; FINUFFT's default, stated because it is our contract
             made = finufft.Plan(kind, self._shape, n_vectors, isign=sign, modeord=0, **self._options)

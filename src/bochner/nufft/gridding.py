@@ -15,14 +15,10 @@ import numpy as np
 from scipy import sparse
 
 from bochner.arrays import FloatArray, IntArray
+from bochner.nufft import limits
 from bochner.nufft.contract import Array, RealType
 from bochner.nufft.kaiser_bessel import KaiserBessel
 from bochner.resources import blas_threads
-
-# Entries of one chunk's matrix: small enough for the cache, large enough to hide the interpreter.
-CHUNK_ENTRIES = 2**18
-# Matrices are kept for the next call while all of them together stay below this.
-KEPT_BYTES = 2**28
 
 Result = TypeVar("Result")
 
@@ -52,12 +48,12 @@ class Gridding:
     ) -> None:
         self._grid_shape, self._kernel, self._dtype, self._n_jobs = grid_shape, kernel, dtype, n_jobs
         entries = kernel.width ** len(grid_shape)
-        n_places = max(1, CHUNK_ENTRIES // entries)
+        n_places = max(1, limits.CHUNK_ENTRIES // entries)
         tile = _tiles(cells, grid_shape, n_places, kernel.width)
         self._order: IntArray = np.argsort(tile, kind="stable")
         self._cells = cells[self._order]
         self._chunks = list(_chunks(np.bincount(tile), n_places))
-        self._keep = len(cells) * entries * (dtype.itemsize + 4) <= KEPT_BYTES
+        self._keep = len(cells) * entries * (dtype.itemsize + 4) <= limits.KEPT_BYTES
         self._boxes: dict[int, _Box] = {}
 
     def spread(self, values: Array) -> Array:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.frequencies import Orthogonal, StructuredOrthogonal
-from bochner.frequencies.structured import STRUCTURED_FROM, structured_directions
+from bochner.frequencies import Orthogonal, StructuredOrthogonal, limits
+from bochner.frequencies.structured import structured_directions
 from bochner.kernels import SquaredExponential
 from bochner.paper import style
 from bochner.paper.clock import seconds
@@ -61,7 +61,7 @@ def exhibit(seeds: int) -> Exhibit:
         rules = (Orthogonal(), StructuredOrthogonal())
         times.append([seconds(partial(r.draw, KERNEL, N_TIMED, dim, generator(0, "time"))) for r in rules])
     clock = np.array(times)
-    pays = [d for d, (haar, fast) in zip(TIMED, clock, strict=True) if d >= STRUCTURED_FROM and fast < haar]
+    pays = [d for d, (haar, fast) in zip(TIMED, clock, strict=True) if d >= limits.STRUCTURED_FROM and fast < haar]
     claims = [
         Claim(
             "Structured features have orthogonality with near-Gaussian entries.",
@@ -89,7 +89,7 @@ def draw(bias: FloatArray, clock: FloatArray) -> Any:
     figure, (left, right) = style.panels(2)
     left.plot(DIMS, bias[:, 0], color=style.ORANGE, marker="D", label="structured in any dimension")
     left.plot(DIMS, bias[:, 1], color=style.BLUE, marker="o", label="Haar below 16, as the library does")
-    left.axvline(STRUCTURED_FROM, color=style.GREY, linestyle=(0, (4, 3)), linewidth=1.4)
+    left.axvline(limits.STRUCTURED_FROM, color=style.GREY, linestyle=(0, (4, 3)), linewidth=1.4)
     left.set(xscale="log", ylim=(0, None), xlabel="dimension d", ylabel="largest bias of the kernel")
     style.ticks(left, DIMS)
     left.legend()

@@ -14,8 +14,7 @@ from scipy import linalg
 from bochner.arrays import FloatArray
 from bochner.features import Rows
 from bochner.frequencies import Frequencies
-
-COVARIANCE_WORK = 300  # multiplications that one covariance is worth, by the clock
+from bochner.posterior import limits
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Cost:
     @classmethod
     def of_dense(cls, size: int) -> Cost:
         """Of a product with a dense matrix, after so many covariances or columns."""
-        return cls(3 * size, float(size) ** 2 + COVARIANCE_WORK * size)
+        return cls(3 * size, float(size) ** 2 + limits.COVARIANCE_WORK * size)
 
 
 class Posterior(ABC):

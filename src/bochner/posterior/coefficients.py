@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from bochner.arrays import FloatArray
 from bochner.features import FeatureMap, FourierMap, Rows
 from bochner.frequencies import Frequencies
+from bochner.posterior import limits
 from bochner.posterior.base import Cost, Posterior, draw_gaussian
 from bochner.solvers import Factor
-
-JOINT_LIMIT = 2_000
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class CoefficientPosterior(Posterior):
         missing = self.features.missing_variance(rows.coords)
         if not missing.any():
             return draws
-        if len(rows) <= JOINT_LIMIT:
+        if len(rows) <= limits.MAX_JOINT_ROWS:
             return draws + draw_gaussian(
                 np.zeros(len(rows)), self.features.missing_covariance(rows.coords), n_draws, rng
             )

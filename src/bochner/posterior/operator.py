@@ -13,14 +13,10 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.features import CovarianceOperator, Rows, covariance_operator
 from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import CellKriging, conditional_draws
+from bochner.posterior import limits
 from bochner.posterior.base import Cost, Posterior
 from bochner.posterior.coefficients import CoefficientPosterior
 from bochner.solvers import CholeskyFactor, Report
-
-N_NEIGHBOURS, N_FAR = 40, 20  # nearest rows; rows beyond them, of each of two thinned sets
-N_DRAWN = 60  # rows and places that a place of a joint draw is given
-PLACE_WORK = 1e6  # multiplications that kriging a place from its neighbours is worth, by the clock
-GROWTH, FARTHEST = 1.5, 6  # boxes grow by half for places outside; beyond the largest, the prior
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,7 @@ class OperatorPosterior(Posterior):
 
     @property
     def cost(self) -> Cost:
-        return Cost(N_NEIGHBOURS + 2 * N_FAR, PLACE_WORK)
+        return Cost(limits.NEAR_ROWS + 2 * limits.FAR_ROWS, limits.PLACE_WORK)
 
     def trend_covariance(self) -> FloatArray:
         return self.schur.solve(np.eye(len(self.trend_coef)))
@@ -85,7 +81,7 @@ class OperatorPosterior(Posterior):
 
     def draw(self, rows: Rows, n_draws: int, rng: Generator) -> FloatArray:
         errors = conditional_draws(
-            self.kernel, self.noise, self.rows.coords, rows.coords, n_draws, rng, N_DRAWN, self._units
+            self.kernel, self.noise, self.rows.coords, rows.coords, n_draws, rng, limits.DRAWN_ROWS, self._units
         )
         spread = (
             self._spread(rows, self.trend_weights)
@@ -126,7 +122,9 @@ class OperatorPosterior(Posterior):
         """Kriging from the nearest rows and some farther ones; built once, when first wanted."""
         if "cells" not in self._cache:
             coords = self.rows.coords
-            self._cache["cells"] = CellKriging(self.kernel, self.noise, coords, N_NEIGHBOURS, N_FAR, self._units)
+            self._cache["cells"] = CellKriging(
+                self.kernel, self.noise, coords, limits.NEAR_ROWS, limits.FAR_ROWS, self._units
+            )
         found: CellKriging = self._cache["cells"]
         return found
 
@@ -134,27 +132,27 @@ class OperatorPosterior(Posterior):
         """K(places, rows) weights; zero (the prior) for places far outside the box of the rows."""
         out = np.zeros((len(rows), weights.shape[1]))
         levels = self._levels(rows.coords)
-        for level in np.unique(levels[levels <= FARTHEST]):
+        for level in np.unique(levels[levels <= limits.MAX_BOXES]):
             here = levels == level
             out[here] = self._operator(int(level)).cross(rows.coords[here], weights)
         return out
 
     def outside(self, coords: FloatArray) -> NDArray[np.bool_]:
-        return np.asarray(self._levels(coords) > FARTHEST)
+        return np.asarray(self._levels(coords) > limits.MAX_BOXES)
 
     def _levels(self, coords: FloatArray) -> IntArray:
         """How often the box must grow by half to hold each place: 0 inside."""
         low, high = self.box
         centre, half = (low + high) / 2, np.maximum((high - low) / 2, 1e-300)
         reach = np.max(np.abs(coords - centre) / half, axis=1)
-        return np.ceil(np.log(np.maximum(reach, 1.0) * (1 - 1e-9)) / np.log(GROWTH)).clip(0).astype(np.intp)
+        return np.ceil(np.log(np.maximum(reach, 1.0) * (1 - 1e-9)) / np.log(limits.BOX_GROWTH)).clip(0).astype(np.intp)
 
     def _operator(self, level: int) -> CovarianceOperator:
         """Products with the covariance, for a box grown `level` times; built once, when first wanted."""
         name = "operator" if level == 0 else f"operator{level}"
         if name not in self._cache:
             low, high = self.box
-            centre, half = (low + high) / 2, (high - low) / 2 * GROWTH**level
+            centre, half = (low + high) / 2, (high - low) / 2 * limits.BOX_GROWTH**level
             self._cache[name] = covariance_operator(self.kernel, self.rows.coords, (centre - half, centre + half))
         found: CovarianceOperator = self._cache[name]
         return found

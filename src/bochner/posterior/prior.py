@@ -14,11 +14,7 @@ from bochner.families import Family, family_named
 from bochner.kernels import Kernel
 from bochner.neighbours import maximin_order
 from bochner.neighbours.inverse_root import whitening_rows
-from bochner.posterior import draw_gaussian
-
-EXACT = 3_000  # distinct places up to which draws come from the whole covariance matrix
-N_NEIGHBOURS = 60
-JITTER = 1e-8  # of the variance, added as noise: the small systems of a smooth field could not be solved without
+from bochner.posterior import draw_gaussian, limits
 
 
 @dataclass(frozen=True)
@@ -67,15 +63,16 @@ def draw_field(kernel: Kernel, places: FloatArray, n_draws: int, rng: Generator)
     """Draws of a field of mean zero at places (n, dim), (n_draws, n)."""
     distinct, of_row = np.unique(places, axis=0, return_inverse=True)
     n = len(distinct)
-    if n <= EXACT:
+    if n <= limits.MAX_EXACT_DRAWS:
         return draw_gaussian(np.zeros(n), kernel(distinct), n_draws, rng)[:, of_row.ravel()]
     if not kernel.stationary:
         raise InputError(
-            f"{type(kernel).__name__} is not shift-invariant and there are {n:,} places; needed are at most {EXACT:,}."
+            f"{type(kernel).__name__} is not shift-invariant and there are {n:,} places; needed are at most "
+            f"{limits.MAX_EXACT_DRAWS:,}."
         )
     order = maximin_order(distinct, 0)
-    noise = np.full(n, JITTER * float(kernel.diag(distinct[:1])[0]))
-    root = whitening_rows(kernel, noise, distinct[order], np.arange(n), N_NEIGHBOURS, np.arange(n))
+    noise = np.full(n, limits.PRIOR_JITTER * float(kernel.diag(distinct[:1])[0]))
+    root = whitening_rows(kernel, noise, distinct[order], np.arange(n), limits.PRIOR_NEIGHBOURS, np.arange(n))
     draws = np.empty((n_draws, n))
     draws[:, order] = spsolve_triangular(root, rng.standard_normal((n, n_draws)), lower=True).T
     return draws[:, of_row.ravel()]

@@ -18,18 +18,18 @@ from bochner.posterior.predictive import Predictive
 from bochner.posterior.quadrature import mixture_nodes, n_nodes_of
 from bochner.posterior.quantiles import observed_quantile
 
-_TAIL = 1e-6
+_LEAST_TAIL = 1e-6
 _EXACT = 64
 _SMOOTH = 4_000
 _MOST_NODES = 512
-_CHUNK = 2**15
+_ENTRIES_AT_ONCE = 2**15
 _PANELS = 12
-_NODES = 12
+_PANEL_ORDER = 12
 
 
 def ranked_probability_score(law: Predictive, y: FloatArray) -> FloatArray:
     """Continuous ranked probability score of every observation, in the unit of y."""
-    low, high = observed_quantile(law, _TAIL), observed_quantile(law, 1 - _TAIL)
+    low, high = observed_quantile(law, _LEAST_TAIL), observed_quantile(law, 1 - _LEAST_TAIL)
     if not law.family.discrete:
         return _amounts(law, y, low, high)
     out = np.empty(len(y))
@@ -51,7 +51,7 @@ def _few_counts(law: Predictive, y: FloatArray, low: FloatArray, high: FloatArra
     start = 0
     while start < len(order):
         # in order of need, as many rows at a time as fit, with the nodes of the one that needs most
-        stop = start + max(1, _CHUNK // int(n_nodes[order[start]]))
+        stop = start + max(1, _ENTRIES_AT_ONCE // int(n_nodes[order[start]]))
         rows = order[start:stop]
         needed = int(n_nodes[rows[-1]])
         part = law.at(rows)
@@ -148,7 +148,7 @@ def _amounts(law: Predictive, y: FloatArray, low: FloatArray, high: FloatArray) 
     one = 1.0 if law.family.discrete else 0.0  # counts may be zero
     low = np.maximum(low, 1e-8 * np.minimum(inside, median))
     ends = np.log(np.add([low, np.minimum(inside, median), np.maximum(inside, median), high], one))
-    x, weight = np.polynomial.legendre.leggauss(_NODES)
+    x, weight = np.polynomial.legendre.leggauss(_PANEL_ORDER)
     out = np.abs(y - inside)
     for start, stop in pairwise(ends):
         for node, mass in zip(x, weight, strict=True):

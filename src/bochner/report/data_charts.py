@@ -8,22 +8,21 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.random import generator
+from bochner.report import limits
 from bochner.report.figure import Figure
 from bochner.report.svg import Chart
-
-MOST_DOTS = 1_500
 
 
 def scatter_figure(predicted: FloatArray, observed: FloatArray, response: str, text: str) -> Figure:
     """Every observation against what was predicted for it."""
     rows = np.arange(len(predicted))
-    if len(rows) > MOST_DOTS:
-        rows = np.sort(generator(0, "dots").choice(rows, MOST_DOTS, replace=False))
-        text += f" {MOST_DOTS:,} of {len(predicted):,} rows are drawn."
+    if len(rows) > limits.MAX_DOTS:
+        rows = np.sort(generator(0, "dots").choice(rows, limits.MAX_DOTS, replace=False))
+        text += f" {limits.MAX_DOTS:,} of {len(predicted):,} rows are drawn."
     p, o = predicted[rows], observed[rows]
-    limits = (float(min(p.min(), o.min())), float(max(p.max(), o.max())))
-    chart = Chart("Observed against predicted", f"predicted {response}", f"observed {response}", limits, limits)
-    chart.line(limits, limits, "guide")
+    ends = (float(min(p.min(), o.min())), float(max(p.max(), o.max())))
+    chart = Chart("Observed against predicted", f"predicted {response}", f"observed {response}", ends, ends)
+    chart.line(ends, ends, "guide")
     chart.points(p, o, "faint", [f"predicted {a:.4g}, observed {b:.4g}" for a, b in zip(p, o, strict=True)], 2.6)
     return Figure("Every observation", chart.render(), text)
 

@@ -16,7 +16,8 @@ from bochner.maps.grids.extent import make_grid, why_far
 from bochner.maps.grids.inputs import Input, Inputs
 from bochner.maps.grids.pixels import Pixels
 from bochner.maps.mappable import map_layout
-from bochner.report.layers import LONGEST_SIDE, MapLayers, affordable_pixels
+from bochner.report import limits
+from bochner.report.layers import MapLayers, affordable_pixels
 
 
 def gridded_layers(
@@ -84,7 +85,9 @@ def _affordable_grid(model: SpatialRegressor, within: Any) -> RasterGrid:
     rough = make_grid(model, within=within)
     left, bottom, right, top = rough.bounds
     side = np.sqrt((right - left) * (top - bottom) / affordable_pixels(model.fitted_))
-    return make_grid(model, max(side, (right - left) / LONGEST_SIDE, (top - bottom) / LONGEST_SIDE), within=within)
+    return make_grid(
+        model, max(side, (right - left) / limits.LONGEST_SIDE, (top - bottom) / limits.LONGEST_SIDE), within=within
+    )
 
 
 def _wanted(grid: RasterGrid, layers: Inputs, within: Any, diagnostics: Diagnostics | None) -> Any:

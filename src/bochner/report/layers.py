@@ -12,11 +12,8 @@ from bochner.diagnostics import Diagnostics, Region
 from bochner.estimators import Fitted, SpatialRegressor
 from bochner.exceptions import InputError
 from bochner.features import Rows
+from bochner.report import limits
 
-MOST_PIXELS, FEWEST_PIXELS = 300 * 300, 70 * 70
-WORK = 1.5e10  # multiplications that a map may take
-FRINGE = 0.2  # of nearness: a rim of pixels beyond the outline, to draw it smoothly
-LONGEST_SIDE = 400  # pixels of a map that was handed in; larger ones are thinned
 Extent = tuple[float, float, float, float]
 
 
@@ -79,7 +76,7 @@ class MapLayers:
         """Coordinates of the columns from west to east and of the rows from north to south."""
         return centres(self.extent, self.shape)
 
-    def thinned(self, longest: int = LONGEST_SIDE) -> MapLayers:
+    def thinned(self, longest: int = limits.LONGEST_SIDE) -> MapLayers:
         """The same map with at most so many pixels along a side: single pixels are kept, laws are not averaged."""
         if max(self.shape) <= longest:
             return self
@@ -101,7 +98,7 @@ def predict_layers(model: SpatialRegressor, diagnostics: Diagnostics, n_pixels: 
     x, y = centres(extent, shape)
     xx, yy = np.meshgrid(x, y)
     cover = region.nearness(xx.ravel(), yy.ravel())
-    near = cover >= FRINGE
+    near = cover >= limits.FRINGE
     east, north = region.axes
     coords = np.tile(np.asarray(region.middle), (int(near.sum()), 1))
     coords[:, east], coords[:, north] = xx.ravel()[near], yy.ravel()[near]
@@ -130,7 +127,7 @@ def rows_at(fitted: Fitted, coords: FloatArray, covariates: Mapping[str, float])
 def affordable_pixels(fitted: Fitted) -> int:
     """Pixels whose law takes a second or two."""
     each = sum(component.cost.work for component in fitted.model.mixture.components)
-    return int(np.clip(WORK / max(each, 1.0), FEWEST_PIXELS, MOST_PIXELS))
+    return int(np.clip(limits.MAX_MAP_WORK / max(each, 1.0), limits.MIN_PAGE_PIXELS, limits.MAX_PAGE_PIXELS))
 
 
 def map_extent(region: Region) -> Extent:
@@ -155,7 +152,7 @@ def _shape(region: Region, n_pixels: int) -> tuple[int, int]:
     km = region.km_per_unit or (1.0, 1.0)
     width, height = (east - west) * km[0], (north - south) * km[1]
     side = np.sqrt(width * height / n_pixels)
-    longest = int(np.sqrt(MOST_PIXELS)) * 2
+    longest = int(np.sqrt(limits.MAX_PAGE_PIXELS)) * 2
     return tuple(int(np.clip(round(length / side), 1, longest)) for length in (height, width))  # type: ignore[return-value]
 
 

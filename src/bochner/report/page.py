@@ -22,10 +22,10 @@ from bochner.estimators.constructor import resources_of
 from bochner.exceptions import InputError
 from bochner.maps.files.partial import completed
 from bochner.maps.mappable import Mappable, mappable
-from bochner.report import calibration_charts, data_charts, space_charts, words
+from bochner.report import calibration_charts, data_charts, limits, space_charts, words
 from bochner.report.figure import Figure
 from bochner.report.layers import MapLayers, predict_layers, rows_at
-from bochner.report.payload import MOST_OBSERVATIONS, law_gap, map_payload, observations_of, threshold_of
+from bochner.report.payload import law_gap, map_payload, observations_of, threshold_of
 from bochner.report.survey import Survey, diagnose_survey, held_out_means, judge
 
 SCRIPTS = ("raster.js", "law.js", "scale.js", "view.js", "gestures.js", "print.js", "page.js")
@@ -138,7 +138,7 @@ def render(
         map_notes=_map_notes(fitted, layers, diagnostics, payload, at_means),
         has_data=survey is not None,
         n_data=0 if survey is None else len(survey.response),
-        n_shown=0 if survey is None else min(len(survey.response), MOST_OBSERVATIONS),
+        n_shown=0 if survey is None else min(len(survey.response), limits.MAX_OBSERVATIONS),
         limits=None if payload is None else payload["threshold"],
         numbers=words.key_numbers(fitted, diagnostics),
         sentences=words.in_short(fitted, diagnostics),

@@ -14,14 +14,11 @@ from bochner.diagnostics import Diagnostics, round_step
 from bochner.estimators import Fitted
 from bochner.exceptions import InputError
 from bochner.random import generator
+from bochner.report import limits
 from bochner.report.colours import ramps
 from bochner.report.layers import MapLayers, rows_at
 from bochner.report.raster import pack
 from bochner.report.survey import Survey
-
-MOST_OBSERVATIONS = 5_000
-N_NODES = 32  # of the quadrature over the link
-N_PROBES = 400
 
 
 def map_payload(
@@ -35,7 +32,7 @@ def map_payload(
 ) -> dict[str, Any]:
     """All that the map needs, as plain values."""
     rows, columns = layers.shape
-    nodes, mass = hermegauss(N_NODES)
+    nodes, mass = hermegauss(limits.LINK_NODES)
     return {
         "rows": rows,
         "columns": columns,
@@ -95,8 +92,8 @@ def observations_of(
     coords, values = survey.coords(layout)[:, axes], survey.response
     shade = values if means is None else _brought_to(fitted, survey, means)
     rows = np.arange(len(values))
-    if len(rows) > MOST_OBSERVATIONS:
-        rows = np.sort(generator(0, "observations").choice(rows, MOST_OBSERVATIONS, replace=False))
+    if len(rows) > limits.MAX_OBSERVATIONS:
+        rows = np.sort(generator(0, "observations").choice(rows, limits.MAX_OBSERVATIONS, replace=False))
     x = coords[:, 0]
     if _in_degrees(layers):  # round the globe as often as the map does
         x = x + 360 * np.round(((layers.extent[0] + layers.extent[2]) / 2 - x) / 360)
@@ -111,7 +108,7 @@ def law_gap(fitted: Fitted, layers: MapLayers, diagnostics: Diagnostics, thresho
     rng, region = generator(0, "pixels"), diagnostics.region
     x, y = layers.centres()
     at = np.argwhere(layers.known)
-    at = at[rng.choice(len(at), min(N_PROBES, len(at)), replace=False)]
+    at = at[rng.choice(len(at), min(limits.LINK_PROBES, len(at)), replace=False)]
     coords = np.tile(np.asarray(region.middle), (len(at), 1))
     coords[:, region.axes[0]], coords[:, region.axes[1]] = x[at[:, 1]], y[at[:, 0]]
     law = fitted.law(rows_at(fitted, coords, diagnostics.covariate_means))

@@ -11,10 +11,9 @@ from bochner.diagnostics.diagnostics import correlation_range
 from bochner.diagnostics.variogram import Variogram
 from bochner.kernels import Kernel
 from bochner.random import generator
+from bochner.report import limits
 from bochner.report.figure import Figure
 from bochner.report.svg import Chart, number
-
-ISOTROPIC = 0.03  # of the variance: curves closer than this are one
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class KernelCurves:
 
     @property
     def isotropic(self) -> bool:
-        return bool(np.max(np.abs(self.longest - self.shortest)) < ISOTROPIC * self.longest[0])
+        return bool(np.max(np.abs(self.longest - self.shortest)) < limits.ISOTROPIC * self.longest[0])
 
 
 def kernel_curves(kernel: Kernel, dim: int, farthest: float) -> KernelCurves:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray, as_rows
-from bochner.diagnostics import Calibration, Diagnostics, Summary, calibration, region_of
-from bochner.diagnostics.holding_out import ALL_ROWS, pit_of
+from bochner.diagnostics import Calibration, Diagnostics, Summary, calibration, limits, region_of
+from bochner.diagnostics.holding_out import pit_of
 from bochner.estimators import SpatialRegressor
 from bochner.exceptions import InputError
 from bochner.layout import Layout
@@ -88,7 +88,7 @@ def judge(model: SpatialRegressor, survey: Survey, text: str) -> tuple[Calibrati
 def held_out_means(model: SpatialRegressor) -> tuple[FloatArray, FloatArray] | None:
     """Leave-one-out means of a model's own rows and what was observed there, where that is quick."""
     responses = model.training_responses() if model.has_training else None
-    if responses is None or np.count_nonzero(responses.weight) > ALL_ROWS:
+    if responses is None or np.count_nonzero(responses.weight) > limits.MAX_HELD_OUT_ROWS:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -11,6 +11,7 @@ from scipy import linalg
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError
+from bochner.solvers import limits
 from bochner.solvers.base import Factor, Report
 from bochner.solvers.linear_solver import LinearSolver, LinearSystem, Solution, register_solver
 
@@ -68,13 +69,14 @@ def cholesky_factor(precision: FloatArray, n_trend: int = 0, added: FloatArray |
     try:
         root = linalg.cholesky(scaled, lower=True, check_finite=False)
     except linalg.LinAlgError:
-        scaled[np.diag_indices_from(scaled)] += 1e-9
-        report = Report("cholesky", len(precision), {"jitter": 1e-9})
+        scaled[np.diag_indices_from(scaled)] += limits.FACTOR_JITTER
+        report = Report("cholesky", len(precision), {"jitter": limits.FACTOR_JITTER})
         try:
             root = linalg.cholesky(scaled, lower=True, check_finite=False)
         except linalg.LinAlgError as error:
             raise ConvergenceError(
-                f"the precision matrix of {len(precision)} coefficients is not positive definite even after 1e-9 was "
+                f"the precision matrix of {len(precision)} coefficients is not positive definite even after "
+                f"{limits.FACTOR_JITTER:g} was "
                 f"added to its scaled diagonal; raise noise_variance, or drop collinear covariates."
             ) from error
     return CholeskyFactor(root, scale, n_trend, report)

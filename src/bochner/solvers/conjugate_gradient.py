@@ -7,9 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.solvers import limits
 from bochner.solvers.base import Report
-
-DIVERGED = 1e3  # growth of the residual that no good system shows
 
 Operator = Callable[[FloatArray], FloatArray]
 
@@ -57,7 +56,7 @@ def conjugate_gradient(
     for iteration in range(1, max_iterations + 1):
         q = apply(p)
         bend = np.sum(p * q, axis=0)
-        if np.any(bend < 0) or not np.all(np.isfinite(bend)) or fall > DIVERGED:
+        if np.any(bend < 0) or not np.all(np.isfinite(bend)) or fall > limits.DIVERGED:
             break  # rounding, or errors of the products, have made A indefinite
         step = rho / np.maximum(bend, 1e-300)
         x += step * p

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from bochner import archive
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.exceptions import PartError
@@ -54,9 +55,18 @@ class Solution:
 
 
 class LinearSolver(ABC):
-    """A way to solve a linear model."""
+    """A way to solve a linear model.
+
+    Attributes
+    ----------
+    name : str
+        What the choice of a solver says.
+    saves : tuple of type
+        Frozen dataclasses of its own that a model file holds: its factor.
+    """
 
     name: ClassVar[str]
+    saves: ClassVar[tuple[type, ...]] = ()
 
     @abstractmethod
     def suits(self, n_rows: int, n_columns: int) -> str | None:
@@ -72,6 +82,7 @@ SOLVERS: list[LinearSolver] = []
 
 def register_solver(solver: LinearSolver, *, first: bool = False) -> None:
     """Let a solver be asked whether it suits a system; with `first`, before all others."""
+    archive.register(*solver.saves)
     SOLVERS.insert(0 if first else len(SOLVERS), solver)
 
 

@@ -70,7 +70,7 @@ from bochner.validation.scores import (
     pit,
     rmse,
 )
-from bochner.validation.scoring import SCORES, Law, Prediction, Score, ScoreFunction, get_scores
+from bochner.validation.scoring import SCORES, Law, Prediction, Score, ScoreFunction, get_scores, register_score
 from bochner.validation.splitters import BufferedLeaveOneOut, SpatialSplitter, SplitSummary
 from bochner.validation.transforms import CoverageTable, coverage_table, pit_draw
 
@@ -109,6 +109,7 @@ __all__ = [
     "pit_draw",
     "pit_histogram",
     "probability_table",
+    "register_score",
     "reliability",
     "rmse",
 ]

@@ -15,12 +15,9 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray, IntArray, as_coords, as_finite
 from bochner.exceptions import InputError
 from bochner.random import generator, seed_of
+from bochner.validation import limits
 from bochner.validation.coordinates import coords_of, labels_of
 from bochner.validation.splitters import BoolArray, SpatialSplitter, SplitSummary, as_n_splits
-
-BLOCKS_PER_FOLD = 6
-"""Blocks aimed at for every fold when the library chooses their size."""
-CLOSEST = 1e-12  # of the extent: rows nearer than this are at one place
 
 
 def gap_size(coords: ArrayLike, seed: int = 0) -> float:
@@ -224,10 +221,10 @@ def _automatic_side(coords: FloatArray, n_folds: int) -> float:
     if n_places < n_folds:
         raise InputError(f"The rows lie at {n_places} place(s); needed are at least as many as folds, {n_folds}.")
     # Few places: two to a block, so that blocks remain blocks.
-    wanted = min(BLOCKS_PER_FOLD * n_folds, max(n_folds, n_places // 2))
+    wanted = min(limits.BLOCKS_PER_FOLD * n_folds, max(n_folds, n_places // 2))
     side = _side_for(np.ptp(coords, axis=0), wanted)
     # Clustered rows leave most blocks empty: shrink until enough of them hold rows.
-    nearest = CLOSEST * np.ptp(coords, axis=0).max()
+    nearest = limits.CLOSEST * np.ptp(coords, axis=0).max()
     while (n_blocks := int(blocks_of(coords, side).max()) + 1) < wanted and side > nearest:
         side *= 0.8
     if n_blocks < n_folds:

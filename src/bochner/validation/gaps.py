@@ -13,13 +13,9 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray, IntArray, as_coords
 from bochner.exceptions import InputError
 from bochner.random import generator, seed_of
+from bochner.validation import limits
 from bochner.validation.coordinates import coords_of, distance_to, distinct, spacing
 from bochner.validation.splitters import BoolArray, SpatialSplitter, SplitSummary, as_n_splits
-
-MAX_COPIES = 200
-"""Copies of the shape tried for one fold."""
-FULL_ENOUGH = 0.8
-"""Share of the rows wanted from gaps at which no further copy is cut out: the last one would be a scrap."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +142,8 @@ class GapBlocks(SpatialSplitter):
         wanted = int(np.clip(round(self.test_fraction * n), 1, n - 1))
         in_gaps = round(shape.share * wanted)
         test = np.zeros(n, dtype=np.bool_)
-        for _ in range(MAX_COPIES):
-            if test.sum() >= FULL_ENOUGH * in_gaps:
+        for _ in range(limits.MAX_COPIES):
+            if test.sum() >= limits.FULL_ENOUGH * in_gaps:
                 break
             test[self._copy(places, shape, test, rng)[: in_gaps - test.sum()]] = True
         test[rng.choice(np.flatnonzero(~test), wanted - in_gaps, replace=False)] = True

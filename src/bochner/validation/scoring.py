@@ -142,7 +142,7 @@ SCORES: dict[str, Score] = {}
 """Scores by name, in the order in which they are shown. Only `log_score` is better when higher."""
 
 
-def register(score: Score) -> None:
+def register_score(score: Score) -> None:
     """Make a score known: by its name to `scoring`, by its label and meaning to reports."""
     SCORES[score.name] = score
 
@@ -199,12 +199,12 @@ def _brier(y: ArrayLike, prediction: Prediction, sample_weight: ArrayLike | None
     return brier(y, prediction.mean / trials, trials=trials, sample_weight=sample_weight)
 
 
-register(Score("rmse", "RMSE", "typical error of the mean; lower is better", _of_parts(rmse, "mean")))
-register(Score("mae", "MAE", "mean absolute error; lower is better", _of_parts(mae, "mean")))
-register(
+register_score(Score("rmse", "RMSE", "typical error of the mean; lower is better", _of_parts(rmse, "mean")))
+register_score(Score("mae", "MAE", "mean absolute error; lower is better", _of_parts(mae, "mean")))
+register_score(
     Score("crps", "CRPS", "error of the whole predicted law; lower is better", _of_law(crps, "crps"), ("mean", "sd"))
 )
-register(
+register_score(
     Score(
         "log_score",
         "log score",
@@ -213,7 +213,7 @@ register(
         ("mean", "sd"),
     )
 )
-register(
+register_score(
     Score(
         "interval_score",
         "interval score",
@@ -222,7 +222,7 @@ register(
         ("lower", "upper"),
     )
 )
-register(
+register_score(
     Score(
         "coverage",
         "coverage",
@@ -232,8 +232,8 @@ register(
         is_share=True,
     )
 )
-register(Score("bias", "bias", "prediction minus observation; best at 0", _of_parts(bias, "mean")))
-register(
+register_score(Score("bias", "bias", "prediction minus observation; best at 0", _of_parts(bias, "mean")))
+register_score(
     Score(
         "brier",
         "Brier score",

@@ -9,7 +9,7 @@ from bochner.arrays import FloatArray
 from bochner.families.links.base import ProbabilityLink
 from bochner.families.overflow import softplus
 
-_STEP, _REACH = 0.6, 28.0  # of the nodes over the logistic density; beyond the reach it holds 1e-12
+_LOGIT_STEP, _LOGIT_REACH = 0.6, 28.0  # of the nodes over the logistic density; beyond the reach it holds 1e-12
 
 
 class Logit(ProbabilityLink):
@@ -34,9 +34,9 @@ class Logit(ProbabilityLink):
 
     def wide_moments(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
         # by parts: E G(eta) = int G'(x) Phi((mean - x) / sd)
-        x = np.arange(-_REACH, _REACH + _STEP, _STEP)
+        x = np.arange(-_LOGIT_REACH, _LOGIT_REACH + _LOGIT_STEP, _LOGIT_STEP)
         p = special.expit(x)
-        density = _STEP * p * special.expit(-x)
+        density = _LOGIT_STEP * p * special.expit(-x)
         above = special.ndtr((mean - x[:, None]) / np.sqrt(variance))
         first = density @ above
         return np.stack([first, (2 * p * density) @ above - first**2])

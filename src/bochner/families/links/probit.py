@@ -8,7 +8,7 @@ from scipy import special
 from bochner.arrays import FloatArray
 from bochner.families.links.base import ProbabilityLink
 
-_TAIL = 30.0  # below minus this, eta and the hazard cancel
+_PROBIT_TAIL = 30.0  # below minus this, eta and the hazard cancel
 
 
 class Probit(ProbabilityLink):
@@ -33,9 +33,9 @@ class Probit(ProbabilityLink):
         gap = eta + hazard
         curvature = hazard * gap
         slope = hazard * (1 - curvature) - curvature * gap
-        tail = eta < -_TAIL
+        tail = eta < -_PROBIT_TAIL
         if np.any(tail):
-            far_curvature, far_slope = _tail(np.where(tail, -eta, _TAIL))
+            far_curvature, far_slope = _tail(np.where(tail, -eta, _PROBIT_TAIL))
             curvature, slope = np.where(tail, far_curvature, curvature), np.where(tail, far_slope, slope)
         return hazard, curvature, slope
 

@@ -19,10 +19,9 @@ from bochner import nufft
 from bochner.arrays import FloatArray
 from bochner.features import limits
 from bochner.features.operators.base import Box, CovarianceOperator
-from bochner.frequencies.torus import EPS, FADING, TorusSeries, torus_series
+from bochner.frequencies.limits import FADING_STEPS, SERIES_EPS
+from bochner.frequencies.torus import TorusSeries, torus_series
 from bochner.kernels import Kernel, reaches
-
-N_TRIED = 4_000  # pairs of rows by which the split is measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ class SplitOperator(CovarianceOperator):
         # a kernel of the distance has its kink at zero alone
         if not np.ptp(self._shares) and all(k.radial for k in self.kernel.leaves()):
             return 0.0
-        first, second = np.random.default_rng(0).integers(self.n_rows, size=(2, N_TRIED))
+        first, second = np.random.default_rng(0).integers(self.n_rows, size=(2, limits.SPLIT_PAIRS))
         lag = self.coords[first] - self.coords[second]
         lag = lag[np.linalg.norm(lag / self._series.step, axis=1) > limits.NEAR_RADIUS]
         at_zero = self.kernel.lag_covariance(np.zeros((1, lag.shape[1])))
@@ -100,7 +99,7 @@ class SplitOperator(CovarianceOperator):
 
     def _plan_at(self, places: FloatArray) -> nufft.Plan:
         angle = self._series.angle(places)
-        return nufft.Plan.trusting(angle, self._series.coef.shape, eps=EPS)
+        return nufft.Plan.trusting(angle, self._series.coef.shape, eps=SERIES_EPS)
 
     @cached_property
     def _extent(self) -> FloatArray:
@@ -121,7 +120,9 @@ class SplitOperator(CovarianceOperator):
         wanted = np.clip(limits.COEFFICIENTS_PER_ROW * self.n_rows, fewest, limits.MAX_COEFFICIENTS)
         shares = self._shares
         # the torus is twice as wide as the box and its fading
-        n = optimize.brentq(lambda n: np.sum(np.log(2 * (n * shares + FADING))) - np.log(wanted), 0.0, float(wanted))
+        n = optimize.brentq(
+            lambda n: np.sum(np.log(2 * (n * shares + FADING_STEPS))) - np.log(wanted), 0.0, float(wanted)
+        )
         return np.asarray(extent / (n * shares))
 
     # --------------------------------------------------------------- the remainder, near the rows

@@ -48,6 +48,8 @@ EXACT_MATRICES             5         matrices of n^2 doubles alive in an exact f
 COLUMN_MATRICES            4         matrices of p^2 doubles alive in a fit of p columns        benchmarks/memory
 CG_BYTES_PER_ROW           by dim    of conjugate gradients                                     benchmarks/memory
 CG_BYTES                   by dim    and beside the rows                                        benchmarks/memory
+SPARE_MEMORY               0.75      share of a memory limit that one thing may take: others    benchmarks/memory
+                                     are alive beside it
 =========================  ========  =========================================================  ======================
 """
 
@@ -88,3 +90,4 @@ EXACT_MATRICES = 5
 COLUMN_MATRICES = 4
 CG_BYTES_PER_ROW = {1: 2_500, 2: 4_500, 3: 36_000}
 CG_BYTES = {1: 2e7, 2: 2e7, 3: 2e8}
+SPARE_MEMORY = 0.75

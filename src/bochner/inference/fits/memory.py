@@ -11,8 +11,6 @@ from bochner.exceptions import MemoryLimitError
 from bochner.inference.fits import limits
 from bochner.resources import as_size
 
-SPARE = 0.75  # share of a limit that one thing may take: others are alive beside it
-
 
 def exact_bytes(n_rows: int) -> float:
     """Of the exact kernel: its matrix, the factor, and what makes them."""
@@ -38,12 +36,12 @@ def max_columns(memory_limit: int | None, wanted: int) -> int:
     """Columns, up to those wanted, whose fit stays within a limit."""
     if memory_limit is None:
         return wanted
-    return max(1, min(wanted, isqrt(int(SPARE * memory_limit / (8 * limits.COLUMN_MATRICES)))))
+    return max(1, min(wanted, isqrt(int(limits.SPARE_MEMORY * memory_limit / (8 * limits.COLUMN_MATRICES)))))
 
 
 def check_columns(memory_limit: int | None, n_waves: int) -> None:
     """Refuse as many waves as were asked for, if they do not stay within a limit."""
-    needed = column_bytes(2 * n_waves) / SPARE
+    needed = column_bytes(2 * n_waves) / limits.SPARE_MEMORY
     if memory_limit is not None and needed > memory_limit:
         most = max_columns(memory_limit, 2 * n_waves) // 2
         raise MemoryLimitError(

@@ -1,6 +1,6 @@
 """The contract of a scheme: how the field is represented and solved, from its choice to its explanation.
 
-A scheme is one file and one registration (`schemes.register`). Its name is what `features=` takes and what
+A scheme is one file and one registration (`register_scheme`). Its name is what `features=` takes and what
 `Model.scheme` says afterwards; where a scheme hands the work to another, the other's name is said.
 """
 
@@ -82,6 +82,8 @@ class Scheme(ABC):
         Whether the features are made for one set of hyperparameters, so that there is nothing to average over.
     may_starve : bool
         Whether its standard deviations can fall short of kriging's, and are worth a check.
+    saves : tuple of type
+        Frozen dataclasses of its own that a model file holds: a posterior, a feature map, a factor.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Scheme(ABC):
     adaptive: ClassVar[bool] = False
     fixed_features: ClassVar[bool] = False
     may_starve: ClassVar[bool] = False
+    saves: ClassVar[tuple[type, ...]] = ()
 
     def suits(self, case: Case) -> str | None:
         """Why "auto" takes this scheme for such a case; None if it does not."""

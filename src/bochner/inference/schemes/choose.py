@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bochner import archive
 from bochner.choices import Choice
 from bochner.exceptions import InputError, PartError
 from bochner.frequencies import RULES
@@ -17,8 +18,12 @@ SCHEMES: dict[str, Scheme] = {}
 AUTO = ["exact", "nystroem", "lattice", "orthogonal"]  # asked in this order; the first that suits is taken
 
 
-def register(scheme: Scheme, *, auto: bool = False) -> None:
-    """Make a scheme known by its name; with `auto`, it is asked before all others whether it suits a case."""
+def register_scheme(scheme: Scheme, *, auto: bool = False) -> None:
+    """Let a scheme be called by its name: `features=` takes it, and model files hold what it `saves`.
+
+    With `auto`, it is asked before all others whether it suits a case.
+    """
+    archive.register(*scheme.saves)
     SCHEMES[scheme.name] = scheme
     if auto:
         AUTO.insert(0, scheme.name)
@@ -29,7 +34,7 @@ _OWN: tuple[Scheme, ...] = (
     *(Leverage(), Learned(), Nonstationary()),
 )
 for _scheme in _OWN:
-    register(_scheme)
+    register_scheme(_scheme)
 
 
 def scheme_named(name: str) -> Scheme:

@@ -90,6 +90,33 @@ SUM_ITERATIONS         40                                   of a climb          
 WORTH_LIKELIHOOD       4.0                                  log likelihood that a sum must      benchmarks/competition
                                                             gain on the coarse points: one for
                                                             each further parameter
+LEAST_GROUPS           5                                    groups from which whole ones are    benchmarks/stations
+                                                            held
+                                                            out; of fewer, rows are
+MANY_GROUPS            300                                  groups from which three tenths      benchmarks/stations
+                                                            suffice
+MAX_GAP_DIMENSIONS     3                                    in which gaps have a shape to be    tests/estimators
+                                                            moved
+CALIBRATION_RANGE      0.5, 2.0                             factor that held-out rows may put   benchmarks/fields
+                                                            on
+                                                            all variances
+ARD_COARSE_ROWS        700                                  rows by which length scales of many benchmarks/zoo
+                                                            axes are found (0.1 s an evaluation)
+ARD_FINE_ROWS          1,500                                rows by which they are improved     benchmarks/zoo
+                                                            (0.5 s)
+ARD_COARSE_ITERATIONS  60                                   steps of the one                    benchmarks/zoo
+ARD_FINE_ITERATIONS    15                                   and of the other                    benchmarks/zoo
+ARD_NEIGHBOURS         30                                   predecessors in scaled coordinates  benchmarks/zoo
+ARD_VECCHIA_POINTS     4,000                                points of that likelihood           benchmarks/zoo
+ARD_HELD_OUT           1,500                                rows held out to judge by           benchmarks/zoo
+TREES_DIMENSIONS       5                                    from which boosted trees are tried  benchmarks/zoo
+                                                            too
+TREES_ROWS             20,000                               rows that they learn from, about 1  benchmarks/zoo
+                                                            s
+SPACE_TIME_SMOOTHNESS  0.5, 1.5                             in space, of products with time     benchmarks/stations
+WORTH_LASTING          4.0                                  log likelihood that a field which   benchmarks/stations
+                                                            lasts
+                                                            must add: two hyperparameters
 =====================  ===================================  ==================================  ======================
 """
 
@@ -139,18 +166,10 @@ SUM_MATCHED_POINTS = 8_000
 MIN_MATCHED_ORDER = 3_000
 SUM_ITERATIONS = 40
 WORTH_LIKELIHOOD = 4.0
-
-# Groups (stations, households) from which whole groups are held out when a kernel is chosen: with fewer, rows are.
 LEAST_GROUPS = 5
-# Groups from which three folds of a tenth suffice; with fewer, all ten are used (three times the kriging).
 MANY_GROUPS = 300
-
-# Dimensions up to which gaps between rows have a shape that can be moved; beyond, rows are held out at random.
 MAX_GAP_DIMENSIONS = 3
-# Range of the factor by which held-out rows may correct all variances.
 CALIBRATION_RANGE = (0.5, 2.0)
-# Many dimensions: rows of the exact evidence by which length scales are found and then improved (0.1 s and 0.5 s an
-# evaluation), steps of either, and the neighbours and points of the likelihood in scaled coordinates.
 ARD_COARSE_ROWS = 700
 ARD_FINE_ROWS = 1_500
 ARD_COARSE_ITERATIONS = 60
@@ -158,11 +177,7 @@ ARD_FINE_ITERATIONS = 15
 ARD_NEIGHBOURS = 30
 ARD_VECCHIA_POINTS = 4_000
 ARD_HELD_OUT = 1_500
-# Dimensions from which boosted trees are tried beside the field, and the rows they learn from (about 1 s).
 TREES_DIMENSIONS = 5
 TREES_ROWS = 20_000
-
-# Smoothness in space of the products of space and time that are tried.
 SPACE_TIME_SMOOTHNESS = (0.5, 1.5)
-# Log likelihood that a field which lasts must add to a product of space and time (two more hyperparameters).
 WORTH_LASTING = 4.0

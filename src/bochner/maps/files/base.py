@@ -13,8 +13,6 @@ from bochner.exceptions import MissingExtraError
 from bochner.geo import RasterGrid, Window
 from bochner.maps.grids.bands import Band
 
-BLOCK = 512  # side of the tiles of a file, in pixels
-
 
 class Writer(ABC):
     """A map on its way into a file: windows in any order, then `close` with what is to be said of them.

@@ -10,10 +10,9 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.geo import RasterGrid, Window, crs_text
-from bochner.maps.files.base import BLOCK, Writer, module
+from bochner.maps import limits
+from bochner.maps.files.base import Writer, module
 from bochner.maps.grids.bands import Band
-
-CACHE_MB = 96  # of GDAL
 
 
 class GeoTiffWriter(Writer):
@@ -25,12 +24,13 @@ class GeoTiffWriter(Writer):
 
         self.path, self.plain = path, path.with_name("plain.tif")
         self.open = ExitStack()
-        self.open.enter_context(self.rasterio.Env(GDAL_CACHEMAX=CACHE_MB, GDAL_NUM_THREADS="ALL_CPUS"))
+        self.open.enter_context(self.rasterio.Env(GDAL_CACHEMAX=limits.GDAL_CACHE_MB, GDAL_NUM_THREADS="ALL_CPUS"))
         crs = crs_text(grid.crs)
         self.file = self.rasterio.open(
             self.plain, "w", driver="GTiff", height=grid.height, width=grid.width, count=len(bands), dtype=dtype,
             crs=None if crs is None else self.rasterio.crs.CRS.from_user_input(crs), transform=Affine(*grid.transform),
-            nodata=np.nan, tiled=True, blockxsize=BLOCK, blockysize=BLOCK, bigtiff="IF_SAFER", sparse_ok=True,
+            nodata=np.nan, tiled=True, blockxsize=limits.FILE_BLOCK, blockysize=limits.FILE_BLOCK, bigtiff="IF_SAFER",
+            sparse_ok=True,
         )  # fmt: skip
         for i, band in enumerate(bands, start=1):
             self.file.set_band_description(i, band.name)
@@ -46,7 +46,7 @@ class GeoTiffWriter(Writer):
         self.file.update_tags(**attributes)
         self.file.close()
         shutil.copy(
-            self.plain, self.path, driver="COG", compress="DEFLATE", predictor="YES", blocksize=BLOCK,
+            self.plain, self.path, driver="COG", compress="DEFLATE", predictor="YES", blocksize=limits.FILE_BLOCK,
             overviews="AUTO", overview_resampling="AVERAGE", bigtiff="IF_SAFER", num_threads="ALL_CPUS",
         )  # fmt: skip
         self.plain.unlink()

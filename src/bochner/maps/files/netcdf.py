@@ -9,7 +9,8 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.geo import RasterGrid, Window
-from bochner.maps.files.base import BLOCK, Writer, module
+from bochner.maps import limits
+from bochner.maps.files.base import Writer, module
 from bochner.maps.files.cf import (
     CONVENTIONS,
     GRID_MAPPING,
@@ -33,7 +34,7 @@ class NetCdfWriter(Writer):
             self.file.create_variable(name, (name,), data=values).attrs.update(axis_attributes(grid)[name])
         mapping = self.file.create_variable(GRID_MAPPING, (), dtype="i4", data=0)
         mapping.attrs.update(mapping_attributes(grid))
-        chunks = min(BLOCK, grid.height), min(BLOCK, grid.width)
+        chunks = min(limits.FILE_BLOCK, grid.height), min(limits.FILE_BLOCK, grid.width)
         for band in bands:
             variable = self.file.create_variable(
                 band.name, ("y", "x"), dtype, fillvalue=np.nan, chunks=chunks, compression="gzip",

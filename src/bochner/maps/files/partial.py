@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-A_DAY = 86_400.0
+from bochner.maps import limits
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def _alive(pid: int, folder: Path) -> bool:
     if pid == os.getpid():
         return False  # of an earlier process that had the same number: this one makes its folder afterwards
     if sys.platform == "win32":  # there, asking for a process by a signal would end it
-        return time.time() - folder.stat().st_mtime < A_DAY
+        return time.time() - folder.stat().st_mtime < limits.STALE_AGE
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

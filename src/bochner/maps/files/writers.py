@@ -1,4 +1,4 @@
-"""Writers by the ending of a file: a new format is one file with a `Writer`, and one call of `register`."""
+"""Writers by the ending of a file: a new format is one file with a `Writer`, and one call of `register_writer`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WRITERS: dict[str, type[Writer]] = {}
 """Writers by the ending of a file, in lower case."""
 
 
-def register(writer: type[Writer], *suffixes: str) -> None:
+def register_writer(writer: type[Writer], *suffixes: str) -> None:
     """Let maps be written to files of these endings, ``".tif"`` say; the last writer of an ending is taken."""
     for suffix in suffixes:
         if not suffix.startswith(".") or len(suffix) < 2:
@@ -22,9 +22,9 @@ def register(writer: type[Writer], *suffixes: str) -> None:
         WRITERS[suffix.lower()] = writer
 
 
-register(GeoTiffWriter, ".tif", ".tiff")
-register(NetCdfWriter, ".nc", ".nc4")
-register(ZarrWriter, ".zarr")
+register_writer(GeoTiffWriter, ".tif", ".tiff")
+register_writer(NetCdfWriter, ".nc", ".nc4")
+register_writer(ZarrWriter, ".zarr")
 
 
 def writer_for(path: Path) -> type[Writer]:

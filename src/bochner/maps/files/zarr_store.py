@@ -10,7 +10,8 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.geo import RasterGrid, Window
-from bochner.maps.files.base import BLOCK, Writer, module
+from bochner.maps import limits
+from bochner.maps.files.base import Writer, module
 from bochner.maps.files.cf import (
     CONVENTIONS,
     GRID_MAPPING,
@@ -32,7 +33,7 @@ class ZarrWriter(Writer):
         for name, values in (("y", grid.y), ("x", grid.x)):
             self._array(name, (name,), axis_attributes(grid)[name], shape=values.shape, dtype="f8")[:] = values
         self._array(GRID_MAPPING, (), mapping_attributes(grid), shape=(), dtype="i4", fill_value=None)[...] = 0
-        chunks = min(BLOCK, grid.height), min(BLOCK, grid.width)
+        chunks = min(limits.FILE_BLOCK, grid.height), min(limits.FILE_BLOCK, grid.width)
         self.layers = [
             self._array(
                 band.name, ("y", "x"), band_attributes(band), shape=grid.shape, dtype=dtype, chunks=chunks,

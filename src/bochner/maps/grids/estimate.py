@@ -10,15 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.geo import RasterGrid, Window, mask_within
+from bochner.maps import limits
 from bochner.maps.grids.gridmap import GridMap
 from bochner.random import generator
-
-TRIAL = 256  # side of the windows of a trial, in pixels
-N_TRIALS = 4
-ENOUGH = 2.0  # seconds after which no further window is tried
-COARSE = 100  # cells along a side, for the share of the map that polygons cover
-LIBRARIES = 250 * 2**20  # bytes of the interpreter with what a map imports
-WRITING = 5e-8  # seconds per pixel and band, for compression and overviews
 
 
 @dataclass(frozen=True)
@@ -56,18 +50,18 @@ def estimate(work: GridMap) -> MapEstimate:
         warnings.simplefilter("ignore")
         for window in _trials(work.grid, covered):
             work.compute(window)
-            if time.perf_counter() - begin > ENOUGH:
+            if time.perf_counter() - begin > limits.MAX_TRIAL_TIME:
                 break
     n_done = tally.n_predicted + tally.n_missing + tally.n_observed
     rate = (time.perf_counter() - begin) / max(n_done, 1)
     n_pixels, n_bands = work.grid.n_pixels, len(work.bands)
-    seconds = n_pixels * (rate * covered.mean() + WRITING * n_bands)
-    return MapEstimate(n_pixels, work.memory_bytes + LIBRARIES, float(seconds), 4 * n_pixels * n_bands)
+    seconds = n_pixels * (rate * covered.mean() + limits.WRITING_TIME * n_bands)
+    return MapEstimate(n_pixels, work.memory_bytes + limits.LIBRARY_BYTES, float(seconds), 4 * n_pixels * n_bands)
 
 
 def _covered(work: GridMap) -> NDArray[np.bool_]:
     """Which parts of the map lie within its polygons, on a coarse grid."""
-    height, width = (min(COARSE, side) for side in work.grid.shape)
+    height, width = (min(limits.COVERAGE_CELLS, side) for side in work.grid.shape)
     if work.areas is None:
         return np.ones((height, width), dtype=bool)
     down, along = work.grid.height / height, work.grid.width / width
@@ -82,8 +76,8 @@ def _trials(grid: RasterGrid, covered: NDArray[np.bool_]) -> list[Window]:
     if not len(cells):
         return []
     rng = generator(0, "trial windows")
-    centres = (cells[rng.choice(len(cells), N_TRIALS)] + 0.5) / covered.shape * grid.shape
-    tall, wide = min(TRIAL, grid.height), min(TRIAL, grid.width)
+    centres = (cells[rng.choice(len(cells), limits.N_TRIALS)] + 0.5) / covered.shape * grid.shape
+    tall, wide = min(limits.TRIAL_SIDE, grid.height), min(limits.TRIAL_SIDE, grid.width)
     corners = np.clip(np.round(centres - (tall / 2, wide / 2)), 0, (grid.height - tall, grid.width - wide)).astype(int)
     return [(int(r), int(r) + tall, int(c), int(c) + wide) for r, c in np.unique(corners, axis=0)]
 

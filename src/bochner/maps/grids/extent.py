@@ -25,11 +25,9 @@ from bochner.geo import (
 from bochner.geo.crs import crs_name, is_geographic
 from bochner.geo.grids import box_text, unwrapped
 from bochner.geo.lonlat import lonlat_axes
+from bochner.maps import limits
 from bochner.maps.grids.polygons import polygons_in
 from bochner.maps.mappable import Mappable, map_layout, mappable
-
-MARGIN = 0.02  # around the data, as a share of their extent
-N_PIXELS = 200  # along the longer side, where no resolution is given
 
 
 def make_grid(
@@ -66,14 +64,14 @@ def make_grid(
         bounds = data_bounds(model) if within is None else areas_bounds(polygons_in(within, crs))
     left, bottom, right, top = (float(v) for v in bounds)
     if resolution is None:
-        resolution = max(right - left, top - bottom) / N_PIXELS or 1.0
+        resolution = max(right - left, top - bottom) / limits.DEFAULT_PIXELS or 1.0
     return grid_over((left, bottom, right, top), resolution, crs)
 
 
 def data_bounds(model: SpatialRegressor) -> tuple[float, float, float, float]:
     """Box of the data of a model in its CRS, a little wider."""
     if model.has_training:
-        return bounds_of(_training_coords(model), model.fitted_.layout.crs, MARGIN)
+        return bounds_of(_training_coords(model), model.fitted_.layout.crs, limits.MARGIN)
     diagnostics = diagnostics_of(model)
     if diagnostics is None:
         raise InputError(

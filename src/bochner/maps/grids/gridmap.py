@@ -16,6 +16,7 @@ from bochner.exceptions import ApproximationWarning, InputError, OutsideWarning,
 from bochner.geo import RasterGrid, Window, areas_bounds, mask_within, sample_raster
 from bochner.geo.grids import box_text
 from bochner.layout.sizes import checked_size
+from bochner.maps import limits
 from bochner.maps.grids.band_surface import BandSurface, band_errors
 from bochner.maps.grids.bands import Band, band_values, make_bands
 from bochner.maps.grids.extent import why_far
@@ -25,15 +26,9 @@ from bochner.maps.grids.pixels import Pixels
 from bochner.maps.grids.polygons import polygons_in
 from bochner.maps.grids.surface import Surface
 from bochner.maps.grids.tally import Tally
-from bochner.maps.grids.tiles import CHUNK, Interpolation
+from bochner.maps.grids.tiles import Interpolation
 from bochner.maps.mappable import Mappable, map_layout, mappable
 from bochner.random import generator
-
-MEMORY = 400 * 2**20  # bytes that a window may take, where no limit is given
-SIDES = (1024, 512, 256, 128)  # of a window, in pixels
-N_VERIFIED = 24  # random pixels of every window that are computed twice
-N_TRIAL = 2_000  # random pixels that show what inputs are like
-REACHES = 3.0  # longest side of an interpolated tile, in reaches of the field
 
 Mask = NDArray[np.bool_]
 
@@ -76,7 +71,7 @@ class GridMap:
         self.areas = polygons_in(within, grid.crs)
         self.observed = observed
         self.tolerance = tolerance
-        self.memory = memory_bytes(memory_limit) or MEMORY
+        self.memory = memory_bytes(memory_limit) or limits.WINDOW_BYTES
         self.tally = Tally()
         self._rng = generator(0, "verified pixels")
         self._told: set[str] = set()
@@ -116,7 +111,7 @@ class GridMap:
     def memory_bytes(self) -> int:
         """Bytes that computing a window takes, about."""
         side = min(self._side(), max(self.grid.shape))
-        return self._pixel_bytes() * side**2 + CHUNK * 8 * 40
+        return self._pixel_bytes() * side**2 + limits.PLACES_AT_ONCE * 8 * 40
 
     def compute(self, window: Window) -> FloatArray:
         """Bands (k, height, width) of a window; NaN where there is no prediction."""
@@ -166,7 +161,7 @@ class GridMap:
     ) -> FloatArray:
         """Bands (n, k) of some pixels of a window, from the model itself."""
         out = np.full((len(rows), len(self.bands)), np.nan)
-        for i in (slice(start, start + CHUNK) for start in range(0, len(rows), CHUNK)):
+        for i in (slice(start, start + limits.PLACES_AT_ONCE) for start in range(0, len(rows), limits.PLACES_AT_ONCE)):
             coords = self.pixels.coords(rows[i] + window[0], cols[i] + window[2])
             valid = np.isfinite(coords).all(axis=1)
             if not valid.any():
@@ -186,13 +181,13 @@ class GridMap:
             self._surface = BandSurface(self.pixels, self.bands, fixed, self.tolerance)
         else:
             rows, cols = np.nonzero(wanted)
-            chosen = self._rng.choice(len(rows), min(len(rows), N_TRIAL), replace=False)
+            chosen = self._rng.choice(len(rows), min(len(rows), limits.INPUT_PIXELS), replace=False)
             coords = self.pixels.coords(rows[chosen] + window[0], cols[chosen] + window[2])
             columns = {name: layers[name][wanted][chosen] for name in self._varying}
             self._surface = learn_surface(self.pixels, self.bands, coords, columns, fixed, self.tolerance)
         if self._surface is not None:
             typical = {name: float(np.median(layer[wanted])) for name, layer in layers.items()}
-            largest = int(min(REACHES * self.pixels.reach({**fixed, **typical}), 1 << 20))
+            largest = int(min(limits.MAX_TILE_REACHES * self.pixels.reach({**fixed, **typical}), 1 << 20))
             surface = self._surface
             self._interpolation = Interpolation(surface.values, surface.errors, surface.n_values, largest)
 
@@ -222,7 +217,7 @@ class GridMap:
 
     def _verify(self, window: Window, wanted: Mask, layers: Mapping[str, FloatArray], out: FloatArray) -> None:
         rows, cols = np.nonzero(wanted)
-        chosen = self._rng.choice(len(rows), min(len(rows), N_VERIFIED), replace=False)
+        chosen = self._rng.choice(len(rows), min(len(rows), limits.VERIFIED_PIXELS), replace=False)
         true = self._direct(window, rows[chosen], cols[chosen], layers)
         error = band_errors(self.bands, out[:, rows[chosen], cols[chosen]].T, true)
         error = error[np.isfinite(error)]
@@ -287,8 +282,8 @@ class GridMap:
                 warnings.warn_explicit(text, one.category, one.filename, one.lineno)
 
     def _side(self) -> int:
-        fits = [side for side in SIDES if side**2 * self._pixel_bytes() <= 0.6 * self.memory]
-        return fits[0] if fits else SIDES[-1]
+        fits = [side for side in limits.WINDOW_SIDES if side**2 * self._pixel_bytes() <= 0.6 * self.memory]
+        return fits[0] if fits else limits.WINDOW_SIDES[-1]
 
     def _pixel_bytes(self) -> int:
         components = len(self.fitted.model.mixture.mass)

@@ -15,14 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.maps import limits
 from bochner.maps.grids.bands import Band, band_values
 from bochner.maps.grids.inputs import Known, offset_of, size_of
 from bochner.maps.grids.pixels import Pixels
-from bochner.maps.grids.tiles import CHUNK
 from bochner.posterior import Latent
 from bochner.posterior.response import Response
 
-N_TRIED = 100  # places at which the form of the surface is checked
 SPREAD = np.array([[-2.0], [0.0], [2.0]])  # inputs at which errors are judged, in steps from their middle
 
 
@@ -113,7 +112,7 @@ class LatentSurface:
         inputs = np.column_stack([known[name] for name in self.varying] or [np.empty((n, 0))])
         offset, size = np.broadcast_to(offset_of(known), (n,)), size_of(known, n)
         out = np.empty((len(self.bands), n))
-        for i in (slice(start, start + CHUNK) for start in range(0, n, CHUNK)):
+        for i in (slice(start, start + limits.PLACES_AT_ONCE) for start in range(0, n, limits.PLACES_AT_ONCE)):
             law = self.law(values[:, i].T, inputs[i], offset[i], None if size is None else size[i])
             out[:, i] = band_values(self.bands, law).T
         return out
@@ -160,7 +159,11 @@ def learn_surface(
     step = np.array([_spread(column) for column in table.T])
     surface = LatentSurface(pixels, bands, fixed, list(inputs), np.median(table, axis=0), step, tolerance)
     surface.learn(coords[known][:1])
-    return surface if surface.holds(coords[known][:N_TRIED], table[known][:N_TRIED]) else None
+    return (
+        surface
+        if surface.holds(coords[known][: limits.CHECKED_PLACES], table[known][: limits.CHECKED_PLACES])
+        else None
+    )
 
 
 def _spread(values: FloatArray) -> float:

@@ -15,11 +15,11 @@ from bochner.estimators import Fitted
 from bochner.features import Rows
 from bochner.geo import RasterGrid
 from bochner.kernels import Kernel
+from bochner.maps import limits
 from bochner.maps.grids.inputs import Known, offset_of, size_of
 from bochner.posterior import Latent
 from bochner.posterior.response import Response
 
-CORRELATED = 0.6  # correlation that pixels within reach of each other have at least
 DIRECTIONS = np.array([(0, 1), (1, 0), (1, 1), (1, -1), (1, 2), (2, 1), (2, -1), (1, -2)])
 
 
@@ -81,5 +81,5 @@ def _correlated(kernel: Kernel, lag: FloatArray) -> NDArray[np.bool_]:
     """Whether every stationary part of a kernel still correlates places a lag apart."""
     parts = [leaf for leaf in kernel.leaves() if leaf.stationary]
     zero = np.zeros((1, lag.shape[1]))
-    close = [leaf.lag_covariance(lag) >= CORRELATED * leaf.lag_covariance(zero) for leaf in parts]
+    close = [leaf.lag_covariance(lag) >= limits.REACH_CORRELATION * leaf.lag_covariance(zero) for leaf in parts]
     return np.all(close, axis=0) if close else np.ones(len(lag), dtype=bool)

@@ -17,14 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
+from bochner.maps import limits
 
-N_NODES = 6  # along each side of a tile
-N_CHECKS = (N_NODES - 1) ** 2
-N_EVALUATIONS = N_NODES**2 + N_CHECKS
-SAFETY = 3.0  # the worst of all pixels may err more than the worst of the checks
-LEAST_GAIN = 1.5  # pixels of a tile per evaluation; below, pixel by pixel is as good
-CHUNK = 100_000  # places evaluated at once
-N_TRIED = 60  # tiles of a size before their success is judged
+N_CHECKS = (limits.TILE_NODES - 1) ** 2
+N_EVALUATIONS = limits.TILE_NODES**2 + N_CHECKS
 
 Tile = tuple[int, int, int, int]  # row0, row1, col0, col1
 Mask = NDArray[np.bool_]
@@ -75,7 +71,7 @@ class Interpolation:
             rest: list[Tile] = []
             for tile in pending:
                 n_wanted = canvas.count(tile)
-                if 0 < n_wanted < LEAST_GAIN * N_EVALUATIONS:
+                if 0 < n_wanted < limits.LEAST_GAIN * N_EVALUATIONS:
                     single.append(tile)
                 elif n_wanted:
                     (worth if self._promising(tile) else rest).append(tile)
@@ -86,7 +82,7 @@ class Interpolation:
 
     def _try(self, tiles: Sequence[Tile], canvas: _Canvas) -> list[Tile]:
         """Interpolate tiles, a few of them first: if these tell that it is no use, the others are spared."""
-        step = max(1, len(tiles) // N_TRIED)
+        step = max(1, len(tiles) // limits.JUDGED_TILES)
         failed = self._interpolate(tiles[::step], canvas)
         hopeful: list[Tile] = []
         for tile in (tile for i, tile in enumerate(tiles) if i % step):
@@ -102,10 +98,10 @@ class Interpolation:
         inside = np.concatenate([_node_pairs(), _checks()])
         places = corner[:, None] + size[:, None] * inside
         values = self._values(places.reshape(-1, 2)).reshape(len(tiles), N_EVALUATIONS, -1)
-        nodes, true = values[:, : N_NODES**2], values[:, N_NODES**2 :]
+        nodes, true = values[:, : limits.TILE_NODES**2], values[:, limits.TILE_NODES**2 :]
         guess = np.einsum("cn,tnk->tck", _check_matrix(), nodes)
         error = self.errors(guess.reshape(-1, self.n_values), true.reshape(-1, self.n_values))
-        good = error.reshape(len(tiles), N_CHECKS).max(axis=1) <= 1 / SAFETY  # False for NaN
+        good = error.reshape(len(tiles), N_CHECKS).max(axis=1) <= 1 / limits.TILE_SAFETY  # False for NaN
         for tile, ok in zip(tiles, good, strict=True):
             self._tried[_level(tile)] += 1
             self._taken[_level(tile)] += ok
@@ -121,7 +117,7 @@ class Interpolation:
 
     def _values(self, places: FloatArray) -> FloatArray:
         self.n_evaluated += len(places)
-        parts = [places[i : i + CHUNK] for i in range(0, len(places), CHUNK)]
+        parts = [places[i : i + limits.PLACES_AT_ONCE] for i in range(0, len(places), limits.PLACES_AT_ONCE)]
         return np.concatenate([self.surface(part[:, 0], part[:, 1]) for part in parts])
 
     def _promising(self, tile: Tile) -> bool:
@@ -129,7 +125,10 @@ class Interpolation:
         if max(tile[1] - tile[0], tile[3] - tile[2]) > self.largest:
             return False
         level = _level(tile)
-        return self._tried[level] < N_TRIED or self._taken[level] / self._tried[level] * 2**level > N_EVALUATIONS
+        return (
+            self._tried[level] < limits.JUDGED_TILES
+            or self._taken[level] / self._tried[level] * 2**level > N_EVALUATIONS
+        )
 
     def _forget(self) -> None:
         # so that a size that failed in one part of the map is tried again in another
@@ -162,7 +161,7 @@ class _Canvas:
 
     def draw(self, tiles: Sequence[Tile], nodes: FloatArray) -> None:
         """Interpolate tiles from their nodes, (n, nodes, k)."""
-        square = nodes.reshape(len(tiles), N_NODES, N_NODES, len(self.values)).transpose(0, 3, 1, 2)
+        square = nodes.reshape(len(tiles), limits.TILE_NODES, limits.TILE_NODES, len(self.values)).transpose(0, 3, 1, 2)
         for tile, value in zip(tiles, square, strict=True):
             down, along = _pixel_matrix(tile[1] - tile[0]), _pixel_matrix(tile[3] - tile[2])
             self.values[(slice(None), *self._slices(tile))] = down @ (value @ along.T)
@@ -194,7 +193,7 @@ def _level(tile: Tile) -> int:
 @lru_cache
 def _nodes() -> FloatArray:
     """Chebyshev nodes on [0, 1], both ends among them, so that no pixel lies beyond the outermost."""
-    return np.asarray((1 - np.cos(np.pi * np.arange(N_NODES) / (N_NODES - 1))) / 2)
+    return np.asarray((1 - np.cos(np.pi * np.arange(limits.TILE_NODES) / (limits.TILE_NODES - 1))) / 2)
 
 
 @lru_cache
@@ -205,7 +204,7 @@ def _node_pairs() -> FloatArray:
 @lru_cache
 def _checks() -> FloatArray:
     """Middles of the meshes between the nodes, where interpolation is checked."""
-    middle = (1 - np.cos(np.pi * (np.arange(N_NODES - 1) + 0.5) / (N_NODES - 1))) / 2
+    middle = (1 - np.cos(np.pi * (np.arange(limits.TILE_NODES - 1) + 0.5) / (limits.TILE_NODES - 1))) / 2
     return np.stack(np.meshgrid(middle, middle, indexing="ij"), axis=-1).reshape(-1, 2)
 
 
@@ -223,7 +222,7 @@ def _pixel_matrix(n: int) -> FloatArray:
 
 def _interpolate_to(x: FloatArray) -> FloatArray:
     """Barycentric interpolation from the nodes to places of [0, 1], (n, nodes)."""
-    mass = (-1.0) ** np.arange(N_NODES)
+    mass = (-1.0) ** np.arange(limits.TILE_NODES)
     mass[[0, -1]] /= 2
     gap = x[:, None] - _nodes()
     exact = np.abs(gap) < 1e-14

@@ -13,14 +13,13 @@ from bochner.geo import RasterGrid, is_geoframe, is_geographic, transform
 from bochner.geo.crs import is_projected, km_per_unit
 from bochner.layout import Layout
 from bochner.layout.geography import centres
+from bochner.maps import limits
 from bochner.maps.grids.bands import Band
 from bochner.maps.grids.extent import make_grid
 from bochner.maps.grids.gridmap import GridMap
 from bochner.maps.grids.polygons import polygons_in
 from bochner.maps.mappable import Mappable, map_layout, mappable
 from bochner.maps.plots.style import CHANCE, GREY, INK, MEAN, SPREAD, panels, styled
-
-TRIMMED = 0.005  # share of the pixels at either end that colours do not stretch for
 
 
 @styled
@@ -127,7 +126,7 @@ def _limits(band: Band, layer: FloatArray) -> tuple[float, float, str]:
         return 0.0, 1.0, "neither"
     if not len(known):
         raise InputError("no pixel of the map has a prediction; check the polygons and the covariates' extent.")
-    low, high = np.quantile(known, [TRIMMED, 1 - TRIMMED])
+    low, high = np.quantile(known, [limits.TRIMMED_PIXELS, 1 - limits.TRIMMED_PIXELS])
     span = max(float(high - low), 1e-12 * max(abs(float(low)), 1e-300))
     below, above = known.min() < low - 0.05 * span, known.max() > high + 0.05 * span
     low, high = low if below else known.min(), high if above else known.max()

@@ -10,12 +10,10 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
 from bochner.frequencies import Frequencies, QuasiMonteCarlo
 from bochner.kernels import Kernel, spectral_density
+from bochner.maps import limits
 from bochner.maps.mappable import Mappable, mappable
 from bochner.maps.plots.style import BLUE, GREY, ORANGE, panels, styled
 from bochner.random import generator
-
-N_DRAWN = 16_384  # frequencies that stand for the kernel
-SHOWN = 0.998  # share of the variance that the frequency axis spans, where no waves go beyond
 
 
 @styled
@@ -34,7 +32,7 @@ def plot_spectrum(model: Mappable, *, axes: Any = None) -> Any:
     if not all(leaf.has_waves for leaf in kernel.leaves()):
         raise KernelError("the kernel is not shift-invariant, so it has no spectral density to plot.")
     waves = fitted.model.posterior.waves
-    reference = QuasiMonteCarlo().draw(kernel, N_DRAWN, dim, generator(0, "spectrum"))
+    reference = QuasiMonteCarlo().draw(kernel, limits.DRAWN_FREQUENCIES, dim, generator(0, "spectrum"))
     figure, (density, share) = panels(2, width=4.6, height=3.8, axes=axes)
     reach = _reach(reference, waves)
     _density(density, kernel, dim, reach, waves)
@@ -92,7 +90,7 @@ def _cumulative(waves: Frequencies, total: float) -> tuple[FloatArray, FloatArra
 
 def _reach(reference: Frequencies, waves: Frequencies | None) -> tuple[float, float]:
     norm = _norms(reference)
-    low, high = np.quantile(norm, [0.002, SHOWN])
+    low, high = np.quantile(norm, [0.002, limits.SHOWN_VARIANCE])
     if waves is not None:
         high = max(high, 1.1 * float(_norms(waves).max()))
     return float(low), float(high)

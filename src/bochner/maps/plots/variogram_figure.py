@@ -10,13 +10,11 @@ from bochner.arrays import FloatArray
 from bochner.diagnostics import Diagnostics
 from bochner.exceptions import InputError
 from bochner.kernels import Kernel
+from bochner.maps import limits
 from bochner.maps.mappable import Mappable, mappable
 from bochner.maps.plots.known import known_diagnostics
 from bochner.maps.plots.style import BLUE, GREY, INK, RED, panels, styled
 from bochner.random import generator
-
-N_DIRECTIONS = 64
-ANISOTROPIC = 0.02  # of the sill: directions that differ less are drawn as one
 
 
 @styled
@@ -61,7 +59,7 @@ def _curve(ax: Any, kernel: Kernel, noise: float, farthest: float, dim: int) -> 
     by_direction = noise + _semivariance(kernel, lag, dim)
     low, mean, high = by_direction.min(axis=0), by_direction.mean(axis=0), by_direction.max(axis=0)
     sill = float(mean.max())
-    if np.max(high - low) > ANISOTROPIC * sill:
+    if np.max(high - low) > limits.ANISOTROPIC * sill:
         ax.fill_between(lag, low, high, color=BLUE, alpha=0.14, linewidth=0, label="by direction")
     ax.plot(lag, mean, color=BLUE, label="fitted kernel", zorder=3)
     if noise > 0.01 * sill:
@@ -70,8 +68,8 @@ def _curve(ax: Any, kernel: Kernel, noise: float, farthest: float, dim: int) -> 
 
 def _semivariance(kernel: Kernel, lag: FloatArray, dim: int) -> FloatArray:
     """k(0) - k(h) along random directions, (directions, lags)."""
-    direction = generator(0, "directions").normal(size=(N_DIRECTIONS, dim))
+    direction = generator(0, "directions").normal(size=(limits.N_DIRECTIONS, dim))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     lags = (direction[:, None, :] * lag[None, :, None]).reshape(-1, dim)
     at_zero = float(kernel.at(np.zeros((1, dim)))[0])
-    return np.asarray(at_zero - kernel.at(lags).reshape(N_DIRECTIONS, len(lag)))
+    return np.asarray(at_zero - kernel.at(lags).reshape(limits.N_DIRECTIONS, len(lag)))

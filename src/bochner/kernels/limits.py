@@ -1,0 +1,42 @@
+"""Limits: every threshold of this room.
+
+===============  =====  ==============================================================================================
+name             value  what it bounds, and why
+===============  =====  ==============================================================================================
+SHORTEST_RANGE   0.3    least length scale, in spacings of the places
+LONGEST_RANGE    10.0   largest one, in extents
+PRIOR_TAIL       0.05   probability that priors leave beyond the values they are set by
+LARGE_SD         5.0    sd of the field, in those of the data, that is exceeded with that probability
+UNLIKE_AXES      3.0    longest unit of the shortest, up to which axes of one measure are taken as they are
+FALLEN           0.6    of the variance: the lag at which the covariance has fallen to it is the unit
+N_SHIFTS         1,024  quasi Monte Carlo points of a convolution: an error of 1 % of the largest density
+DENSITY_ROWS     2^19   frequencies and shifts whose density is held at once: 4 MB a column
+LEAST_LINES      1e-9   of the variance: spectral lines that together carry less are left out
+LEAST_SHIFTS     1e-6   of the variance: shifts that together carry less are left out of a convolution
+LEAST_HARMONICS  1e-12  of the variance: harmonics that together carry less are left out
+OVERSAMPLING     4      frequencies looked at per independent one
+MAX_MODES        2^18   of a periodogram, all axes together: 4 MB of powers
+LINES_PER_PEAK   5      frequencies of the grid that one peak takes
+N_ROUNDS         40     of a mixture fitted to a periodogram
+COSINES_AT_ONCE  2^22   held at once: 32 MiB
+===============  =====  ==============================================================================================
+"""
+
+from __future__ import annotations
+
+SHORTEST_RANGE = 0.3
+LONGEST_RANGE = 10.0
+PRIOR_TAIL = 0.05
+LARGE_SD = 5.0
+UNLIKE_AXES = 3.0
+FALLEN = 0.6
+N_SHIFTS = 1024
+DENSITY_ROWS = 2**19
+LEAST_LINES = 1e-9
+LEAST_SHIFTS = 1e-6
+LEAST_HARMONICS = 1e-12
+OVERSAMPLING = 4
+MAX_MODES = 2**18
+LINES_PER_PEAK = 5
+N_ROUNDS = 40
+COSINES_AT_ONCE = 2**22

@@ -1,0 +1,32 @@
+"""Limits: every threshold of this room.
+
+=================  =======  ==========================================================================================
+name               value    what it bounds, and why
+=================  =======  ==========================================================================================
+COARSE_SHARE       0.25     of the evaluated points: the first of the order, which carry the long scales
+CELL_SIZE          0.7      half the diagonal of a cell, of the distance to the n-th neighbour of its centre: at most
+CELL_NEIGHBOURS    2.2      neighbours of a cell, as a multiple of those wanted of a place: most of which it then has
+CELLS_AT_ONCE      16       cells that a thread takes at a time
+MAX_HALVINGS       30       halvings of the box: a cell is then smaller than rounding
+LEAST_NOISE_SHARE  1e-12    of the variance of the field: least noise, below which small systems are singular
+THINNED            (8, 64)  one of so many observations is kept where farther ones are looked for
+CACHED_ENTRIES     2^16     of a packed batch: 0.5 MiB, so that its arrays stay in the processor's cache
+LARGEST_ENTRIES    2^21     of a packed batch: 16 MiB, whatever the number of neighbours
+EFFICIENT_BATCH    128      matrices: fewer leave numpy's inner loops too short
+SMALLEST_PIVOT     1e-13    relative to the diagonal entry: smaller ones are rounding
+=================  =======  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+COARSE_SHARE = 0.25
+CELL_SIZE = 0.7
+CELL_NEIGHBOURS = 2.2
+CELLS_AT_ONCE = 16
+MAX_HALVINGS = 30
+LEAST_NOISE_SHARE = 1e-12
+THINNED = (8, 64)
+CACHED_ENTRIES = 2**16
+LARGEST_ENTRIES = 2**21
+EFFICIENT_BATCH = 128
+SMALLEST_PIVOT = 1e-13

@@ -1,0 +1,34 @@
+"""Limits: every threshold of this room.
+
+================  =====  =============================================================================================
+name              value  what it bounds, and why
+================  =====  =============================================================================================
+COVARIANCE_WORK   300    multiplications that one covariance is worth
+PLACE_WORK        1e6    multiplications that kriging a place from its neighbours is worth
+MAX_JOINT_ROWS    2,000  rows up to which what features miss is drawn jointly: a matrix of 32 MB
+NEAR_ROWS         40     nearest rows that a place is kriged from
+FAR_ROWS          20     rows beyond them, of each of two thinned sets
+DRAWN_ROWS        60     rows and places that a place of a joint draw is given
+BOX_GROWTH        1.5    boxes grow by half for places outside
+MAX_BOXES         6      times that they do; beyond the largest, the prior
+MAX_EXACT_DRAWS   3,000  distinct places up to which draws come from the whole covariance matrix
+PRIOR_NEIGHBOURS  60     places that a place is drawn from beyond
+PRIOR_JITTER      1e-8   of the variance, added as noise: small systems of a smooth field are singular without
+================  =====  =============================================================================================
+
+Work is counted in multiplications by the clock, on one thread.
+"""
+
+from __future__ import annotations
+
+COVARIANCE_WORK = 300
+PLACE_WORK = 1e6
+MAX_JOINT_ROWS = 2_000
+NEAR_ROWS = 40
+FAR_ROWS = 20
+DRAWN_ROWS = 60
+BOX_GROWTH = 1.5
+MAX_BOXES = 6
+MAX_EXACT_DRAWS = 3_000
+PRIOR_NEIGHBOURS = 60
+PRIOR_JITTER = 1e-8

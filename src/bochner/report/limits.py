@@ -1,0 +1,30 @@
+"""Limits: every threshold of this room.
+
+================  =========  =========================================================================================
+name              value      what it bounds, and why
+================  =========  =========================================================================================
+MAX_DOTS          1,500      of a scatter plot
+MAX_PAGE_PIXELS   300 x 300  of the map of a page
+MIN_PAGE_PIXELS   70 x 70    of the same, however long a pixel takes
+MAX_MAP_WORK      1.5e10     multiplications that a map may take
+FRINGE            0.2        of nearness: a rim of pixels beyond the outline, to draw it smoothly
+LONGEST_SIDE      400        pixels of a map that was handed in; larger ones are thinned
+MAX_OBSERVATIONS  5,000      that a page holds
+LINK_NODES        32         of the quadrature over the link, in the browser
+LINK_PROBES       400        places at which it is checked
+ISOTROPIC         0.03       of the variance: curves closer than this are one
+================  =========  =========================================================================================
+"""
+
+from __future__ import annotations
+
+MAX_DOTS = 1_500
+MAX_PAGE_PIXELS = 300 * 300
+MIN_PAGE_PIXELS = 70 * 70
+MAX_MAP_WORK = 1.5e10
+FRINGE = 0.2
+LONGEST_SIDE = 400
+MAX_OBSERVATIONS = 5_000
+LINK_NODES = 32
+LINK_PROBES = 400
+ISOTROPIC = 0.03

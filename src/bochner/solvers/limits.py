@@ -1,0 +1,14 @@
+"""Limits: every threshold of this room.
+
+=============  =====  ================================================================================================
+name           value  what it bounds, and why
+=============  =====  ================================================================================================
+FACTOR_JITTER  1e-9   added to the unit diagonal of a scaled matrix that has no factor: rounding of a singular one
+DIVERGED       1e3    growth of the residual that no positive definite system shows
+=============  =====  ================================================================================================
+"""
+
+from __future__ import annotations
+
+FACTOR_JITTER = 1e-9
+DIVERGED = 1e3

@@ -1,0 +1,18 @@
+"""Limits: every threshold of this room.
+
+===============  =====  ==============================================================================================
+name             value  what it bounds, and why
+===============  =====  ==============================================================================================
+BLOCKS_PER_FOLD  6      blocks aimed at for every fold when the library chooses their size
+CLOSEST          1e-12  of the extent: rows nearer than this are at one place
+MAX_COPIES       200    copies of the shape tried for one fold
+FULL_ENOUGH      0.8    share of the rows wanted at which a fold is full
+===============  =====  ==============================================================================================
+"""
+
+from __future__ import annotations
+
+BLOCKS_PER_FOLD = 6
+CLOSEST = 1e-12
+MAX_COPIES = 200
+FULL_ENOUGH = 0.8
