@@ -129,3 +129,22 @@ def test_covariates_come_from_rasters(ok, data, raster, tmp_path):
     ok("predict", "column.bochner", "column.csv", "-o", "out.csv")
     got, expected = pd.read_csv(tmp_path / "raster.csv"), pd.read_csv(tmp_path / "out.csv")
     np.testing.assert_allclose(got["mean"], expected["mean"], atol=1e-3)
+
+
+def test_dates_categories_groups_and_known_errors(ok, tmp_path):
+    rng, n = np.random.default_rng(0), 90
+    table = pd.DataFrame({"x": rng.uniform(0, 9, n), "y": rng.uniform(0, 9, n)})
+    table["time"] = pd.date_range("2020-03-01", periods=n).strftime("%Y-%m-%d")
+    table["soil"], table["village"] = rng.choice(["clay", "sand"], n), rng.integers(0, 9, n).astype(str)
+    table["error"] = 0.1
+    table["temp"] = np.sin(table.x) + (table.soil == "sand") + 0.1 * rng.standard_normal(n)
+    table.to_csv(tmp_path / "dated.csv", index=False)
+    ok(
+        "fit", "dated.csv", "--target", "temp", "--coords", "x,y,time", "--covariates", "soil", "--groups", "village",
+        "--error-sd", "error", *QUICK, "-o", "m.bochner",
+    )  # fmt: skip
+    layout = load(tmp_path / "m.bochner").fitted_.layout
+    assert layout.encoding.times == {"time": "2020-03-01"}
+    assert set(layout.encoding.levels["soil"]) == {"clay", "sand"}
+    ok("predict", "m.bochner", "dated.csv", "-o", "out.csv")
+    assert pd.read_csv(tmp_path / "out.csv")["mean"].notna().all()

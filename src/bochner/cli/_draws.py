@@ -29,6 +29,7 @@ from bochner.geo import (
     read_places,
     write_places,
 )
+from bochner.geo.kinds import present
 from bochner.kernels import kernel_named
 from bochner.maps.files.partial import completed
 from bochner.maps.files.writers import WRITERS, writer_for
@@ -150,7 +151,7 @@ def _from_model(request: Request, model: SpatialRegressor) -> Drawn:
     wanted = Wanted(request.latent, request.sizes["trials"], request.sizes["exposure"], request.sizes["offset"])
     given, new = wanted.resolve(model, places)
     table = model_table(model, places)
-    known = np.isfinite(table.to_numpy()).all(axis=1)
+    known = present(table).all(axis=1)
     if not known.any():
         raise InputError(
             f"no place of {places.source} has a value of every column of the model, {list(table.columns)}."

@@ -15,6 +15,7 @@ from bochner.estimators.constructor import resources_of
 from bochner.exceptions import InputError, OutsideWarning, PartError, warn
 from bochner.families import Family
 from bochner.geo import Places
+from bochner.geo.kinds import present
 from bochner.maps.grids.extent import why_far
 
 
@@ -49,7 +50,7 @@ def predicted(model: SpatialRegressor, places: Places, wanted: Wanted) -> tuple[
     """Places with mean, sd, lower, upper and exceedances, and what these are of."""
     given, new = wanted.resolve(model, places)
     table, more = model_table(model, places), asked(places, given)
-    known = np.isfinite(table.to_numpy()).all(axis=1)
+    known = present(table).all(axis=1)
     for column in more.values():
         known &= np.isfinite(column)
     if not known.any():
@@ -114,7 +115,7 @@ def _column(places: Places, text: str) -> FloatArray:
 def _told(table: Any, more: dict[str, FloatArray], known: Any, source: str) -> tuple[str, ...]:
     if known.all():
         return ()
-    lacking = {name: int((~np.isfinite(table[name])).sum()) for name in table.columns}
+    lacking = {name: int(count) for name, count in zip(table.columns, (~present(table)).sum(axis=0), strict=True)}
     lacking |= {name: int((~np.isfinite(values)).sum()) for name, values in more.items()}
     told = ", ".join(f"{count:,} in {name}" for name, count in lacking.items() if count)
     return (f"{int((~known).sum()):,} of {len(known):,} rows of {source} have missing values ({told}): no prediction.",)

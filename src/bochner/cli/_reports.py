@@ -36,7 +36,8 @@ def survey_of(
         raise InputError(f"the model does not say which column of {path.name} is its response; name it with --target.")
     places = read_like(model, path, coords=coords, crs=crs, layer=layer)
     places = with_rasters(places, {name: raster for name, raster in inputs.items() if name not in places.names})
-    places = places.complete([*places.coords, *layout.columns.covariate_names, *known.values()])
+    linear = [name for name in layout.inputs if name not in layout.columns.coord_names]
+    places = places.complete([*places.coords, *linear, *known.values()], linear)
     columns = places.numbers(list(known.values()))
     values = {role: columns[name].to_numpy() for role, name in known.items()}
     return Survey(model_table(model, places), values.pop("target"), **values), places.notes

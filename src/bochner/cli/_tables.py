@@ -92,7 +92,7 @@ def with_rasters(places: Places, rasters: Mapping[str, Any]) -> Places:
         )
     if not rasters:
         return places
-    pair = np.nan_to_num(places.coordinates()[:, list(lonlat_axes(places.coords))])
+    pair = np.nan_to_num(places.pair())
     return places.with_columns({name: _sampled(raster, pair, places) for name, raster in rasters.items()})
 
 
@@ -170,7 +170,7 @@ def _fitted_table(places: Places, covariates: list[str]) -> tuple[list[str], Any
     clash = [name for name in [*further, *covariates] if name in GEOMETRY]
     if clash:
         raise InputError(f"column {clash[0]!r} has the name of a coordinate of the map; rename it.")
-    points = geopandas.points_from_xy(*places.coordinates()[:, list(axes)].T)
+    points = geopandas.points_from_xy(*places.pair().T)
     frame = places.values([*further, *covariates], covariates)
     return [*GEOMETRY, *further], geopandas.GeoDataFrame(frame, geometry=points, crs=places.crs)
 
@@ -212,7 +212,7 @@ def _located(places: Places, names: list[str], crs: Any) -> Any:
 
 def _moved(places: Places, crs: Any) -> FloatArray:
     """Easting and northing (n, 2) in a CRS, as they are where either has none; NaN where one is missing."""
-    pair = places.coordinates()[:, list(lonlat_axes(places.coords))].copy()
+    pair = places.pair().copy()
     known = np.isfinite(pair).all(axis=1)
     pair[~known] = np.nan
     if crs is not None and places.crs is not None:

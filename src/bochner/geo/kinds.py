@@ -10,6 +10,11 @@ from bochner.exceptions import InputError
 from bochner.geo import limits
 
 
+def present(table: Any) -> Any:
+    """Which entries of a pandas table are there: neither missing nor infinite, (n, columns)."""
+    return ~(table.isin([np.inf, -np.inf]).to_numpy() | table.isna().to_numpy())
+
+
 def is_time(column: Any) -> bool:
     """Whether a pandas column holds dates, or text that reads as dates."""
     from pandas.api import types

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError
 from bochner.geo.grids import RasterGrid
-from bochner.geo.kinds import is_category, is_time
+from bochner.geo.kinds import is_category, is_time, present
+from bochner.geo.lonlat import lonlat_axes
 from bochner.geo.tables import as_numbers, check_columns
 
 
@@ -81,6 +82,11 @@ class Places:
         """Coordinates, (n, number of coordinate columns)."""
         return np.asarray(self.numbers(self.coords).to_numpy(dtype=np.float64))
 
+    def pair(self) -> FloatArray:
+        """Easting and northing, or longitude and latitude, (n, 2)."""
+        names = [self.coords[j] for j in lonlat_axes(self.coords)]
+        return np.asarray(self.numbers(names).to_numpy(dtype=np.float64))
+
     def complete(self, columns: Sequence[str], linear: Sequence[str] = (), named: Sequence[str] = ()) -> Places:
         """The rows without a missing value in some columns, and a note that counts the others by column.
 
@@ -88,7 +94,7 @@ class Places:
         """
         table = self.values([name for name in columns if name not in named], linear)
         table = table.assign(**{name: self.frame[name] for name in named})[list(columns)]
-        missing = table.isin([np.inf, -np.inf]).to_numpy() | table.isna().to_numpy()
+        missing = ~present(table)
         bad = missing.any(axis=1)
         if not bad.any():
             return self

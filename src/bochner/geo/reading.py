@@ -171,7 +171,7 @@ def _check_coords(places: Places) -> None:
     """Refuse degrees that are none, and degrees under a projected CRS."""
     if places.crs is None or len(places.coords) < 2:
         return
-    pair = places.coordinates()[:, :2]
+    pair = places.pair()
     pair = pair[np.isfinite(pair).all(axis=1)]
     if not len(pair):
         raise InputError(f"every row of {places.source} has a missing coordinate; nothing is left.")

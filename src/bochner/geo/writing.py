@@ -43,7 +43,7 @@ def as_geoframe(places: Places) -> Any:
     frame = places.frame.drop(columns=list(places.coords)) if places.made_coords else places.frame
     if places.geometry is not None:
         return geopandas.GeoDataFrame(frame, geometry=places.geometry.array)  # in its own CRS
-    points = geopandas.points_from_xy(*places.coordinates()[:, :2].T)
+    points = geopandas.points_from_xy(*places.pair().T)
     return geopandas.GeoDataFrame(frame, geometry=points, crs=places.crs)
 
 
