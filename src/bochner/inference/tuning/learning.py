@@ -21,13 +21,14 @@ from bochner.inference.schemes.base import Scheme
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.averaging import average
 from bochner.inference.tuning.fold_score import fold_score
+from bochner.inference.tuning.lattice_search import LatticeSearch
 from bochner.inference.tuning.multiscale import select_multiscale
 from bochner.inference.tuning.objectives import gaussian_objectives, laplace_objectives
 from bochner.inference.tuning.peaks import informed_starts
 from bochner.inference.tuning.refinement import refine_on_lattice
 from bochner.inference.tuning.search import Search, Tuned, score_objective, tune
 from bochner.inference.tuning.selection import select_kernel
-from bochner.kernels import Matern
+from bochner.kernels import Kernel, Matern
 
 
 @dataclass(frozen=True)
@@ -129,9 +130,7 @@ def _degenerate(task: Task, noise: float | None) -> tuple[Average, tuple[Choice,
 
 def _by_evidence(task: Task, scheme: Scheme, noise: float | None) -> Climb:
     if not task.gaussian:
-        climbs, told = laplace_objectives(task, scheme)
-        climb = _climb(task, climbs, noise)
-        return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
+        return _by_laplace(task, scheme, noise)
     objectives, told = gaussian_objectives(task, scheme)
     if len(objectives) == 1:
         climb = _climb(task, objectives, noise)
@@ -144,6 +143,65 @@ def _by_evidence(task: Task, scheme: Scheme, noise: float | None) -> Climb:
     if climb.tuned.by_all_rows:
         told = Choice("tuning", "lattice", text=f"{told}; then of all rows, on waves of a lattice")
     return replace(climb, choices=(told, *climb.choices))
+
+
+def _by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
+    """Other families: by parts of many rows first; then all of them on waves, or with the exact kernel if they are few."""
+    data = task.data
+    assert isinstance(data, Responses)
+    climbs, told = laplace_objectives(task, scheme)
+    if told.value != "composite" or not task.settings.reml:
+        climb = _climb(task, climbs, noise)
+        return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
+    first = _first_climb(task, climbs[0], noise)
+    search = LatticeSearch.of(data, task.scale, noise, climbs[0])
+    on_waves = None if first.failed or not search.holds(first.kernel) else _on_lattice(task, search, first)
+    if on_waves is None:
+        climb = _climb(task, climbs, noise)
+        if not scheme.exact or len(data) > limits.MAX_DENSE_ENDING_ROWS or climb.tuned.failed:
+            return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
+        whole = LaplaceObjective([data], ExactBound, reml=True)
+        whole.family = climbs[-1].family
+        ending = replace(climb.search, objective=whole)
+        tuned = ending.maximise(climb.tuned.kernel, climb.tuned.noise_variance, limits.DENSE_ENDING, limits.SETTLED)
+        text = f"Laplace evidence of the exact kernel, {len(data):,} distinct rows; begun on parts of them"
+        climb = replace(climb, search=ending, tuned=tuned, laplace=whole)
+        return replace(climb, choices=(Choice("tuning", "exact", text=text), *climb.choices))
+    text = f"Laplace evidence of all {len(data):,} distinct rows, on waves of a lattice; begun on parts of them"
+    return replace(on_waves, choices=(Choice("tuning", "lattice", text=text), *on_waves.choices))
+
+
+def _first_climb(task: Task, objective: LaplaceObjective, noise: float | None) -> Tuned:
+    """A kernel to begin from: the one given, or a Matern of middling smoothness."""
+    search, kernel = Search(objective, task.scale, noise), task.settings.kernel
+    if kernel is None:
+        return tune(search, Matern(nu=limits.SELECTED_SMOOTHNESS[0]), tolerance=limits.SETTLED)
+    return tune(search, kernel, _given_starts(task, kernel, noise), tolerance=limits.SETTLED)
+
+
+def _on_lattice(task: Task, search: LatticeSearch, first: Tuned) -> Climb | None:
+    """The evidence of all rows chooses; None where the waves do not hold what it came to."""
+    kernel = task.settings.kernel
+    if kernel is None:
+        tuned, told = select_kernel(search, task.obs.total, task.dim, 0.5 * float(np.log(task.obs.total)), first)
+    else:
+        tuned = search.maximise(first.kernel, first.noise_variance)
+        told = _as_given(kernel)
+    plan = search.plan(tuned.kernel)
+    if tuned.failed or plan is None:
+        return None
+    assert isinstance(search.objective, LaplaceObjective)
+    whole = search.at(plan, search.objective)
+    return Climb(Search(whole, task.scale, search.noise_variance), tuned, (told,), whole)
+
+
+def _as_given(kernel: Kernel) -> Choice:
+    return Choice("kernel", repr(kernel), given=True, text="as given; its values were learned")
+
+
+def _given_starts(task: Task, kernel: Kernel, noise: float | None) -> list[tuple[Kernel, float]]:
+    at = noise if noise is not None else 0.1 * task.scale.variance
+    return [(kernel, at), *informed_starts(kernel, task.scale, task.obs, at)]
 
 
 def _multiscale(task: Task, objectives: Sequence[Objective], noise: float | None) -> Climb:
@@ -164,10 +222,7 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
         toll = 0.0 if task.gaussian else 0.5 * np.log(task.obs.total)
         tuned, told = select_kernel(search, task.obs.total, task.dim, toll)
     else:
-        at = noise if noise is not None else 0.1 * scale.variance
-        starts = [(kernel, at), *informed_starts(kernel, scale, task.obs, at)]
-        tuned = tune(search, kernel, starts)
-        told = Choice("kernel", repr(kernel), given=True, text="as given; its values were learned")
+        tuned, told = tune(search, kernel, _given_starts(task, kernel, noise)), _as_given(kernel)
     for objective in objectives[1:]:
         search = Search(objective, scale, noise, prior)
         tuned = search.maximise(tuned.kernel, tuned.noise_variance, 50)

@@ -31,6 +31,11 @@ class Tuned:
     at_bounds: tuple[str, ...]
     by_all_rows: bool = False  # whether the evidence of all rows had the last word
 
+    @property
+    def failed(self) -> bool:
+        """Whether there was no value for which the objective could be had."""
+        return self.value <= limits.FAILED_SEARCH
+
 
 @dataclass(frozen=True)
 class Search:
@@ -95,7 +100,13 @@ class Search:
         return Tuned(*unpack(result.x), -float(result.fun), count, tuple(stuck))
 
 
-def tune(search: Search, kernel: Kernel, extra_starts: Sequence[tuple[Kernel, float]] = (), n_climbs: int = 2) -> Tuned:
+def tune(
+    search: Search,
+    kernel: Kernel,
+    extra_starts: Sequence[tuple[Kernel, float]] = (),
+    n_climbs: int = 2,
+    tolerance: float = 1e-13,
+) -> Tuned:
     """Best of several climbs: a coarse grid of starts is ranked, the best distinct ones are climbed."""
     candidates = [*extra_starts, *starts(kernel, search.scale, search.noise_variance)]
     values = [search.evaluate(k, noise)[0] for k, noise in candidates]
@@ -104,9 +115,9 @@ def tune(search: Search, kernel: Kernel, extra_starts: Sequence[tuple[Kernel, fl
         near = any(close(candidates[i][0], candidates[j][0]) for j in chosen)
         if not near and len(chosen) < n_climbs and values[i] > limits.FAILED_SEARCH:
             chosen.append(int(i))
-    climbs = [search.maximise(*candidates[i]) for i in chosen] or [search.maximise(*candidates[0])]
+    climbs = [search.maximise(*candidates[i], tolerance=tolerance) for i in chosen or [0]]
     best = max(climbs, key=lambda t: t.value)
-    if best.value <= limits.FAILED_SEARCH:
+    if best.failed:
         warn(
             "tuning found no hyperparameters for which the model can be factored; the start values are kept. "
             "Give noise_variance, or a kernel of lower smoothness.",

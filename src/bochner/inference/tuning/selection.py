@@ -12,17 +12,21 @@ from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel, Matern
 
 
-def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0) -> tuple[Tuned, Choice]:
+def select_kernel(
+    search: Search, n_rows: float, dim: int, toll: float = 0.0, first: Tuned | None = None
+) -> tuple[Tuned, Choice]:
     """Matern kernel of the best smoothness; per-axis length scales if the evidence pays for them.
 
     An added length scale must raise the objective by log(n) / 2 (Schwarz's criterion). A kernel smoother than the
     roughest must raise it by `toll`: of counts the evidence hardly sees smoothness, and a field taken to be too
-    smooth has intervals too narrow, while the mean is the same either way.
+    smooth has intervals too narrow, while the mean is the same either way. `first` is where to begin, if that is known.
     """
     best: Tuned | None = None
     values, count = {}, 0
     for nu in limits.SELECTED_SMOOTHNESS:
-        if best is None:
+        if best is None and first is not None:
+            tuned = search.maximise(first.kernel.replace(nu=nu), first.noise_variance)
+        elif best is None:
             tuned = tune(search, Matern(nu=nu))
         else:
             start = best.kernel.replace(nu=nu)

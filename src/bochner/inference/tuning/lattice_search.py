@@ -1,0 +1,97 @@
+"""Search on the Laplace evidence of all rows, on waves of a lattice that follows the kernel.
+
+A lattice serves kernels near the one that it was planned for. So a climb goes in rounds: plan, climb, and plan again at
+the kernel that was found, until it stays where it is. A dispersion is held during a climb and settled after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.inference.evidence.lattice_laplace import LatticeBound, LatticePlan, lattice_plan, total_information
+from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.fits.fixed_effects import fixed_effects
+from bochner.inference.observed.responses import Responses
+from bochner.inference.tuning import limits
+from bochner.inference.tuning.search import Search, Tuned
+from bochner.kernels import Kernel, Scale
+
+
+@dataclass(frozen=True)
+class LatticeSearch(Search):
+    """All rows on waves; `maximise` plans them as often as the kernel moves away from them."""
+
+    responses: Responses | None = None
+    information: float = 0.0
+
+    @classmethod
+    def of(cls, responses: Responses, scale: Scale, noise: float | None, laplace: LaplaceObjective) -> LatticeSearch:
+        """Search of all rows, where an evidence of parts of them has found a first family."""
+        seen = replace(responses, family=laplace.family)
+        effects = fixed_effects(seen)
+        eta = seen.offset + seen.rows.trend @ effects.coef
+        return cls(laplace, scale, noise, responses=responses, information=total_information(seen, eta))
+
+    def holds(self, kernel: Kernel) -> bool:
+        """Whether few enough waves tell what the rows know of a kernel."""
+        return self.plan(kernel) is not None
+
+    def at(self, plan: LatticePlan, family_of: LaplaceObjective) -> LaplaceObjective:
+        """Evidence of all rows on the waves of a plan."""
+        assert self.responses is not None
+        whole = LaplaceObjective(
+            [self.responses], lambda kernel, noise, _: LatticeBound(plan, kernel, noise), reml=True
+        )
+        whole.family, whole.first = family_of.family, family_of.first
+        return whole
+
+    def maximise(
+        self, kernel: Kernel, noise_variance: float, max_iterations: int = 40, tolerance: float = limits.LATTICE_SETTLED
+    ) -> Tuned:
+        """Climb, plan again where it ended, and climb on until nothing is gained."""
+        laplace = self.objective
+        assert isinstance(laplace, LaplaceObjective)
+        found: Tuned | None = None
+        for _ in range(limits.LATTICE_ROUNDS):
+            plan = self.plan(kernel)
+            if plan is None:
+                break
+            laplace = self.at(plan, laplace)
+            climb = _Held(laplace)
+            search = Search(climb, self.scale, self.noise_variance, self.prior, self.least_noise)
+            iterations = min(max_iterations, limits.LATTICE_ITERATIONS)
+            new = search.maximise(kernel, noise_variance, iterations, tolerance)
+            if new.failed:
+                break
+            moved = float(np.max(np.abs(new.kernel.theta - kernel.theta), initial=0.0))
+            value = laplace.settle(new.kernel, new.noise_variance) if laplace.learns else new.value
+            count = new.n_evaluations + (0 if found is None else found.n_evaluations)
+            settled = value < new.value + limits.SETTLED_NATS
+            found = replace(new, value=value, n_evaluations=count, by_all_rows=True)
+            kernel, noise_variance = new.kernel, new.noise_variance
+            if moved < limits.PLANNED_REACH and settled:
+                break
+        if found is None:
+            return Tuned(kernel, noise_variance, limits.FAILED_SEARCH, 1, ())
+        return found
+
+    def plan(self, kernel: Kernel) -> LatticePlan | None:
+        """Waves for kernels near one; None if they are too many."""
+        assert self.responses is not None
+        n = len(self.responses)
+        most = limits.LATTICE_WAVES * (n / 1e4) ** (1 / 3)
+        most = min(max(most, limits.LATTICE_WAVES / 2), 2 * limits.LATTICE_WAVES, n / 3)
+        return lattice_plan(kernel, self.responses.rows.coords, self.information, int(most))
+
+
+class _Held:
+    """The evidence with the dispersion that it has."""
+
+    def __init__(self, laplace: LaplaceObjective) -> None:
+        self.laplace = laplace
+
+    def __call__(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
+        return self.laplace.held(kernel, noise_variance)
