@@ -26,7 +26,7 @@ At 8,000 rows in 2-D one product with the matrix took 0.13 s and one of the tran
 """
 
 STRIPE_BYTES = 2**19
-TRANSFORM_WORK = 20_000_000
+TRANSFORM_WORK = 500_000
 TRANSFORM_ROWS = 2_000_000
 MAX_WAVE_DIMENSIONS = 3
 MAX_DENSE_ROWS = 8_000

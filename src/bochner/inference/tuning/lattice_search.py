@@ -49,7 +49,7 @@ class LatticeSearch(Search):
         return whole
 
     def maximise(
-        self, kernel: Kernel, noise_variance: float, max_iterations: int = 40, tolerance: float = limits.LATTICE_SETTLED
+        self, kernel: Kernel, noise_variance: float, max_iterations: int = limits.LATTICE_ITERATIONS, tolerance: float = limits.LATTICE_SETTLED
     ) -> Tuned:
         """Climb, plan again where it ended, and climb on until nothing is gained."""
         laplace = self.objective
@@ -61,18 +61,18 @@ class LatticeSearch(Search):
                 break
             laplace = self.at(plan, laplace)
             climb = _Held(laplace)
-            search = Search(climb, self.scale, self.noise_variance, self.prior, self.least_noise)
-            iterations = min(max_iterations, limits.LATTICE_ITERATIONS)
-            new = search.maximise(kernel, noise_variance, iterations, tolerance)
+            search = Search(climb, self.scale, self.noise_variance, self.prior, self.least_noise, limits.PLANNED_REACH)
+            before = search.evaluate(kernel, noise_variance)[0]
+            new = search.maximise(kernel, noise_variance, max_iterations, tolerance)
             if new.failed:
                 break
             moved = float(np.max(np.abs(new.kernel.theta - kernel.theta), initial=0.0))
             value = laplace.settle(new.kernel, new.noise_variance) if laplace.learns else new.value
             count = new.n_evaluations + (0 if found is None else found.n_evaluations)
-            settled = value < new.value + limits.SETTLED_NATS
+            settled = value < before + limits.SETTLED_NATS
             found = replace(new, value=value, n_evaluations=count, by_all_rows=True)
             kernel, noise_variance = new.kernel, new.noise_variance
-            if moved < limits.PLANNED_REACH and settled:
+            if settled or (moved < limits.SAME_PLAN and value < new.value + limits.SETTLED_NATS):
                 break
         if found is None:
             return Tuned(kernel, noise_variance, limits.FAILED_SEARCH, 1, ())

@@ -27,18 +27,23 @@ LATTICE_WAVES          800                                  waves that the evide
                                                             and twice of many: a factor of
                                                             1,600 columns, some tenths of a
                                                             second
-LATTICE_ROUNDS         4                                    plans of a climb on waves           benchmarks/presence
-LATTICE_ITERATIONS     25                                   of each                             benchmarks/presence
+LATTICE_ROUNDS         5                                    plans of a climb on waves           benchmarks/presence
+LATTICE_ITERATIONS     12                                   of each                             benchmarks/presence
 LATTICE_SETTLED        1e-7                                 relative gain that ends it          benchmarks/presence
-SETTLED_NATS           0.1                                  gain of a dispersion that calls for benchmarks/presence
-                                                            another round
-PLANNED_REACH          0.35                                 in theta: kernels that one plan     benchmarks/presence
+SETTLED_NATS           0.3                                  gain that calls for another round:  benchmarks/presence
+                                                            plans differ by about as much
+PLANNED_REACH          0.5                                  in theta: kernels that one plan     benchmarks/presence
                                                             serves
+SAME_PLAN              0.2                                  and after a smaller move no other   benchmarks/presence
+                                                            is made
 MAX_DENSE_ENDING_ROWS  2,500                                rows of other families up to which  benchmarks/presence
                                                             a climb ends with the exact kernel
                                                             where waves do not hold it
 DENSE_ENDING           12                                   iterations of that: some seconds    benchmarks/presence
                                                             each
+TAIL_POWER             0.4                                  power of the smoothness by which    benchmarks/presence
+                                                            ranges of Matern kernels alike in
+                                                            their evidence differ
 LEAST_NOISE            1e-8                                 of the variance: least noise that   tests/inference
                                                             is searched
 LARGEST_NOISE          10.0                                 of the variance: largest noise      tests/inference
@@ -128,13 +133,15 @@ FINE_PARTS = (12, 200, 600)
 SHARED_ROWS = 50
 SHARED_SHARE = 0.1
 LATTICE_WAVES = 800
-LATTICE_ROUNDS = 4
-LATTICE_ITERATIONS = 25
+LATTICE_ROUNDS = 5
+LATTICE_ITERATIONS = 12
 LATTICE_SETTLED = 1e-7
-SETTLED_NATS = 0.1
-PLANNED_REACH = 0.35
+SETTLED_NATS = 0.3
+PLANNED_REACH = 0.5
+SAME_PLAN = 0.2
 MAX_DENSE_ENDING_ROWS = 2_500
 DENSE_ENDING = 12
+TAIL_POWER = 0.4
 LEAST_NOISE = 1e-8
 LARGEST_NOISE = 10.0
 LEAST_LOCAL_NOISE = 1e-12

@@ -46,6 +46,7 @@ class Search:
     noise_variance: float | None  # None: learned
     prior: bool = False
     least_noise: float = LEAST_NOISE  # of the variance
+    reach: float = np.inf  # in theta: how far from its start a climb may go
 
     def evaluate(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
         """Objective and gradient, the prior included; a failed factorisation counts as very bad."""
@@ -88,8 +89,11 @@ class Search:
         box = [limit for limit, is_free in zip(intervals, free, strict=True) if is_free]
         if not len(x0):
             return Tuned(kernel, noise_variance, self.evaluate(kernel, noise_variance)[0], 1, ())
+        near = [
+            (max(low, x - self.reach), min(high, x + self.reach)) for x, (low, high) in zip(x0, box, strict=True)
+        ]
         options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6, "maxls": 30}
-        result = optimize.minimize(negative, x0, jac=True, method="L-BFGS-B", bounds=box, options=options)
+        result = optimize.minimize(negative, x0, jac=True, method="L-BFGS-B", bounds=near, options=options)
         logger.info("tuning: %d evaluations, objective %.4f, %s", count, -result.fun, unpack(result.x)[0])
         names = np.array([*(h.name for h in kernel.hyperparameters), "noise_variance"])[free]
         stuck = [

@@ -22,13 +22,17 @@ def select_kernel(
     smooth has intervals too narrow, while the mean is the same either way. `first` is where to begin, if that is known.
     """
     best: Tuned | None = None
+    middle: Tuned | None = None
     values, count = {}, 0
     for nu in limits.SELECTED_SMOOTHNESS:
         if best is None and first is not None:
-            tuned = search.maximise(first.kernel.replace(nu=nu), first.noise_variance)
+            tuned = middle = search.maximise(first.kernel.replace(nu=nu), first.noise_variance)
         elif best is None:
             tuned = tune(search, Matern(nu=nu))
+        elif middle is not None:
+            tuned = search.maximise(_of_smoothness(middle.kernel, nu), middle.noise_variance)
         else:
+            assert best is not None
             start = best.kernel.replace(nu=nu)
             tuned = search.maximise(start, best.noise_variance)
         values[nu], count = tuned.value, count + tuned.n_evaluations
@@ -51,6 +55,12 @@ def select_kernel(
             return replace(split, n_evaluations=count), Choice("kernel", f"matern {smoothness:g} per axis", text=told)
         reason += f"; one length scale per axis gains {max(split.value - best.value, 0):.1f}, less than {price:.1f}"
     return replace(best, n_evaluations=count), Choice("kernel", f"matern {smoothness:g}", text=reason)
+
+
+def _of_smoothness(kernel: Kernel, nu: float) -> Kernel:
+    """A Matern kernel of another smoothness that falls off about as far away: rough ones do so in a longer tail."""
+    ratio = (kernel.nu / nu) ** limits.TAIL_POWER  # type: ignore[attr-defined]
+    return kernel.replace(nu=nu, length_scale=float(ratio * kernel.length_scale))  # type: ignore[attr-defined]
 
 
 def _due(tuned: Tuned, toll: float) -> float:
