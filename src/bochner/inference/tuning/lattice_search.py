@@ -12,6 +12,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.inference.evidence.lattice_laplace import LatticeBound, LatticePlan, lattice_plan, total_information
+from bochner.inference.evidence.objective import Objective
 from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.observed.responses import Responses
@@ -33,7 +34,16 @@ class LatticeSearch(Search):
         seen = replace(responses, family=laplace.family)
         effects = fixed_effects(seen)
         eta = seen.offset + seen.rows.trend @ effects.coef
-        return cls(laplace, scale, noise, responses=responses, information=total_information(seen, eta))
+        information = total_information(seen, eta)
+        # of so many rows, with errors of variance 1 on the link, as much could be learned
+        thinned = scale.spacing * (max(len(seen) / max(information, 1.0), 1.0)) ** (1 / len(scale.extent))
+        told = replace(scale, spacing=min(thinned, 0.5), variance=1.0)
+        few = information < limits.MAX_AVERAGING_ROWS
+        return cls(laplace, scale, noise, few, prior_scale=told, responses=responses, information=information)
+
+    def plain(self, objective: Objective, reach: float = np.inf) -> Search:
+        """The same search of another objective."""
+        return Search(objective, self.scale, self.noise_variance, self.prior, self.least_noise, self.prior_scale, reach)
 
     def holds(self, kernel: Kernel) -> bool:
         """Whether few enough waves tell what the rows know of a kernel."""
@@ -61,13 +71,16 @@ class LatticeSearch(Search):
                 break
             laplace = self.at(plan, laplace)
             climb = _Held(laplace)
-            search = Search(climb, self.scale, self.noise_variance, self.prior, self.least_noise, limits.PLANNED_REACH)
+            search = self.plain(climb, limits.PLANNED_REACH)
             before = search.evaluate(kernel, noise_variance)[0]
             new = search.maximise(kernel, noise_variance, max_iterations, tolerance)
             if new.failed:
                 break
             moved = float(np.max(np.abs(new.kernel.theta - kernel.theta), initial=0.0))
-            value = laplace.settle(new.kernel, new.noise_variance) if laplace.learns else new.value
+            value = new.value
+            if laplace.learns:
+                laplace.settle(new.kernel, new.noise_variance)
+                value = search.evaluate(new.kernel, new.noise_variance)[0]
             count = new.n_evaluations + (0 if found is None else found.n_evaluations)
             settled = value < before + limits.SETTLED_NATS
             found = replace(new, value=value, n_evaluations=count, by_all_rows=True)
@@ -83,7 +96,7 @@ class LatticeSearch(Search):
         assert self.responses is not None
         n = len(self.responses)
         most = limits.LATTICE_WAVES * (n / 1e4) ** (1 / 3)
-        most = min(max(most, limits.LATTICE_WAVES / 2), 2 * limits.LATTICE_WAVES, n / 3)
+        most = min(max(most, 0.75 * limits.LATTICE_WAVES), 2 * limits.LATTICE_WAVES, n / 3)
         return lattice_plan(kernel, self.responses.rows.coords, self.information, int(most))
 
 

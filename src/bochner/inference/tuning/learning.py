@@ -157,12 +157,13 @@ def _by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
     search = LatticeSearch.of(data, task.scale, noise, climbs[0])
     on_waves = None if first.failed or not search.holds(first.kernel) else _on_lattice(task, search, first)
     if on_waves is None:
-        climb = _climb(task, climbs, noise)
-        if not scheme.exact or len(data) > limits.MAX_DENSE_ENDING_ROWS or climb.tuned.failed:
+        dense = scheme.exact and len(data) <= limits.MAX_DENSE_ENDING_ROWS
+        climb = _climb(task, climbs[:1] if dense else climbs, noise)
+        if not dense or climb.tuned.failed:
             return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
         whole = LaplaceObjective([data], ExactBound, reml=True)
         whole.family = climbs[-1].family
-        ending = replace(climb.search, objective=whole)
+        ending = search.plain(whole)
         tuned = ending.maximise(climb.tuned.kernel, climb.tuned.noise_variance, limits.DENSE_ENDING, limits.SETTLED)
         text = f"Laplace evidence of the exact kernel, {len(data):,} distinct rows; begun on parts of them"
         climb = replace(climb, search=ending, tuned=tuned, laplace=whole)
@@ -192,7 +193,7 @@ def _on_lattice(task: Task, search: LatticeSearch, first: Tuned) -> Climb | None
         return None
     assert isinstance(search.objective, LaplaceObjective)
     whole = search.at(plan, search.objective)
-    return Climb(Search(whole, task.scale, search.noise_variance), tuned, (told,), whole)
+    return Climb(search.plain(whole), tuned, (told,), whole)
 
 
 def _as_given(kernel: Kernel) -> Choice:

@@ -23,7 +23,7 @@ SHARED_ROWS            50                                   rows' worth of the f
 SHARED_SHARE           0.1                                  of the information of all rows: so   benchmarks/presence
                                                             much at most
 LATTICE_WAVES          800                                  waves that the evidence of 10,000   benchmarks/presence
-                                                            rows may take, half as many of few
+                                                            rows may take, 3/4 as many of few
                                                             and twice of many: a factor of
                                                             1,600 columns, some tenths of a
                                                             second

@@ -46,6 +46,7 @@ class Search:
     noise_variance: float | None  # None: learned
     prior: bool = False
     least_noise: float = LEAST_NOISE  # of the variance
+    prior_scale: Scale | None = None  # sizes that the prior goes by, if not those of the data
     reach: float = np.inf  # in theta: how far from its start a climb may go
 
     def evaluate(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
@@ -57,7 +58,7 @@ class Search:
         if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
             return limits.FAILED_SEARCH, np.zeros(len(kernel.theta) + 1)
         if self.prior:
-            more, slope = log_prior(kernel, self.scale)
+            more, slope = log_prior(kernel, self.prior_scale or self.scale)
             value, gradient = value + more, gradient + np.r_[slope, 0.0]
         return value, gradient
 
