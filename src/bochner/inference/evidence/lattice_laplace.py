@@ -63,7 +63,7 @@ class LatticePlan:
 def lattice_plan(kernel: Kernel, coords: FloatArray, information: float, most: int) -> LatticePlan | None:
     """Waves near a kernel that tell all but a fraction of a nat; None if they are more than `most`.
 
-    `information` is the sum of the rows' curvatures. A wave of mass a that is taken for noise costs about
+    `information` is the sum of the rows' curvatures, more where they crowd. A wave of mass a that is taken for noise costs about
     (a information)^2 / 8 nats.
     """
     extent = np.ptp(coords, axis=0)
@@ -160,9 +160,3 @@ class LatticeBound:
         both = 2 * self.features.forward(rows.coords, covariance[: 2 * m, 2 * m :])
         both += rows.trend @ covariance[2 * m :, 2 * m :]
         return np.asarray(waves + np.sum(both * rows.trend, axis=1))
-
-
-def total_information(responses: Responses, eta: FloatArray) -> float:
-    """Sum of the rows' curvatures at a linear predictor."""
-    curvature = responses.family.derivatives(responses.y, eta, responses.size).curvature
-    return float(np.sum(responses.weight * np.maximum(curvature, 0.0)))

@@ -22,7 +22,7 @@ TRUNCATION_SAFETY          3.0          on the truncation tolerance, because len
                                         change during optimisation
 UNTOLD_NATS                0.01         of the evidence of other families, that waves left out   benchmarks/presence
                                         may hold
-UNTOLD_AT_MOST             0.5          and may, where they would be too many                    benchmarks/presence
+UNTOLD_AT_MOST             1.0          and may, where they would be too many                    benchmarks/presence
 PLAN_MISSING               1e-4         variance that the waves looked at may leave out          benchmarks/presence
 PLANNED_WAVES              4,000        waves looked at when a plan is made                      benchmarks/presence
 PLAN_MARGIN                3e-3         correlation that ends the margin around the rows         benchmarks/presence
@@ -47,7 +47,7 @@ EVIDENCE_SHARED = 1.0
 EVIDENCE_MARGIN = 1e-3
 TRUNCATION_SAFETY = 3.0
 UNTOLD_NATS = 0.01
-UNTOLD_AT_MOST = 0.5
+UNTOLD_AT_MOST = 1.0
 PLAN_MISSING = 1e-4
 PLANNED_WAVES = 4_000
 PLAN_MARGIN = 3e-3

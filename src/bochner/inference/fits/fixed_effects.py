@@ -16,6 +16,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.inference.fits import limits
 from bochner.inference.observed.responses import Responses
+from bochner.inference.observed.scale import crowding
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,18 @@ def fixed_effects(responses: Responses) -> FixedEffects:
             break
     information = _information(r, r.offset + trend @ coef)
     return FixedEffects(coef, information + prior, _unknown(information, first))
+
+
+def information_of(responses: Responses) -> tuple[float, float]:
+    """Sum of the rows' curvatures at their fixed effects: what they tell of the field in all, and where they crowd.
+
+    The second is what as many rows spread evenly would have to tell, to know as much of short waves.
+    """
+    r = responses.with_dispersion()
+    eta = r.offset + r.rows.trend @ fixed_effects(r).coef
+    each = r.weight * np.maximum(r.family.derivatives(r.y, eta, r.size).curvature, 0.0)
+    total = float(each.sum())
+    return total, total * crowding(r.rows.coords, each)
 
 
 def held_where_separated(responses: Responses) -> tuple[Responses, tuple[Choice, ...]]:

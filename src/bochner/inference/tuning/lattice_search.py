@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.inference.evidence.lattice_laplace import LatticeBound, LatticePlan, lattice_plan, total_information
+from bochner.inference.evidence.lattice_laplace import LatticeBound, LatticePlan, lattice_plan
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.evidence.profile import LaplaceObjective
-from bochner.inference.fits.fixed_effects import fixed_effects
+from bochner.inference.fits.fixed_effects import information_of
 from bochner.inference.observed.responses import Responses
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.search import Search, Tuned
@@ -26,20 +26,18 @@ class LatticeSearch(Search):
     """All rows on waves; `maximise` plans them as often as the kernel moves away from them."""
 
     responses: Responses | None = None
-    information: float = 0.0
+    information: float = 0.0  # of the rows in all, as if they were spread evenly
 
     @classmethod
     def of(cls, responses: Responses, scale: Scale, noise: float | None, laplace: LaplaceObjective) -> LatticeSearch:
         """Search of all rows, where an evidence of parts of them has found a first family."""
         seen = replace(responses, family=laplace.family)
-        effects = fixed_effects(seen)
-        eta = seen.offset + seen.rows.trend @ effects.coef
-        information = total_information(seen, eta)
+        information, crowded = information_of(seen)
         # of so many rows, with errors of variance 1 on the link, as much could be learned
         thinned = scale.spacing * (max(len(seen) / max(information, 1.0), 1.0)) ** (1 / len(scale.extent))
         told = replace(scale, spacing=min(thinned, 0.5), variance=1.0)
         few = information < limits.MAX_AVERAGING_ROWS
-        return cls(laplace, scale, noise, few, prior_scale=told, responses=responses, information=information)
+        return cls(laplace, scale, noise, few, prior_scale=told, responses=responses, information=crowded)
 
     def plain(self, objective: Objective, reach: float = np.inf) -> Search:
         """The same search of another objective."""
@@ -96,7 +94,7 @@ class LatticeSearch(Search):
         assert self.responses is not None
         n = len(self.responses)
         most = limits.LATTICE_WAVES * (n / 1e4) ** (1 / 3)
-        most = min(max(most, 0.75 * limits.LATTICE_WAVES), 2 * limits.LATTICE_WAVES, n / 3)
+        most = min(max(most, limits.LATTICE_WAVES), 2 * limits.LATTICE_WAVES, n / 3)
         return lattice_plan(kernel, self.responses.rows.coords, self.information, int(most))
 
 

@@ -22,10 +22,10 @@ SHARED_ROWS            50                                   rows' worth of the f
                                                             all rows, that a part is told
 SHARED_SHARE           0.1                                  of the information of all rows: so   benchmarks/presence
                                                             much at most
-LATTICE_WAVES          800                                  waves that the evidence of 10,000   benchmarks/presence
-                                                            rows may take, 3/4 as many of few
-                                                            and twice of many: a factor of
-                                                            1,600 columns, some tenths of a
+LATTICE_WAVES          600                                  waves that the evidence of 10,000   benchmarks/presence
+                                                            rows may take, as many of few and
+                                                            twice of many: a factor of
+                                                            1,200 columns, some tenths of a
                                                             second
 LATTICE_ROUNDS         5                                    plans of a climb on waves           benchmarks/presence
 LATTICE_ITERATIONS     12                                   of each                             benchmarks/presence
@@ -132,7 +132,7 @@ COARSE_PARTS = (4, 150, 300)
 FINE_PARTS = (12, 200, 600)
 SHARED_ROWS = 50
 SHARED_SHARE = 0.1
-LATTICE_WAVES = 800
+LATTICE_WAVES = 600
 LATTICE_ROUNDS = 5
 LATTICE_ITERATIONS = 12
 LATTICE_SETTLED = 1e-7
