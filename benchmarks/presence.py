@@ -2,9 +2,10 @@
 
     python benchmarks/presence.py [--rows 2000 10000 50000] [--prevalence .01 .05 .2 .5] [--only WORD] [--no-dense]
 
-A Matern 3/2 field on the unit square, an intercept that gives the prevalence, a continuous covariate, two 0/1 covariates
-(one in 3 % of the rows) and a factor of five levels (the last in 4 %). Fitted by default. Variants: places in clusters,
-1 to 5 trials, counts with many zeros, and negative binomial counts with exposure at few places. Printed, as Markdown:
+A Matern 3/2 field on the unit square, an intercept that gives the prevalence, a continuous covariate, two 0/1
+covariates (one in 3 % of the rows) and a factor of five levels (the last in 4 %). Fitted by default. Variants: places
+in clusters, 1 to 5 trials, counts with many zeros, and negative binomial counts with exposure at few places.
+Printed, as Markdown:
 
 - how the kernel was tuned, and its learned range and variance;
 - mean log loss of 5,000 new rows, relative to the model with the true kernel and to the true probabilities;
@@ -67,12 +68,24 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--no-dense", action="store_true")
     arguments = parser.parse_args()
-    head = "case", "rows", "tuned by", "range, variance", "loss / true kernel", "loss / truth", "nats", "CPU s", "per 10^4"
+    head = (
+        "case",
+        "rows",
+        "tuned by",
+        "range, variance",
+        "loss / true kernel",
+        "loss / truth",
+        "nats",
+        "CPU s",
+        "per 10^4",
+    )
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for n in arguments.rows:
         wanted = [(f"presence {share:.0%}", share) for share in arguments.prevalence]
         makers = [(name, lambda n=n, share=share, name=name: presence(name, n, share)) for name, share in wanted]
-        makers += [(kind, lambda n=n, kind=kind: variant(kind, n)) for kind in ("clustered", "trials", "zeros", "places")]
+        makers += [
+            (kind, lambda n=n, kind=kind: variant(kind, n)) for kind in ("clustered", "trials", "zeros", "places")
+        ]
         for name, make in makers:
             if arguments.only in name:
                 print(line(make(), not arguments.no_dense), flush=True)
@@ -83,7 +96,9 @@ def line(case: Case, dense: bool) -> str:
     model, cpu, told = fitted(case, None)
     true, _, _ = fitted(case, TRUTH)
     new = slice(case.n, None)
-    losses = [loss(case, m.predict_distribution(case.X[new], include_noise=True, **case.known(new))) for m in (model, true)]
+    losses = [
+        loss(case, m.predict_distribution(case.X[new], include_noise=True, **case.known(new))) for m in (model, true)
+    ]
     truth = -float(np.mean(case.family.log_density(case.y[new], case.eta[new], case.size[new])))
     nats = f"{below_optimum(case, model):.2f}" if dense and case.n <= MAX_DENSE else ""
     kernel = model.kernel_
@@ -149,7 +164,9 @@ def variant(kind: str, n: int, seed: int = 2) -> Case:
     return Case(kind, family, [*places.T, *columns], y, eta, size, n)
 
 
-def covariates(n: int, clustered: bool, seed: int) -> tuple[np.ndarray, list[np.ndarray], np.ndarray, np.random.Generator]:
+def covariates(
+    n: int, clustered: bool, seed: int
+) -> tuple[np.ndarray, list[np.ndarray], np.ndarray, np.random.Generator]:
     """Places, covariate columns and what they add to the linear predictor, of n rows and the new ones."""
     rng = np.random.default_rng(seed)
     total = n + N_NEW

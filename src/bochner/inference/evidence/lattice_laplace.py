@@ -63,8 +63,8 @@ class LatticePlan:
 def lattice_plan(kernel: Kernel, coords: FloatArray, information: float, most: int) -> LatticePlan | None:
     """Waves near a kernel that tell all but a fraction of a nat; None if they are more than `most`.
 
-    `information` is the sum of the rows' curvatures, more where they crowd. A wave of mass a that is taken for noise costs about
-    (a information)^2 / 8 nats.
+    `information` is the sum of the rows' curvatures, more where they crowd. A wave of mass a that is taken for noise
+    costs about (a information)^2 / 8 nats.
     """
     extent = np.ptp(coords, axis=0)
     extent = np.where(extent > 0, extent, extent.max() if extent.max() > 0 else 1.0)

@@ -53,9 +53,7 @@ def fixed_effects(responses: Responses) -> FixedEffects:
     for _ in range(limits.MAX_NEWTON_STEPS):
         eta = r.offset + trend @ coef
         score = r.family.derivatives(r.y, eta, r.size).score
-        step = np.linalg.lstsq(
-            _information(r, eta) + prior, trend.T @ (r.weight * score) - prior @ coef, rcond=None
-        )[0]
+        step = np.linalg.lstsq(_information(r, eta) + prior, trend.T @ (r.weight * score) - prior @ coef, rcond=None)[0]
         share = 1.0
         while share > limits.SMALLEST_NEWTON_STEP:
             there = _penalised(r, coef + share * step, prior)

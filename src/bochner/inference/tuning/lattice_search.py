@@ -57,7 +57,11 @@ class LatticeSearch(Search):
         return whole
 
     def maximise(
-        self, kernel: Kernel, noise_variance: float, max_iterations: int = limits.LATTICE_ITERATIONS, tolerance: float = limits.LATTICE_SETTLED
+        self,
+        kernel: Kernel,
+        noise_variance: float,
+        max_iterations: int = limits.LATTICE_ITERATIONS,
+        tolerance: float = limits.LATTICE_SETTLED,
     ) -> Tuned:
         """Climb, plan again where it ended, and climb on until nothing is gained."""
         laplace = self.objective

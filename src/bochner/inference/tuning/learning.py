@@ -9,7 +9,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
-from bochner.exceptions import FallbackWarning, InputError, warn
+from bochner.exceptions import FallbackWarning, InputError, TuningWarning, warn
 from bochner.families import Family
 from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.objective import Objective
@@ -29,6 +29,9 @@ from bochner.inference.tuning.refinement import refine_on_lattice
 from bochner.inference.tuning.search import Search, Tuned, score_objective, tune
 from bochner.inference.tuning.selection import select_kernel
 from bochner.kernels import Kernel, Matern
+
+UNTUNED = "the evidence could not be computed at any of the values tried, and the values begun from are kept"
+UNTUNED_ADVICE = "Look for rows or covariates that are out of scale, or give a kernel of your own with tune=None."
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def learn(task: Task, scheme: Scheme) -> Learned:
         if task.folds is not None:
             climb = _by_folds(task, scheme, climb)
         found, intervals = _averaged(task, scheme, climb)
-        told, at_bounds = (*climb.choices, intervals), climb.tuned.at_bounds
+        told, at_bounds = (*climb.choices, intervals, *_failure(climb)), climb.tuned.at_bounds
     if "noise_variance" in at_bounds and not task.gaussian and _no_own_effect(task, found):
         # of counts that is an answer, not a failure to find one
         at_bounds = tuple(name for name in at_bounds if name != "noise_variance")
@@ -74,6 +77,14 @@ def learn(task: Task, scheme: Scheme) -> Learned:
         told = (*told, Choice("noise", float(found.noise_variances[0]), text=text))
     learned = Learned(found, task.responses.family, (*choices, *told), at_bounds)
     return learned if task.gaussian else _with_family(task, scheme, learned, climb)
+
+
+def _failure(climb: Climb) -> tuple[Choice, ...]:
+    """What to say where no values of the hyperparameters could be judged; nothing otherwise."""
+    if not climb.tuned.failed:
+        return ()
+    warn(f"tuning failed: {UNTUNED}. {UNTUNED_ADVICE}", TuningWarning)
+    return (Choice("tuning", "failed", text=f"failed: {UNTUNED}"),)
 
 
 # ------------------------------------------------------------------------- nothing to learn
@@ -146,7 +157,7 @@ def _by_evidence(task: Task, scheme: Scheme, noise: float | None) -> Climb:
 
 
 def _by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
-    """Other families: by parts of many rows first; then all of them on waves, or with the exact kernel if they are few."""
+    """Other families: by parts of many rows first; then all of them on waves, or few with the exact kernel."""
     data = task.data
     assert isinstance(data, Responses)
     climbs, told = laplace_objectives(task, scheme)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import optimize
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import ConvergenceError, TuningWarning, warn
+from bochner.exceptions import ConvergenceError
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import bounds, close, log_prior, starts
@@ -90,9 +90,7 @@ class Search:
         box = [limit for limit, is_free in zip(intervals, free, strict=True) if is_free]
         if not len(x0):
             return Tuned(kernel, noise_variance, self.evaluate(kernel, noise_variance)[0], 1, ())
-        near = [
-            (max(low, x - self.reach), min(high, x + self.reach)) for x, (low, high) in zip(x0, box, strict=True)
-        ]
+        near = [(max(low, x - self.reach), min(high, x + self.reach)) for x, (low, high) in zip(x0, box, strict=True)]
         options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6, "maxls": 30}
         result = optimize.minimize(negative, x0, jac=True, method="L-BFGS-B", bounds=near, options=options)
         logger.info("tuning: %d evaluations, objective %.4f, %s", count, -result.fun, unpack(result.x)[0])
@@ -122,12 +120,6 @@ def tune(
             chosen.append(int(i))
     climbs = [search.maximise(*candidates[i], tolerance=tolerance) for i in chosen or [0]]
     best = max(climbs, key=lambda t: t.value)
-    if best.failed:
-        warn(
-            "tuning found no hyperparameters for which the model can be factored; the start values are kept. "
-            "Give noise_variance, or a kernel of lower smoothness.",
-            TuningWarning,
-        )
     total = len(candidates) + sum(t.n_evaluations for t in climbs)
     return Tuned(best.kernel, best.noise_variance, best.value, total, best.at_bounds)
 

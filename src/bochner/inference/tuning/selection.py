@@ -41,8 +41,10 @@ def select_kernel(
     assert best is not None
     smoothness = best.kernel.nu  # type: ignore[attr-defined]
     reason = f"Matern with nu = {smoothness:g}: best of " + ", ".join(
-        f"{nu:g} ({value:.1f})" for nu, value in sorted(values.items())
+        f"{nu:g} ({value:.1f})" for nu, value in sorted(values.items()) if value > limits.FAILED_SEARCH
     )
+    if best.failed:
+        return replace(best, n_evaluations=count), Choice("kernel", f"matern {smoothness:g}", "none could be judged")
     if toll:
         reason += f"; a smoother one than {min(limits.SELECTED_SMOOTHNESS):g} must gain {toll:.1f}"
     if dim > 1:
