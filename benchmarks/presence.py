@@ -45,7 +45,8 @@ class Case:
     """One simulated table."""
 
     name: str
-    family: Family
+    family: Family  # as it is fitted
+    drawn_from: Family
     columns: list[np.ndarray]  # of the n rows, then of the new ones
     y: np.ndarray
     eta: np.ndarray
@@ -99,7 +100,7 @@ def line(case: Case, dense: bool) -> str:
     losses = [
         loss(case, m.predict_distribution(case.X[new], include_noise=True, **case.known(new))) for m in (model, true)
     ]
-    truth = -float(np.mean(case.family.log_density(case.y[new], case.eta[new], case.size[new])))
+    truth = -float(np.mean(case.drawn_from.log_density(case.y[new], case.eta[new], case.size[new])))
     nats = f"{below_optimum(case, model):.2f}" if dense and case.n <= MAX_DENSE else ""
     kernel = model.kernel_
     shape = f"{np.round(kernel.length_scale, 3)}, {kernel.variance:.2f}, nu {kernel.nu:g}"
@@ -140,7 +141,7 @@ def presence(name: str, n: int, share: float, clustered: bool = False, seed: int
     eta = effect + field(places, rng)
     eta += optimize.brentq(lambda level: np.mean(1 / (1 + np.exp(-eta - level))) - share, -20, 20)
     family, size = family_named("bernoulli"), np.ones(len(eta))
-    return Case(name, family, [*places.T, *columns], family.draw(eta, size, rng), eta, size, n)
+    return Case(name, family, family, [*places.T, *columns], family.draw(eta, size, rng), eta, size, n)
 
 
 def variant(kind: str, n: int, seed: int = 2) -> Case:
@@ -158,10 +159,10 @@ def variant(kind: str, n: int, seed: int = 2) -> Case:
         family, size = family_named("poisson"), rng.uniform(0.5, 1.5, len(eta))
     else:
         family, size = family_named("negative-binomial").replace(dispersion=0.5), rng.uniform(0.5, 5.0, len(eta))
-    y = family.draw(eta, size, rng)
+    y, learned = family.draw(eta, size, rng), family
     if kind == "places":
-        family = family.replace(dispersion=None)
-    return Case(kind, family, [*places.T, *columns], y, eta, size, n)
+        learned = family.replace(dispersion=None)
+    return Case(kind, learned, family, [*places.T, *columns], y, eta, size, n)
 
 
 def covariates(
