@@ -50,6 +50,9 @@ def describe(kernel: Kernel) -> str:
 def findings(fitted: Fitted, tolerance: float) -> list[str]:
     """What looks wrong."""
     model, found = fitted.model, list(fitted.findings)
+    if "tuning" in model.decided and model.decided["tuning"].value == "failed":
+        found.append(f"tuning {model.decided['tuning']}; maps and intervals are not to be relied on.")
+    found += _separated(fitted)
     for name in model.at_bounds:
         found.append(
             f"{name} stopped at a bound of its range: the data do not determine it. Fix it, give a simpler kernel, or "
@@ -77,6 +80,16 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
             f"the data; raise n_frequencies, or use features='{other}'."
         )
     return found
+
+
+def _separated(fitted: Fitted) -> list[str]:
+    """Fixed effects without a finite estimate, by name where the columns are the user's."""
+    held, trend = fitted.model.decided.get("fixed effects"), fitted.layout.trend
+    if held is None:
+        return []
+    plain = trend.basis.shape[0] == trend.basis.shape[1] and np.array_equal(trend.basis, np.eye(len(trend.basis)))
+    names = f" ({', '.join(trend.names[j] for j in held.value)})" if plain else ""
+    return [f"{held}{names}. Drop it, or merge it with a level like it, to do without the prior."]
 
 
 def _text(value: Any) -> str:

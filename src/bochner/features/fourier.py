@@ -61,6 +61,21 @@ class FourierMap(FeatureMap):
         out[self.outside(coords)] = 0.0
         return out.reshape(len(coords), *coef.shape[1:])
 
+    def adjoint(self, coords: FloatArray, values: FloatArray) -> FloatArray:
+        lattice = self.frequencies.lattice
+        if lattice is None or len(coords) * self.n_columns < TRANSFORM_WORK:
+            return super().adjoint(coords, values)
+        amplitude, half = np.sqrt(self.frequencies.mass), np.array(lattice.half_width)
+        inside = np.where(self.outside(coords), 0.0, values.reshape(len(coords), -1).T)  # (k, n)
+        at, out = (slice(None), *(lattice.index + half).T), np.zeros((len(inside), len(amplitude)), dtype=complex)
+        for i in range(0, len(coords), TRANSFORM_ROWS):
+            angle = 2 * np.pi * lattice.spacing * coords[i : i + TRANSFORM_ROWS]
+            plan = nufft.Plan.trusting(angle, tuple(map(int, 2 * half + 1)), eps=1e-9)
+            out += plan.type1(inside[:, i : i + TRANSFORM_ROWS])[at]
+        # sum of v exp(-i omega x) = sum of v cos - i sum of v sin
+        columns = np.concatenate([out.real * amplitude, -out.imag * amplitude], axis=1)
+        return columns.T.reshape(self.n_columns, *values.shape[1:])
+
     def outside(self, coords: FloatArray) -> BoolArray:
         """Places beyond the box, where periodic waves would show ghosts of the data: the prior holds there."""
         if self.box is None:

@@ -4,7 +4,7 @@
 name                     value      what it bounds
 =======================  =========  ===================================================================================
 `STRIPE_BYTES`           512 KiB    float64 phases held at once: every pass over them stays in the cache of one core
-`TRANSFORM_WORK`         2e7        waves x places, beyond which a transform is quicker than blocks
+`TRANSFORM_WORK`         5e5        waves x places, beyond which a transform is quicker than blocks
 `TRANSFORM_ROWS`         2e6        places of one transform: 32 MB of values per column
 `MAX_WAVE_DIMENSIONS`    3          dimensions of a non-uniform FFT: no back end has more
 `MAX_DENSE_ROWS`         8,000      rows whose covariance matrix is held: half a gigabyte
@@ -27,7 +27,7 @@ At 8,000 rows in 2-D one product with the matrix took 0.13 s and one of the tran
 """
 
 STRIPE_BYTES = 2**19
-TRANSFORM_WORK = 20_000_000
+TRANSFORM_WORK = 500_000
 TRANSFORM_ROWS = 2_000_000
 MAX_WAVE_DIMENSIONS = 3
 MAX_DENSE_ROWS = 8_000

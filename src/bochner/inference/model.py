@@ -16,6 +16,7 @@ from bochner.exceptions import InputError, PartError
 from bochner.families import Family, Gaussian
 from bochner.features import Rows
 from bochner.inference.fits.base import GaussianFit
+from bochner.inference.fits.fixed_effects import held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, with_weight
 from bochner.inference.fits.memory import check_rows
 from bochner.inference.fits.newton import find_mode
@@ -125,7 +126,7 @@ class Model:
 
     def working(self, responses: Responses) -> tuple[Responses, Observations]:
         """Training responses and the Gaussian observations that stand for them at the mode, row by row."""
-        rows = replace(responses.with_weight(), family=self.family)
+        rows = held_where_separated(replace(responses.with_weight(), family=self.family))[0]
         if rows.gaussian:
             return rows, rows.observations()
         task = Task.of(Settings(), rows)
@@ -144,6 +145,7 @@ def fit_model(
     `folds` are the splits of ``tune="spatial-cv"`` or of a splitter, over the rows of `responses`;
     `domain` says what the model is for, as far as that is known.
     """
+    responses, held = held_where_separated(responses)
     task = Task.of(settings, responses, folds, domain)
     chosen = _chosen(task)
     scheme = scheme_named(chosen.value)
@@ -164,7 +166,7 @@ def fit_model(
         scale=task.scale,
         log_evidence=first.log_evidence,
         log_likelihood=first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood,
-        choices=tuple(collected((chosen, *learned.choices, *solved.choices)).values()),
+        choices=tuple(collected((chosen, *held, *learned.choices, *solved.choices)).values()),
         family=learned.family,
         n_frequencies=solved.n_frequencies,
         kernel_error=solved.kernel_error,
@@ -182,7 +184,7 @@ def leave_out(model: Model, responses: Responses, folds: Sequence[Fold] | None) 
     Exact for Gaussian responses; under other families one Newton step from the mode of all rows.
     """
     parts, kept = with_weight(responses.weight, folds)
-    rows = replace(responses[kept], family=model.family)
+    rows = held_where_separated(replace(responses[kept], family=model.family))[0]
     results = []
     for fit in model.fits:
         obs = rows.observations() if rows.gaussian else find_mode(rows, fit.engine).obs
@@ -195,7 +197,7 @@ def sample(model: Model, responses: Responses, rows: Rows, n_draws: int, rng: Ge
     """Draws of the latent surface from the full posterior, at the best hyperparameters."""
     if responses.gaussian:
         raise InputError("the responses are Gaussian: their posterior is exact already; use sample_y.")
-    kept = replace(responses.with_weight(), family=model.family)
+    kept = held_where_separated(replace(responses.with_weight(), family=model.family))[0]
     copies = kept.weight.astype(int)
     if np.any(copies != kept.weight):
         raise InputError("the sampler needs whole sample weights: a weight of k stands for k copies of the row.")

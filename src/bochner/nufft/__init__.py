@@ -22,7 +22,8 @@ type 3    f_k = sum over i of c_i exp(sign 1j s_k.x_i)          scattered places
   It is a mean over the modes: the outermost ones may err several times more.
 - **Real strengths** are welcome; the result is complex and Hermitian. The built-in back end then spreads one number
   instead of two; the others transform complex numbers only, so real ones save nothing there.
-- **n_jobs** is a number of threads; None means as many as may compute here (`bochner.resources`). The bits of the
+- **n_jobs** is a number of threads; None means as many as may compute here (`bochner.resources`), or one for few places
+  and modes, which take less time than threads take to meet. The bits of the
   built-in one do not depend on it. With ducc0 they may, and with finufft and jax-finufft results change within eps,
   because it takes part in choosing the grid.
 
@@ -41,6 +42,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from bochner.arrays import FloatArray
+from bochner.nufft import limits
 from bochner.nufft.backends import BackendChoice, backend, load
 from bochner.nufft.checks import (
     as_places,
@@ -236,7 +238,8 @@ class Plan:
         self._working = _working(module, self.dtype, self.eps, np.pi * np.asarray(self.shape) / 2)
         self._lock = Lock()
         if self.n_samples:
-            threads = as_threads(n_jobs)
+            small = n_jobs is None and len(coords) + np.prod(self.shape) < limits.FEW_PLACES
+            threads = 1 if small else as_threads(n_jobs)
             self._plan = module.plan(wrapped(coords), self.shape, self.eps, self._working, threads)
 
     def type1(self, strengths: ArrayLike, *, sign: int = -1) -> Array:

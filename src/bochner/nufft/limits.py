@@ -10,6 +10,7 @@ COARSEST_TYPE3  1e-3   largest error that type 3 of ducc0 is asked for
 SINGLE_TYPE3    1e-5   smallest one in single precision: it finds no kernel for 1e-6 in 3-D, and raises
 KEPT_PLANS      4      plans of FINUFFT that are kept: one serves one type, one sign and one number of vectors
 CHUNK_ENTRIES   2^18   of one chunk's matrix: small enough for the cache, large enough to hide the interpreter
+FEW_PLACES      1e5    places and modes up to which one thread transforms: 1 ms, where two on a busy machine took 60
 KEPT_BYTES      2^28   of matrices kept for the next call, all together
 ==============  =====  ===============================================================================================
 
@@ -25,4 +26,5 @@ COARSEST_TYPE3 = 1e-3
 SINGLE_TYPE3 = 1e-5
 KEPT_PLANS = 4
 CHUNK_ENTRIES = 2**18
+FEW_PLACES = 100_000
 KEPT_BYTES = 2**28

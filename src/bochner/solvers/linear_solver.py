@@ -18,7 +18,7 @@ from bochner.solvers.base import Factor
 
 
 class LinearSystem(Protocol):
-    """A linear model with prior precision I on its features and 0 on its trend; parts are made when first asked for."""
+    """A linear model with prior precision I on its features; parts are made when first asked for."""
 
     n_rows: int
     n_columns: int  # of the features
@@ -26,7 +26,7 @@ class LinearSystem(Protocol):
 
     @property
     def moments(self) -> Any:
-        """Gram, projection and energy of the rows (`DenseMoments`)."""
+        """Gram, with the trend's prior precision, projection and energy of the rows (`DenseMoments`)."""
 
     @property
     def phi(self) -> FloatArray:
@@ -35,6 +35,10 @@ class LinearSystem(Protocol):
     @property
     def trend(self) -> FloatArray:
         """Trend columns, (n, q)."""
+
+    @property
+    def trend_precision(self) -> FloatArray:
+        """Prior precision of the trend's coefficients, (q, q); zero: a flat prior."""
 
     @property
     def y(self) -> FloatArray:

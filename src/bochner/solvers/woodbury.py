@@ -19,7 +19,7 @@ class WoodburyFactor(Factor):
     r"""P = [[I + Phi'N Phi, Phi'N X], [X'N Phi, X'N X]], inverted in the n rows.
 
     With Sigma = Phi Phi' + N^-1 and S = X'Sigma^-1 X:
-    (I + Phi'N Phi)^-1 = I - Phi'Sigma^-1 Phi, and S is the precision of the trend.
+    (I + Phi'N Phi)^-1 = I - Phi'Sigma^-1 Phi, and S is the precision of the trend, that of its prior included.
     """
 
     phi: FloatArray
@@ -57,7 +57,9 @@ class WoodburyFactor(Factor):
         return np.asarray(b - self.phi.T @ self.rows.solve(self.phi @ b))
 
 
-def woodbury_factor(phi: FloatArray, trend: FloatArray, precision: FloatArray) -> WoodburyFactor:
+def woodbury_factor(
+    phi: FloatArray, trend: FloatArray, precision: FloatArray, trend_precision: FloatArray | float = 0.0
+) -> WoodburyFactor:
     """Factor through the rows: O(n^2 p + n^3), cheaper than Cholesky when rows are fewer than columns.
 
     Parameters
@@ -68,12 +70,14 @@ def woodbury_factor(phi: FloatArray, trend: FloatArray, precision: FloatArray) -
         Trend columns.
     precision : (n,)
         Noise precision of the rows, all positive.
+    trend_precision : (q, q)
+        Prior precision of the trend's coefficients; a flat prior if not given.
     """
     covariance = phi @ phi.T
     covariance[np.diag_indices_from(covariance)] += 1 / precision
     rows = cholesky_factor(covariance)
     whitened = linalg.solve_triangular(rows.root, trend * rows.scale[:, None], lower=True)
-    schur = cholesky_factor(whitened.T @ whitened, trend.shape[1])
+    schur = cholesky_factor(whitened.T @ whitened + trend_precision, trend.shape[1])
     return WoodburyFactor(phi, trend, precision, rows, schur, Report("woodbury", len(phi)))
 
 
@@ -86,12 +90,13 @@ class Woodbury(LinearSolver):
         return f"{n_rows} rows < {n_columns} columns: solved in the rows (Woodbury)" if n_rows < n_columns else None
 
     def solve(self, system: LinearSystem) -> Solution:
-        factor = woodbury_factor(system.phi, system.trend, system.precision)
+        factor = woodbury_factor(system.phi, system.trend, system.precision, system.trend_precision)
         # c = Phi'alpha and misfit = r'alpha: no difference of large numbers, so it holds for tiny noise too
         beta = factor.schur.solve(system.trend.T @ factor.rows.solve(system.y))
         residual = system.y - system.trend @ beta
         alpha = factor.rows.solve(residual)
-        return Solution(factor, np.r_[system.phi.T @ alpha, beta], float(residual @ alpha))
+        misfit = float(residual @ alpha + beta @ system.trend_precision @ beta)
+        return Solution(factor, np.r_[system.phi.T @ alpha, beta], misfit)
 
 
 register_solver(Woodbury())

@@ -75,7 +75,7 @@ class ExactBound:
         self.k, self.gradients = responses.rows.covariance_and_gradient(kernel)
 
     def point(self, responses: Responses, start: FloatArray | None) -> LaplacePoint:
-        mode = _mode(responses, ExactEngine(self.kernel, self.noise_variance, self.k), start)
+        mode = laplace_mode(responses, ExactEngine(self.kernel, self.noise_variance, self.k), start)
         assert isinstance(mode.fit, ExactFit)
         pi = residual_precision(mode.fit.posterior)
         return replace(laplace_point(mode, np.diag(pi), lambda v: np.asarray(pi @ v)), pi=pi)
@@ -114,7 +114,7 @@ def feature_point(
     features: FeatureMap, responses: Responses, noise_variance: float, start: FloatArray | None
 ) -> LaplacePoint:
     """Mode of the responses with any features, and what the slopes of its evidence need."""
-    mode = _mode(responses, LinearEngine(features, noise_variance), start)
+    mode = laplace_mode(responses, LinearEngine(features, noise_variance), start)
     assert isinstance(mode.fit, LinearFit)
     diagonal, product = residual_product(mode.fit, mode.obs)
     return laplace_point(mode, diagonal, product)
@@ -132,7 +132,8 @@ def laplace_point(mode: Mode, diagonal: FloatArray, product: Callable[[FloatArra
     return LaplacePoint(mode, spread, pull, product(pull))
 
 
-def _mode(responses: Responses, engine: Engine, start: FloatArray | None) -> Mode:
+def laplace_mode(responses: Responses, engine: Engine, start: FloatArray | None) -> Mode:
+    """Mode to as many digits as a gradient needs, from `start` if that leads anywhere."""
     try:
         return find_mode(responses, engine, start=start, tolerance=limits.EVIDENCE_NEWTON_TOLERANCE)
     except ConvergenceError:

@@ -20,6 +20,14 @@ EVIDENCE_SHARED            1.0          the same times rows per resolved wavelen
 EVIDENCE_MARGIN            1e-3         correlation that ends the margin around the rows         benchmarks/fields
 TRUNCATION_SAFETY          3.0          on the truncation tolerance, because length scales       benchmarks/fields
                                         change during optimisation
+UNTOLD_NATS                0.01         of the evidence of other families, that waves left out   benchmarks/presence
+                                        may hold
+UNTOLD_AT_MOST             1.0          and may, where they would be too many                    benchmarks/presence
+PLAN_MISSING               1e-4         variance that the waves looked at may leave out          benchmarks/presence
+PLANNED_WAVES              4,000        waves looked at when a plan is made                      benchmarks/presence
+PLAN_MARGIN                3e-3         correlation that ends the margin around the rows         benchmarks/presence
+LEAST_PLAN_WAVES           60           so that shorter ranges can be tried                      benchmarks/presence
+VARIANCE_EPS               1e-7         relative error of the variances of rows                  tests/inference
 MASS_STEP                  1e-4         in theta, of the difference quotients of masses          tests/inference
 =========================  ===========  =======================================================  =====================
 """
@@ -38,4 +46,11 @@ EVIDENCE_MAX_UNSEEN = 0.03
 EVIDENCE_SHARED = 1.0
 EVIDENCE_MARGIN = 1e-3
 TRUNCATION_SAFETY = 3.0
+UNTOLD_NATS = 0.01
+UNTOLD_AT_MOST = 1.0
+PLAN_MISSING = 1e-4
+PLANNED_WAVES = 4_000
+PLAN_MARGIN = 3e-3
+LEAST_PLAN_WAVES = 60
+VARIANCE_EPS = 1e-7
 MASS_STEP = 1e-4

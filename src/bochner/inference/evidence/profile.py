@@ -46,12 +46,20 @@ class LaplaceObjective:
             bounds = [self.bind(kernel, noise_variance, part) for part in self.parts]
             points = self._profile(bounds)
             slopes = sum(bound.slopes(point) for bound, point in zip(bounds, points, strict=True))
-        return sum(point.value for point in points), np.asarray(slopes)
+        return sum(point.value for point in points) - self._penalty(), np.asarray(slopes)
+
+    def held(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
+        """The same with family and trend as they are."""
+        with blas_threads(self.largest):
+            bounds = [self.bind(kernel, noise_variance, part) for part in self.parts]
+            points = self._points(bounds, self._inside())
+            slopes = sum(bound.slopes(point) for bound, point in zip(bounds, points, strict=True))
+        return sum(point.value for point in points) - self._penalty(), np.asarray(slopes)
 
     def settle(self, kernel: Kernel, noise_variance: float) -> float:
         """Value, leaving the family and the trend that maximise it in `family` and `trend`."""
         points = self._profile([self.bind(kernel, noise_variance, part) for part in self.parts])
-        return float(sum(point.value for point in points))
+        return float(sum(point.value for point in points)) - self._penalty()
 
     def _profile(self, bounds: Sequence[Bound]) -> list[LaplacePoint]:
         inside = self._inside()
@@ -80,7 +88,7 @@ class LaplaceObjective:
                 except ConvergenceError:  # a step too far; the search turns back
                     at, self.starts = np.full_like(x, np.nan), begun[:]
                     return limits.NO_EVIDENCE, np.zeros(len(x))
-            return -sum(p.value for p in points), -self._inner_slopes(points)
+            return self._penalty() - sum(p.value for p in points), -self._inner_slopes(points)
 
         options: dict[str, object] = {"gtol": 1e-5, "maxiter": 100}
         first = self._inverse_hessian(points)
@@ -110,6 +118,7 @@ class LaplaceObjective:
             if point.pi is None:
                 return self.inverse_hessian
             precision += part.rows.trend.T @ point.pi @ part.rows.trend
+        precision += self._prior()
         inverse = np.asarray(np.linalg.pinv(precision, hermitian=True), dtype=np.float64)
         if self.learns:
             known = 1.0 if self.inverse_hessian is None else self.inverse_hessian[0, 0]
@@ -129,7 +138,16 @@ class LaplaceObjective:
         by_dispersion = [self._dispersion_slope(points)] if self.learns else []
         pairs = zip(points, self.parts, strict=True)
         by_trend = np.zeros(0) if self.reml else sum(p.trend_slope(part.rows.trend) for p, part in pairs)
-        return np.r_[by_dispersion, by_trend]
+        return np.r_[by_dispersion, by_trend - self._prior() @ self.trend]
+
+    def _prior(self) -> FloatArray:
+        """Prior precision of the trend that is held, (q, q)."""
+        prior, q = self.parts[0].trend_precision, len(self.trend)
+        return np.zeros((q, q)) if prior is None or self.reml else prior
+
+    def _penalty(self) -> float:
+        """What the prior takes off a likelihood whose trend is held."""
+        return 0.5 * float(self.trend @ self._prior() @ self.trend)
 
     def _dispersion_slope(self, points: Sequence[LaplacePoint]) -> float:
         """Slope in the log dispersion; none where it would leave the range that is searched."""

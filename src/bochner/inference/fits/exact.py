@@ -123,15 +123,16 @@ def _solved(engine: ExactEngine, obs: Observations, k: FloatArray) -> ExactFit:
     X, y, q = obs.rows.trend, obs.y, obs.n_trend
     whitened = linalg.solve_triangular(sigma.root, np.column_stack([X, y]) * sigma.scale[:, None], lower=True)
     Xw, yw = whitened[:, :q], whitened[:, q]
-    schur = cholesky_factor(Xw.T @ Xw, q)
+    schur = cholesky_factor(Xw.T @ Xw + obs.trend_prior, q)
     beta = schur.solve(Xw.T @ yw) if q else np.zeros(0)
     residual = yw - Xw @ beta
     alpha = linalg.solve_triangular(sigma.root, residual, lower=True, trans="T") * sigma.scale
     replicate = obs.replicate_terms(max(engine.noise_variance, floor))[0]
-    fit = -0.5 * (sigma.logdet() + residual @ residual) + replicate
+    misfit = residual @ residual + beta @ obs.trend_prior @ beta
+    fit = -0.5 * (sigma.logdet() + misfit) + replicate
     n = len(obs)
     log_likelihood = fit - 0.5 * n * np.log(2 * np.pi)
-    log_evidence = fit - 0.5 * (n - q) * np.log(2 * np.pi) - 0.5 * schur.logdet()
+    log_evidence = fit - 0.5 * (n - q) * np.log(2 * np.pi) - 0.5 * schur.logdet() + obs.trend_constant
     posterior = KrigingPosterior(engine.kernel, obs.rows, alpha, beta, sigma, schur)
     # the matrix is not kept with the fit
     return ExactFit(

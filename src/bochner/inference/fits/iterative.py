@@ -66,7 +66,7 @@ class IterativeEngine(Engine):
         copies = obs.replicate_terms(max(self.noise_variance, noise_floor(self.kernel)))[0]
         fit = -0.5 * (system.log_det + system.quadratic) + copies
         log_likelihood = fit - 0.5 * n * np.log(2 * np.pi)
-        log_evidence = fit - 0.5 * (n - q) * np.log(2 * np.pi) - 0.5 * system.schur.logdet()
+        log_evidence = fit - 0.5 * (n - q) * np.log(2 * np.pi) - 0.5 * system.schur.logdet() + obs.trend_constant
         return IterativeFit(self, posterior, float(log_evidence), float(log_likelihood), _solver(system))
 
     def _warn_unless_settled(self, system: SolvedSystem, obs: Observations) -> None:

@@ -92,8 +92,8 @@ def _solve(
     for k, (_, test) in enumerate(folds):
         part = slice(k * (q + 1), (k + 1) * (q + 1))
         weights = solution[:, part][:, :q]
-        schur = cholesky_factor(trend.T @ weights, q)
-        beta = schur.solve(weights.T @ residual) if q else np.zeros(0)
+        schur = cholesky_factor(trend.T @ weights + obs.trend_prior, q)
+        beta = schur.solve(weights.T @ residual - obs.trend_prior @ start) if q else np.zeros(0)
         at = field[test][:, part]
         means.append(trend[test] @ (start + beta) + at[:, q] - at[:, :q] @ beta)
         drifts.append(np.sum(schur.half_solve((trend[test] - at[:, :q]).T) ** 2, axis=0) if q else np.zeros(len(test)))

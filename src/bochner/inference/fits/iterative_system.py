@@ -39,11 +39,11 @@ class SolvedSystem:
     trend_coef : (q,)
         Generalised least squares of the trend, beta.
     schur : CholeskyFactor
-        X'Sigma^-1 X, factored.
+        X'Sigma^-1 X and the prior precision of beta, factored.
     report : Report
         How conjugate gradients fared.
     quadratic : float
-        (y - X beta)'Sigma^-1 (y - X beta).
+        (y - X beta)'Sigma^-1 (y - X beta), and what the prior of beta adds.
     log_det : float
         Log determinant of Sigma, by Vecchia's approximation.
     leverage : (n,)
@@ -119,18 +119,20 @@ def _assembled(
         solution = root.T.tocsr() @ (root @ columns)
     logger.info("solved: %s", report)
     weights, response, residual = solution[:, :q], solution[:, q], columns[:, q]
-    schur = cholesky_factor(obs.rows.trend.T @ weights, q)
-    beta = schur.solve(weights.T @ residual) if q else np.zeros(0)
+    schur = cholesky_factor(obs.rows.trend.T @ weights + obs.trend_prior, q)
+    # the first guess of the trend is not where its prior is centred
+    beta = schur.solve(weights.T @ residual - obs.trend_prior @ start) if q else np.zeros(0)
     alpha = response - weights @ beta
+    coef = beta + start
     return SolvedSystem(
         operator=operator,
         noise=noise,
         alpha=alpha,
-        trend_coef=beta + start,
+        trend_coef=coef,
         trend_weights=weights,
         schur=schur,
         report=report,
-        quadratic=float(residual @ alpha),
+        quadratic=float((residual - obs.rows.trend @ beta) @ alpha + coef @ obs.trend_prior @ coef),
         # the last entry of a row of the root is what the row gives its own observation
         log_det=-2 * float(np.sum(np.log(root.data[root.indptr[1:] - 1]))),
         leverage=np.asarray(root.multiply(root).sum(axis=0)).ravel(),

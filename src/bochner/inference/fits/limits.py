@@ -13,6 +13,12 @@ MAX_NEWTON_STEPS           60        after which there is no mode               
 SMALLEST_NEWTON_STEP       2.0**-20  share of a full step, by halving                           tests/agreement
 LEAST_INFORMATION          1e-6      about a coefficient, relative to that of rows taken one    tests/estimators
                                      by one: less is separation
+SEPARATED_SD               2.5       of the prior of a fixed effect without a finite estimate:  benchmarks/presence
+                                     on the link, for two values or two sd of a covariate
+                                     (Gelman, Jakulin, Pittau & Su 2008)
+GLM_RIDGE                  1e-8      of the information at the rows' own best predictors, so    tests/estimators
+                                     that a fit without field can be had where covariates
+                                     separate
 MAX_SAMPLED_ROWS           3,000     joint draws of more rows and places need too much memory   tests/agreement
 PRECONDITIONER_NEIGHBOURS  20        predecessors of a row in the inverse root: 10 to 40        benchmarks/fields
                                      iterations
@@ -62,6 +68,8 @@ NOISE_AT_END = 0.1
 MAX_NEWTON_STEPS = 60
 SMALLEST_NEWTON_STEP = 2.0**-20
 LEAST_INFORMATION = 1e-6
+SEPARATED_SD = 2.5
+GLM_RIDGE = 1e-8
 MAX_SAMPLED_ROWS = 3_000
 PRECONDITIONER_NEIGHBOURS = 20
 CG_PROBES = 1_000

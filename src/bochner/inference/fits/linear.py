@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -34,7 +34,9 @@ class LinearEngine(Engine):
         system = _System(self, obs)
         solver, choice = choose_solver(system.n_rows, system.n_columns)
         log_precision = float(np.sum(np.log(system.precision)))
-        return self._finished(solver.solve(system), len(obs), log_precision, system.copies, obs.n_trend, choice)
+        copies = system.copies
+        fit = self._finished(solver.solve(system), len(obs), log_precision, copies, obs.n_trend, choice)
+        return replace(fit, log_evidence=fit.log_evidence + obs.trend_constant)
 
     def moments(self, obs: Observations) -> DenseMoments:
         """All that a fit needs to know of the rows; parts of them add."""
@@ -63,7 +65,7 @@ class _System:
     def __init__(self, engine: LinearEngine, obs: Observations) -> None:
         self.engine, self.obs = engine, obs
         self.n_rows, self.n_columns, self.n_trend = len(obs), engine.features.n_columns, obs.n_trend
-        self.trend, self.y = obs.rows.trend, obs.y
+        self.trend, self.y, self.trend_precision = obs.rows.trend, obs.y, obs.trend_prior
 
     @cached_property
     def precision(self) -> FloatArray:
@@ -71,7 +73,9 @@ class _System:
 
     @cached_property
     def moments(self) -> DenseMoments:
-        return moments_of(self.engine.features, self.obs.rows, self.y, self.precision, self.copies)
+        return _with_prior(
+            moments_of(self.engine.features, self.obs.rows, self.y, self.precision, self.copies), self.obs
+        )
 
     @cached_property
     def phi(self) -> FloatArray:
@@ -145,7 +149,7 @@ class LinearFit(GaussianFit):
     def _without_moments(self, obs: Observations, precision: FloatArray, missing: FloatArray) -> Refit:
         posterior, features = self.posterior, self.engine.features
         p = features.n_columns
-        whole = moments_of(features, obs.rows, obs.y, precision)
+        whole = _with_prior(moments_of(features, obs.rows, obs.y, precision), obs)
 
         def refit(out: IntArray, keep: IntArray) -> tuple[FloatArray, FloatArray]:
             part = moments_of(features, obs.rows[out], obs.y[out], precision[out])
@@ -162,6 +166,14 @@ class LinearFit(GaussianFit):
             return mean, variance
 
         return refit
+
+
+def _with_prior(moments: DenseMoments, obs: Observations) -> DenseMoments:
+    """Moments whose Gram holds the prior precision of the fixed effects."""
+    if obs.trend_precision is None or not obs.n_trend:
+        return moments
+    moments.gram[-obs.n_trend :, -obs.n_trend :] += obs.trend_precision
+    return moments
 
 
 def row_precision(features: FeatureMap, obs: Observations, noise_variance: float) -> FloatArray:

@@ -118,6 +118,7 @@ class _State:
     eta: FloatArray
     field: FloatArray  # K alpha
     alpha: FloatArray
+    coef: FloatArray  # of the trend
 
     @classmethod
     def at(cls, responses: Responses, eta: FloatArray, engine: Engine) -> _State:
@@ -128,8 +129,8 @@ class _State:
         alpha = fit.row_weights(obs)
         # (K + 1/W) alpha = z - X beta, hence K alpha = z - X beta - alpha / W; copies share alpha
         to = linearised.z - alpha / (obs.weight * linearised.curvature)
-        trend = obs.rows.trend @ fit.posterior.trend_coef
-        return cls(to, to - responses.offset - trend, alpha)
+        coef = np.asarray(fit.posterior.trend_coef)
+        return cls(to, to - responses.offset - obs.rows.trend @ coef, alpha, coef)
 
     @classmethod
     def flat(cls, responses: Responses) -> _State:
@@ -137,18 +138,21 @@ class _State:
         r = responses
         common = np.atleast_1d(np.sum(r.weight * r.y) / np.sum(r.weight * r.size))
         level = r.family.link_of(common)
-        trend = r.rows.trend @ np.linalg.lstsq(r.rows.trend, level - r.offset, rcond=None)[0]
-        return cls(r.offset + trend, np.zeros(len(r)), np.zeros(len(r)))
+        coef = np.asarray(np.linalg.lstsq(r.rows.trend, level - r.offset, rcond=None)[0])
+        return cls(r.offset + r.rows.trend @ coef, np.zeros(len(r)), np.zeros(len(r)), coef)
 
     def objective(self, responses: Responses) -> float:
         """Penalised log likelihood."""
-        return responses.log_likelihood(self.eta) - 0.5 * float(self.alpha @ self.field)
+        prior = responses.trend_precision
+        penalty = float(self.alpha @ self.field) + (0.0 if prior is None else float(self.coef @ prior @ self.coef))
+        return responses.log_likelihood(self.eta) - 0.5 * penalty
 
     def towards(self, other: _State, share: float) -> _State:
         return _State(
             self.eta + share * (other.eta - self.eta),
             self.field + share * (other.field - self.field),
             self.alpha + share * (other.alpha - self.alpha),
+            self.coef + share * (other.coef - self.coef),
         )
 
 
@@ -190,11 +194,14 @@ def _least_known(responses: Responses, eta: FloatArray) -> float:
     As a coefficient runs away, what the rows tell about it goes to zero; Newton's method stops on the way, when
     nothing more is to be gained.
     """
-    r = responses
-    if not r.rows.trend.shape[1]:
+    r, trend = responses, responses.rows.trend
+    if r.trend_precision is not None:  # a prior holds what the rows do not
+        size, along = np.linalg.eigh(r.trend_precision)
+        trend = trend @ along[:, size <= 1e-12 * max(float(size[-1]), 1e-300)]
+    if not trend.shape[1]:
         return 1.0
     curvatures = (r.family.derivatives(r.y, at, r.size).curvature for at in (eta, r.start()))
-    information = [r.rows.trend.T @ (r.rows.trend * (r.weight * curvature)[:, None]) for curvature in curvatures]
+    information = [trend.T @ (trend * (r.weight * curvature)[:, None]) for curvature in curvatures]
     try:
         return float(linalg.eigh(*information, eigvals_only=True)[0])
     except linalg.LinAlgError:

@@ -12,6 +12,7 @@ FLAT_CURVATURE      1e-7     of a row whose log density is a line: no counts und
                              identity link
 FIRST_DISPERSION    0.5      from which a dispersion is learned                           benchmarks/coverage_families
 MAX_SPACING_PLACES  100,000  places that are enough to know the spacing                   benchmarks/lattice
+CROWD_CELLS         2,500    cells of a box in which rows may crowd                       benchmarks/presence
 ==================  =======  ===========================================================  ============================
 """
 
@@ -23,3 +24,4 @@ MIN_CURVATURE = 1e-10
 FLAT_CURVATURE = 1e-7
 FIRST_DISPERSION = 0.5
 MAX_SPACING_PLACES = 100_000
+CROWD_CELLS = 2_500

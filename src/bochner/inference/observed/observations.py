@@ -26,6 +26,8 @@ class Observations:
         Known error variance of each copy, beside the learned noise.
     scatter : (n,)
         Weighted sum of squares of merged responses about their mean.
+    trend_precision : (q, q), optional
+        Prior precision of the fixed effects about zero; None: they have a flat prior.
     """
 
     rows: Rows
@@ -33,12 +35,14 @@ class Observations:
     weight: FloatArray
     error: FloatArray
     scatter: FloatArray
+    trend_precision: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.y)
 
     def __getitem__(self, index: slice | IntArray) -> Observations:
-        return Observations(self.rows[index], self.y[index], self.weight[index], self.error[index], self.scatter[index])
+        each = (self.y[index], self.weight[index], self.error[index], self.scatter[index])
+        return Observations(self.rows[index], *each, self.trend_precision)
 
     def with_weight(self) -> Observations:
         """Rows that count; no copy is made if all do."""
@@ -52,6 +56,21 @@ class Observations:
     @property
     def n_trend(self) -> int:
         return self.rows.trend.shape[1]
+
+    @property
+    def trend_prior(self) -> FloatArray:
+        """Prior precision of the fixed effects, (q, q): zero where their prior is flat."""
+        q = self.n_trend
+        return np.zeros((q, q)) if self.trend_precision is None else self.trend_precision
+
+    @property
+    def trend_constant(self) -> float:
+        """Log of the prior density of the fixed effects at zero; a flat direction counts as density 1."""
+        if self.trend_precision is None or not self.n_trend:
+            return 0.0
+        sizes = np.linalg.eigvalsh(self.trend_precision)
+        proper = sizes[sizes > 1e-12 * max(sizes[-1], 1e-300)]
+        return float(0.5 * np.sum(np.log(proper / (2 * np.pi))))
 
     @property
     def total(self) -> float:
@@ -87,7 +106,7 @@ def merge_equal_rows(observations: Observations) -> Observations:
     weight = _sums(group, obs.weight)
     y = _sums(group, obs.weight * obs.y) / weight
     scatter = _sums(group, obs.weight * (obs.y - y[group]) ** 2 + obs.scatter)
-    return Observations(obs.rows[first], y, weight, obs.error[first], scatter)
+    return Observations(obs.rows[first], y, weight, obs.error[first], scatter, obs.trend_precision)
 
 
 def _sums(group: IntArray, values: FloatArray) -> FloatArray:

@@ -33,6 +33,8 @@ class Responses:
         Copies that each row stands for.
     error : (n,)
         Known variance of each copy's linear predictor, beside the learned one.
+    trend_precision : (q, q), optional
+        Prior precision of the fixed effects about zero; None: they have a flat prior.
     """
 
     family: Family
@@ -42,6 +44,7 @@ class Responses:
     offset: FloatArray
     weight: FloatArray
     error: FloatArray
+    trend_precision: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -55,6 +58,7 @@ class Responses:
             self.offset[index],
             self.weight[index],
             self.error[index],
+            self.trend_precision,
         )
 
     @property
@@ -68,7 +72,7 @@ class Responses:
     def observations(self) -> Observations:
         """Gaussian responses as they are, without the known part of the linear predictor."""
         zero = np.broadcast_to(0.0, (len(self),))
-        return Observations(self.rows, self.y - self.offset, self.weight, self.error, zero)
+        return Observations(self.rows, self.y - self.offset, self.weight, self.error, zero, self.trend_precision)
 
     def with_dispersion(self) -> Responses:
         """The responses with a first guess of the dispersion, where that is to be learned."""
@@ -94,7 +98,8 @@ class Responses:
     def held_trend(self, coef: FloatArray) -> Responses:
         """The trend as a known part of the linear predictor."""
         nothing = np.zeros((len(self), 0))
-        return replace(self, rows=replace(self.rows, trend=nothing), offset=self.offset + self.rows.trend @ coef)
+        offset = self.offset + self.rows.trend @ coef
+        return replace(self, rows=replace(self.rows, trend=nothing), offset=offset, trend_precision=None)
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,8 @@ class Linearised:
         """The working responses as Gaussian observations with known error variances."""
         r = self.responses
         zero = np.broadcast_to(0.0, (len(r),))
-        return Observations(r.rows, self.z - r.offset, r.weight, r.error + 1 / self.curvature, zero)
+        error = r.error + 1 / self.curvature
+        return Observations(r.rows, self.z - r.offset, r.weight, error, zero, r.trend_precision)
 
     def correction(self) -> float:
         """Log density of the responses less that of the stand-in: what Laplace adds to the Gaussian evidence."""

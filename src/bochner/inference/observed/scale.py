@@ -52,6 +52,18 @@ def _spacing(unit_places: FloatArray) -> float:
     return float(np.clip(typical, 1e-3 * n ** (-1 / dim), 0.5))
 
 
+def crowding(coords: FloatArray, weight: FloatArray) -> float:
+    """How much more often two rows share a small cell of the box than if they were spread evenly; at least 1."""
+    dim = coords.shape[1]
+    side = max(int(limits.CROWD_CELLS ** (1 / dim)), 1)
+    low, high = box_of(coords)
+    unit = (coords - low) / np.where(high > low, high - low, 1.0)
+    cell = np.ravel_multi_index(tuple(np.minimum((unit * side).astype(int), side - 1).T), (side,) * dim)
+    share = np.bincount(cell, weight) / max(float(weight.sum()), 1e-300)
+    alone = float(np.sum(weight**2)) / max(float(weight.sum()) ** 2, 1e-300)
+    return float(max(1.0, (np.sum(share**2) - alone) * side**dim))
+
+
 def residual_of(obs: Observations) -> FloatArray:
     """Responses without the trend that fits them best."""
     X, y, w = obs.rows.trend, obs.y, obs.weight

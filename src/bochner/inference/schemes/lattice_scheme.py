@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from bochner.choices import Choice
 from bochner.exceptions import PartError
+from bochner.inference.fits.fixed_effects import information_of
 from bochner.inference.fits.memory import exact_bytes, iterative_bytes
 from bochner.inference.fits.newton import Mode
 from bochner.inference.observed.average import Average
+from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes import limits
 from bochner.inference.schemes.base import Case, Scheme, Solved
@@ -46,7 +48,9 @@ class LatticeScheme(Scheme):
         unseen = limits.UNSEEN if task.gaussian else limits.UNSEEN_BY_LAPLACE
         noise = noise_variance + task.noise_of_row
         last = _why_no_iteration(n, task.dim, task.settings.resources.memory_limit)
-        waves = lattice_waves(task.settings, kernel, noise, n, task.covered_box, unseen=unseen, last=last)
+        told = None if isinstance(task.data, Observations) else information_of(task.data)[1]
+        box = task.covered_box
+        waves = lattice_waves(task.settings, kernel, noise, n, box, unseen=unseen, last=last, information=told)
         if waves.features is not None:
             mode = linear_mode(task, waves.features, noise_variance)
             return self._solved(task, self.name, mode, waves.choice, waves.features.frequencies.n, waves.error)

@@ -37,12 +37,14 @@ def lattice_waves(
     *,
     unseen: float = limits.UNSEEN,
     last: str | None = None,
+    information: float | None = None,
 ) -> LatticeWaves:
     """Waves that leave out less than the data can tell, if there are few enough of them.
 
     What the waves leave out is carried as independent variance r. In truth it is shared by the n / m rows of one wave
-    length, so r n / m must be at most `unseen` of the noise. `last` says why the waves must do, whatever they leave
-    out, where nothing else can follow.
+    length, so r n / m must be at most `unseen` of the noise. Where the rows' `information` is known (other families),
+    waves may go that they say next to nothing about. `last` says why the waves must do, whatever they leave out, where
+    nothing else can follow.
     """
     variance, extent = total_variance(kernel), box[1] - box[0]
     if settings.n_frequencies != "auto":
@@ -62,7 +64,10 @@ def lattice_waves(
             raise
         return LatticeWaves(None, _torus(str(problem)))
     left = np.maximum(1 - np.cumsum(frequencies.mass) / variance, 0.0)
-    enough = np.flatnonzero(left <= _allowed(frequencies.n, n_rows, level, noise, unseen))
+    sufficient = left <= _allowed(frequencies.n, n_rows, level, noise, unseen)
+    if information is not None:
+        sufficient |= _untold(frequencies.mass, variance, information) <= limits.UNTOLD_SHARE
+    enough = np.flatnonzero(sufficient)
     if len(enough):
         m = int(enough[0]) + 1
         text = f"{m:,} waves of a lattice: they leave out {left[m - 1]:.0e} of the variance"
@@ -86,6 +91,17 @@ def _allowed(n_waves: int, n_rows: int, level: float, noise: float, unseen: floa
     if n_rows > limits.MANY_COUNTS and unseen > limits.UNSEEN:
         return np.maximum(allowed, min(limits.MANY_COUNTS_NOISE * noise, limits.MANY_ROWS_VARIANCE))
     return np.asarray(allowed)
+
+
+def _untold(mass: FloatArray, variance: float, information: float) -> FloatArray:
+    """Variance that rows could explain beyond the first 1, 2, ... waves, of what stays unexplained.
+
+    The two columns of a wave of mass a are known with precision a information / 2 each, beside that of their prior.
+    """
+    known = mass * information / 2
+    explained, beyond = mass * known / (1 + known), max(variance - float(mass.sum()), 0.0)
+    after = np.append(np.cumsum(explained[::-1])[::-1][1:], 0.0) + beyond * known[-1] / (1 + known[-1])
+    return np.asarray(after / max(variance - float(explained.sum()), 1e-300))
 
 
 def _torus(why: str) -> Choice:

@@ -11,6 +11,8 @@ MAX_LATTICE_WAVES        2,500    5,000 columns: a factor of 200 MB in some seco
 MAX_CG_ROWS              300,000  rows that conjugate gradients take                              benchmarks/lattice
 UNSEEN                   1e-4     truncated variance, of the noise: error of the mean 1 % of sd   benchmarks/agreement
 UNSEEN_BY_LAPLACE        1e-2     the same where Laplace's approximation itself errs by more      benchmarks/families
+UNTOLD_SHARE             0.003    variance that rows of other families could explain on waves     benchmarks/presence
+                                  left out, of what stays unexplained
 MANY_ROWS                200,000  rows whose surface is known far better than any observation     benchmarks/lattice
 MANY_COUNTS              20,000   the same of other families, where each Newton step is a fit     benchmarks/families
 MANY_ROWS_NOISE          0.05     truncated variance, of the noise, allowed beyond MANY_ROWS      benchmarks/lattice
@@ -36,6 +38,7 @@ MAX_LATTICE_WAVES = 2_500
 MAX_CG_ROWS = 300_000
 UNSEEN = 1e-4
 UNSEEN_BY_LAPLACE = 1e-2
+UNTOLD_SHARE = 0.003
 MANY_ROWS = 200_000
 MANY_COUNTS = 20_000
 MANY_ROWS_NOISE = 0.05

@@ -9,7 +9,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
-from bochner.exceptions import FallbackWarning, InputError, warn
+from bochner.exceptions import FallbackWarning, InputError, TuningWarning, warn
 from bochner.families import Family
 from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.objective import Objective
@@ -21,6 +21,7 @@ from bochner.inference.schemes.base import Scheme
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.averaging import average
 from bochner.inference.tuning.fold_score import fold_score
+from bochner.inference.tuning.lattice_search import LatticeSearch
 from bochner.inference.tuning.many_dimensions import select_many_dimensions
 from bochner.inference.tuning.multiscale import select_multiscale
 from bochner.inference.tuning.objectives import gaussian_objectives, laplace_objectives
@@ -28,7 +29,10 @@ from bochner.inference.tuning.peaks import informed_starts
 from bochner.inference.tuning.refinement import refine_on_lattice
 from bochner.inference.tuning.search import Search, Tuned, score_objective, tune
 from bochner.inference.tuning.selection import select_kernel
-from bochner.kernels import Matern
+from bochner.kernels import Kernel, Matern
+
+UNTUNED = "the evidence could not be computed at any of the values tried, and the values begun from are kept"
+UNTUNED_ADVICE = "Look for rows or covariates that are out of scale, or give a kernel of your own with tune=None."
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def learn(task: Task, scheme: Scheme) -> Learned:
         if task.folds is not None:
             climb = _by_folds(task, scheme, climb)
         found, intervals = _averaged(task, scheme, climb)
-        told, at_bounds = (*climb.choices, intervals), climb.tuned.at_bounds
+        told, at_bounds = (*climb.choices, intervals, *_failure(climb)), climb.tuned.at_bounds
     if "noise_variance" in at_bounds and not task.gaussian and _no_own_effect(task, found):
         # of counts that is an answer, not a failure to find one
         at_bounds = tuple(name for name in at_bounds if name != "noise_variance")
@@ -74,6 +78,14 @@ def learn(task: Task, scheme: Scheme) -> Learned:
         told = (*told, Choice("noise", float(found.noise_variances[0]), text=text))
     learned = Learned(found, task.responses.family, (*choices, *told), at_bounds)
     return learned if task.gaussian else _with_family(task, scheme, learned, climb)
+
+
+def _failure(climb: Climb) -> tuple[Choice, ...]:
+    """What to say where no values of the hyperparameters could be judged; nothing otherwise."""
+    if not climb.tuned.failed:
+        return ()
+    warn(f"tuning failed: {UNTUNED}. {UNTUNED_ADVICE}", TuningWarning)
+    return (Choice("tuning", "failed", text=f"failed: {UNTUNED}"),)
 
 
 # ------------------------------------------------------------------------- nothing to learn
@@ -130,9 +142,7 @@ def _degenerate(task: Task, noise: float | None) -> tuple[Average, tuple[Choice,
 
 def _by_evidence(task: Task, scheme: Scheme, noise: float | None) -> Climb:
     if not task.gaussian:
-        climbs, told = laplace_objectives(task, scheme)
-        climb = _climb(task, climbs, noise)
-        return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
+        return _by_laplace(task, scheme, noise)
     many = task.dim > limits.MAX_GAP_DIMENSIONS and task.domain.shared is None
     if many and task.settings.kernel is None and len(task.obs) > limits.MAX_EXACT_TUNING_ROWS:
         return Climb(*select_many_dimensions(task, noise))
@@ -148,6 +158,67 @@ def _by_evidence(task: Task, scheme: Scheme, noise: float | None) -> Climb:
     if climb.tuned.by_all_rows:
         told = Choice("tuning", "lattice", text=f"{told}; then of all rows, on waves of a lattice")
     return replace(climb, choices=(told, *climb.choices))
+
+
+def _by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
+    """Other families: by parts of many rows first; then all of them on waves, or few with the exact kernel."""
+    data = task.data
+    assert isinstance(data, Responses)
+    climbs, told = laplace_objectives(task, scheme)
+    if told.value != "composite" or not task.settings.reml:
+        climb = _climb(task, climbs, noise)
+        return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
+    first = _first_climb(task, climbs[0], noise)
+    shared = None if task.settings.kernel is not None else task.domain.shared
+    search = LatticeSearch.of(data, task.scale, noise, climbs[0], shared)
+    on_waves = None if first.failed or not search.holds(first.kernel) else _on_lattice(task, search, first)
+    if on_waves is None:
+        dense = scheme.exact and len(data) <= limits.MAX_DENSE_ENDING_ROWS
+        climb = _climb(task, climbs[:1] if dense else climbs, noise)
+        if not dense or climb.tuned.failed:
+            return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
+        whole = LaplaceObjective([data], ExactBound, reml=True)
+        whole.family = climbs[-1].family
+        ending = search.plain(whole)
+        tuned = ending.maximise(climb.tuned.kernel, climb.tuned.noise_variance, limits.DENSE_ENDING, limits.SETTLED)
+        text = f"Laplace evidence of the exact kernel, {len(data):,} distinct rows; begun on parts of them"
+        climb = replace(climb, search=ending, tuned=tuned, laplace=whole)
+        return replace(climb, choices=(Choice("tuning", "exact", text=text), *climb.choices))
+    text = f"Laplace evidence of all {len(data):,} distinct rows, on waves of a lattice; begun on parts of them"
+    return replace(on_waves, choices=(Choice("tuning", "lattice", text=text), *on_waves.choices))
+
+
+def _first_climb(task: Task, objective: LaplaceObjective, noise: float | None) -> Tuned:
+    """A kernel to begin from: the one given, or a Matern of middling smoothness."""
+    search, kernel = Search(objective, task.scale, noise), task.settings.kernel
+    if kernel is None:
+        return tune(search, Matern(nu=limits.SELECTED_SMOOTHNESS[0]), tolerance=limits.SETTLED)
+    return tune(search, kernel, _given_starts(task, kernel, noise), tolerance=limits.SETTLED)
+
+
+def _on_lattice(task: Task, search: LatticeSearch, first: Tuned) -> Climb | None:
+    """The evidence of all rows chooses; None where the waves do not hold what it came to."""
+    kernel = task.settings.kernel
+    if kernel is None:
+        tuned, told = select_kernel(search, task.obs.total, task.dim, 0.5 * float(np.log(task.obs.total)), first)
+    else:
+        tuned = search.maximise(first.kernel, first.noise_variance)
+        told = _as_given(kernel)
+    plan = search.plan(tuned.kernel)
+    if tuned.failed or plan is None:
+        return None
+    assert isinstance(search.objective, LaplaceObjective)
+    whole = search.at(plan, search.objective)
+    return Climb(search.plain(whole), tuned, (told,), whole)
+
+
+def _as_given(kernel: Kernel) -> Choice:
+    return Choice("kernel", repr(kernel), given=True, text="as given; its values were learned")
+
+
+def _given_starts(task: Task, kernel: Kernel, noise: float | None) -> list[tuple[Kernel, float]]:
+    at = noise if noise is not None else 0.1 * task.scale.variance
+    return [(kernel, at), *informed_starts(kernel, task.scale, task.obs, at)]
 
 
 def _multiscale(task: Task, objectives: Sequence[Objective], noise: float | None) -> Climb:
@@ -170,10 +241,7 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
         toll = 0.0 if task.gaussian else 0.5 * np.log(task.obs.total)
         tuned, told = select_kernel(search, task.obs.total, task.dim, toll)
     else:
-        at = noise if noise is not None else 0.1 * scale.variance
-        starts = [(kernel, at), *informed_starts(kernel, scale, task.obs, at)]
-        tuned = tune(search, kernel, starts)
-        told = Choice("kernel", repr(kernel), given=True, text="as given; its values were learned")
+        tuned, told = tune(search, kernel, _given_starts(task, kernel, noise)), _as_given(kernel)
     for objective in objectives[1:]:
         search = Search(objective, scale, noise, prior, shared=shared)
         tuned = search.maximise(tuned.kernel, tuned.noise_variance, 50)

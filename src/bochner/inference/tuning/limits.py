@@ -18,6 +18,32 @@ COARSE_PARTS           (4, 150, 300)                        clusters, rows in ea
                                                             everywhere: composite
 FINE_PARTS             (12, 200, 600)                       evidence of other families, coarse  benchmarks/families
                                                             and fine
+SHARED_ROWS            50                                   rows' worth of the fixed effects of  benchmarks/presence
+                                                            all rows, that a part is told
+SHARED_SHARE           0.1                                  of the information of all rows: so   benchmarks/presence
+                                                            much at most
+LATTICE_WAVES          600                                  waves that the evidence of 10,000   benchmarks/presence
+                                                            rows may take, as many of few and
+                                                            twice of many: a factor of
+                                                            1,200 columns, some tenths of a
+                                                            second
+LATTICE_ROUNDS         5                                    plans of a climb on waves           benchmarks/presence
+LATTICE_ITERATIONS     12                                   of each                             benchmarks/presence
+LATTICE_SETTLED        1e-7                                 relative gain that ends it          benchmarks/presence
+SETTLED_NATS           0.3                                  gain that calls for another round:  benchmarks/presence
+                                                            plans differ by about as much
+PLANNED_REACH          0.5                                  in theta: kernels that one plan     benchmarks/presence
+                                                            serves
+SAME_PLAN              0.2                                  and after a smaller move no other   benchmarks/presence
+                                                            is made
+MAX_DENSE_ENDING_ROWS  2,500                                rows of other families up to which  benchmarks/presence
+                                                            a climb ends with the exact kernel
+                                                            where waves do not hold it
+DENSE_ENDING           12                                   iterations of that: some seconds    benchmarks/presence
+                                                            each
+TAIL_POWER             0.4                                  power of the smoothness by which    benchmarks/presence
+                                                            ranges of Matern kernels alike in
+                                                            their evidence differ
 LEAST_NOISE            1e-8                                 of the variance: least noise that   tests/inference
                                                             is searched
 LARGEST_NOISE          10.0                                 of the variance: largest noise      tests/inference
@@ -131,6 +157,18 @@ COARSE_NEIGHBOURS = 12
 FINE_NEIGHBOURS = 20
 COARSE_PARTS = (4, 150, 300)
 FINE_PARTS = (12, 200, 600)
+SHARED_ROWS = 50
+SHARED_SHARE = 0.1
+LATTICE_WAVES = 600
+LATTICE_ROUNDS = 5
+LATTICE_ITERATIONS = 12
+LATTICE_SETTLED = 1e-7
+SETTLED_NATS = 0.3
+PLANNED_REACH = 0.5
+SAME_PLAN = 0.2
+MAX_DENSE_ENDING_ROWS = 2_500
+DENSE_ENDING = 12
+TAIL_POWER = 0.4
 LEAST_NOISE = 1e-8
 LARGEST_NOISE = 10.0
 LEAST_LOCAL_NOISE = 1e-12

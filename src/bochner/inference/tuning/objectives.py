@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.spatial import cKDTree
 
@@ -11,6 +13,7 @@ from bochner.inference.evidence.feature_evidence import linear_objective
 from bochner.inference.evidence.laplace import ExactBound, LinearBound
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.scale import spacing_units
 from bochner.inference.observed.task import Task
@@ -57,8 +60,9 @@ def laplace_objectives(task: Task, scheme: Scheme) -> tuple[list[LaplaceObjectiv
     exact = f"Laplace {criterion} of the exact kernel, {len(data):,} distinct rows"
     if len(data) <= limits.MAX_EXACT_TUNING_ROWS:
         return [LaplaceObjective([data], ExactBound, reml=reml)], Choice("tuning", "exact", text=exact)
+    whole = with_shared_trend(data) if reml else data
     coarse, fine = (
-        composite_parts(data, task.settings.seed, *sizes) for sizes in (limits.COARSE_PARTS, limits.FINE_PARTS)
+        composite_parts(whole, task.settings.seed, *sizes) for sizes in (limits.COARSE_PARTS, limits.FINE_PARTS)
     )
     # a likelihood is asked for to be compared with other software, which takes its time
     if scheme.exact and len(data) <= (limits.MAX_EXACT_ENDING_ROWS if reml else MAX_EXACT_ROWS):
@@ -71,6 +75,18 @@ def laplace_objectives(task: Task, scheme: Scheme) -> tuple[list[LaplaceObjectiv
     )
     told = Choice("tuning", "composite", text=text)
     return [LaplaceObjective(parts, ExactBound, reml=reml) for parts in (coarse, fine)], told
+
+
+def with_shared_trend(responses: Responses) -> Responses:
+    """Fixed effects of all rows, for the parts of a composite evidence to begin from.
+
+    They are known in advance as a few rows would know them: a part of one class, or one that a covariate separates, has
+    an evidence all the same, and says next to nothing.
+    """
+    found, n = fixed_effects(responses), float(responses.weight.sum())
+    known = found.information * min(limits.SHARED_ROWS / n, limits.SHARED_SHARE)
+    offset = responses.offset + responses.rows.trend @ found.coef
+    return replace(responses, offset=offset, trend_precision=(known + known.T) / 2)
 
 
 def composite_parts(

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import optimize
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.exceptions import ConvergenceError, TuningWarning, warn
+from bochner.exceptions import ConvergenceError
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import bounds, close, log_prior, starts
@@ -31,6 +31,11 @@ class Tuned:
     at_bounds: tuple[str, ...]
     by_all_rows: bool = False  # whether the evidence of all rows had the last word
 
+    @property
+    def failed(self) -> bool:
+        """Whether there was no value for which the objective could be had."""
+        return self.value <= limits.FAILED_SEARCH
+
 
 @dataclass(frozen=True)
 class Search:
@@ -42,6 +47,8 @@ class Search:
     prior: bool = False
     least_noise: float = LEAST_NOISE  # of the variance
     shared: tuple[int, ...] | None = None  # number of the length scale of each axis; None: each its own
+    prior_scale: Scale | None = None  # sizes that the prior goes by, if not those of the data
+    reach: float = np.inf  # in theta: how far from its start a climb may go
 
     def evaluate(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
         """Objective and gradient, the prior included; a failed factorisation counts as very bad."""
@@ -52,7 +59,7 @@ class Search:
         if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
             return limits.FAILED_SEARCH, np.zeros(len(kernel.theta) + 1)
         if self.prior:
-            more, slope = log_prior(kernel, self.scale)
+            more, slope = log_prior(kernel, self.prior_scale or self.scale)
             value, gradient = value + more, gradient + np.r_[slope, 0.0]
         return value, gradient
 
@@ -100,8 +107,9 @@ class Search:
         box = [limit for limit, is_free in zip(intervals, free, strict=True) if is_free]
         if not len(x0):
             return Tuned(kernel, noise_variance, self.evaluate(kernel, noise_variance)[0], 1, ())
+        near = [(max(low, x - self.reach), min(high, x + self.reach)) for x, (low, high) in zip(x0, box, strict=True)]
         options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6, "maxls": 30}
-        result = optimize.minimize(negative, x0, jac=True, method="L-BFGS-B", bounds=box, options=options)
+        result = optimize.minimize(negative, x0, jac=True, method="L-BFGS-B", bounds=near, options=options)
         logger.info("tuning: %d evaluations, objective %.4f, %s", count, -result.fun, unpack(result.x)[0])
         names = np.array([*(h.name for h in kernel.hyperparameters), "noise_variance"])[free]
         stuck = [
@@ -118,7 +126,13 @@ def _axis_of(name: str) -> tuple[str, int] | None:
     return (head, int(tail[:-1])) if bracket and head.endswith("length_scale") else None
 
 
-def tune(search: Search, kernel: Kernel, extra_starts: Sequence[tuple[Kernel, float]] = (), n_climbs: int = 2) -> Tuned:
+def tune(
+    search: Search,
+    kernel: Kernel,
+    extra_starts: Sequence[tuple[Kernel, float]] = (),
+    n_climbs: int = 2,
+    tolerance: float = 1e-13,
+) -> Tuned:
     """Best of several climbs: a coarse grid of starts is ranked, the best distinct ones are climbed."""
     candidates = [*extra_starts, *starts(kernel, search.scale, search.noise_variance)]
     values = [search.evaluate(k, noise)[0] for k, noise in candidates]
@@ -127,14 +141,8 @@ def tune(search: Search, kernel: Kernel, extra_starts: Sequence[tuple[Kernel, fl
         near = any(close(candidates[i][0], candidates[j][0]) for j in chosen)
         if not near and len(chosen) < n_climbs and values[i] > limits.FAILED_SEARCH:
             chosen.append(int(i))
-    climbs = [search.maximise(*candidates[i]) for i in chosen] or [search.maximise(*candidates[0])]
+    climbs = [search.maximise(*candidates[i], tolerance=tolerance) for i in chosen or [0]]
     best = max(climbs, key=lambda t: t.value)
-    if best.value <= limits.FAILED_SEARCH:
-        warn(
-            "tuning found no hyperparameters for which the model can be factored; the start values are kept. "
-            "Give noise_variance, or a kernel of lower smoothness.",
-            TuningWarning,
-        )
     total = len(candidates) + sum(t.n_evaluations for t in climbs)
     return Tuned(best.kernel, best.noise_variance, best.value, total, best.at_bounds)
 

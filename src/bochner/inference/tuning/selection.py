@@ -12,19 +12,27 @@ from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel, Matern
 
 
-def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0) -> tuple[Tuned, Choice]:
+def select_kernel(
+    search: Search, n_rows: float, dim: int, toll: float = 0.0, first: Tuned | None = None
+) -> tuple[Tuned, Choice]:
     """Matern kernel of the best smoothness; per-axis length scales if the evidence pays for them.
 
     An added length scale must raise the objective by log(n) / 2 (Schwarz's criterion). A kernel smoother than the
     roughest must raise it by `toll`: of counts the evidence hardly sees smoothness, and a field taken to be too
-    smooth has intervals too narrow, while the mean is the same either way.
+    smooth has intervals too narrow, while the mean is the same either way. `first` is where to begin, if that is known.
     """
     best: Tuned | None = None
+    middle: Tuned | None = None
     values, count = {}, 0
     for nu in limits.SELECTED_SMOOTHNESS:
-        if best is None:
+        if best is None and first is not None:
+            tuned = middle = search.maximise(first.kernel.replace(nu=nu), first.noise_variance)
+        elif best is None:
             tuned = tune(search, Matern(nu=nu))
+        elif middle is not None:
+            tuned = search.maximise(_of_smoothness(middle.kernel, nu), middle.noise_variance)
         else:
+            assert best is not None
             start = best.kernel.replace(nu=nu)
             tuned = search.maximise(start, best.noise_variance)
         values[nu], count = tuned.value, count + tuned.n_evaluations
@@ -33,8 +41,10 @@ def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0) ->
     assert best is not None
     smoothness = best.kernel.nu  # type: ignore[attr-defined]
     reason = f"Matern with nu = {smoothness:g}: best of " + ", ".join(
-        f"{nu:g} ({value:.1f})" for nu, value in sorted(values.items())
+        f"{nu:g} ({value:.1f})" for nu, value in sorted(values.items()) if value > limits.FAILED_SEARCH
     )
+    if best.failed:
+        return replace(best, n_evaluations=count), Choice("kernel", f"matern {smoothness:g}", "none could be judged")
     if toll:
         reason += f"; a smoother one than {min(limits.SELECTED_SMOOTHNESS):g} must gain {toll:.1f}"
     if dim > 1:
@@ -47,6 +57,12 @@ def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0) ->
             return replace(split, n_evaluations=count), Choice("kernel", f"matern {smoothness:g} per axis", text=told)
         reason += f"; one length scale per axis gains {max(split.value - best.value, 0):.1f}, less than {price:.1f}"
     return replace(best, n_evaluations=count), Choice("kernel", f"matern {smoothness:g}", text=reason)
+
+
+def _of_smoothness(kernel: Kernel, nu: float) -> Kernel:
+    """A Matern kernel of another smoothness that falls off about as far away: rough ones do so in a longer tail."""
+    ratio = (kernel.nu / nu) ** limits.TAIL_POWER  # type: ignore[attr-defined]
+    return kernel.replace(nu=nu, length_scale=float(ratio * kernel.length_scale))  # type: ignore[attr-defined]
 
 
 def _due(tuned: Tuned, toll: float) -> float:

@@ -1,0 +1,121 @@
+"""Search on the Laplace evidence of all rows, on waves of a lattice that follows the kernel.
+
+A lattice serves kernels near the one that it was planned for. So a climb goes in rounds: plan, climb, and plan again at
+the kernel that was found, until it stays where it is. A dispersion is held during a climb and settled after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.inference.evidence.lattice_laplace import LatticeBound, LatticePlan, lattice_plan
+from bochner.inference.evidence.objective import Objective
+from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.fits.fixed_effects import information_of
+from bochner.inference.observed.responses import Responses
+from bochner.inference.tuning import limits
+from bochner.inference.tuning.search import Search, Tuned
+from bochner.kernels import Kernel, Scale
+
+
+@dataclass(frozen=True)
+class LatticeSearch(Search):
+    """All rows on waves; `maximise` plans them as often as the kernel moves away from them."""
+
+    responses: Responses | None = None
+    information: float = 0.0  # of the rows in all, as if they were spread evenly
+
+    @classmethod
+    def of(
+        cls,
+        responses: Responses,
+        scale: Scale,
+        noise: float | None,
+        laplace: LaplaceObjective,
+        shared: tuple[int, ...] | None = None,
+    ) -> LatticeSearch:
+        """Search of all rows, where an evidence of parts of them has found a first family."""
+        seen = replace(responses, family=laplace.family)
+        information, crowded = information_of(seen)
+        # of so many rows, with errors of variance 1 on the link, as much could be learned
+        thinned = scale.spacing * (max(len(seen) / max(information, 1.0), 1.0)) ** (1 / len(scale.extent))
+        told = replace(scale, spacing=min(thinned, 0.5), variance=1.0)
+        few = information < limits.MAX_AVERAGING_ROWS
+        sizes = {"prior_scale": told, "information": crowded}
+        return cls(laplace, scale, noise, few, shared=shared, responses=responses, **sizes)  # type: ignore[arg-type]
+
+    def plain(self, objective: Objective, reach: float = np.inf) -> Search:
+        """The same search of another objective."""
+        given = (objective, self.scale, self.noise_variance, self.prior, self.least_noise)
+        return Search(*given, shared=self.shared, prior_scale=self.prior_scale, reach=reach)
+
+    def holds(self, kernel: Kernel) -> bool:
+        """Whether few enough waves tell what the rows know of a kernel."""
+        return self.plan(kernel) is not None
+
+    def at(self, plan: LatticePlan, family_of: LaplaceObjective) -> LaplaceObjective:
+        """Evidence of all rows on the waves of a plan."""
+        assert self.responses is not None
+        whole = LaplaceObjective(
+            [self.responses], lambda kernel, noise, _: LatticeBound(plan, kernel, noise), reml=True
+        )
+        whole.family, whole.first = family_of.family, family_of.first
+        return whole
+
+    def maximise(
+        self,
+        kernel: Kernel,
+        noise_variance: float,
+        max_iterations: int = limits.LATTICE_ITERATIONS,
+        tolerance: float = limits.LATTICE_SETTLED,
+    ) -> Tuned:
+        """Climb, plan again where it ended, and climb on until nothing is gained."""
+        laplace = self.objective
+        assert isinstance(laplace, LaplaceObjective)
+        found: Tuned | None = None
+        for _ in range(limits.LATTICE_ROUNDS):
+            plan = self.plan(kernel)
+            if plan is None:
+                break
+            laplace = self.at(plan, laplace)
+            climb = _Held(laplace)
+            search = self.plain(climb, limits.PLANNED_REACH)
+            before = search.evaluate(kernel, noise_variance)[0]
+            new = search.maximise(kernel, noise_variance, max_iterations, tolerance)
+            if new.failed:
+                break
+            moved = float(np.max(np.abs(new.kernel.theta - kernel.theta), initial=0.0))
+            value = new.value
+            if laplace.learns:
+                laplace.settle(new.kernel, new.noise_variance)
+                value = search.evaluate(new.kernel, new.noise_variance)[0]
+            count = new.n_evaluations + (0 if found is None else found.n_evaluations)
+            settled = value < before + limits.SETTLED_NATS
+            found = replace(new, value=value, n_evaluations=count, by_all_rows=True)
+            kernel, noise_variance = new.kernel, new.noise_variance
+            if settled or (moved < limits.SAME_PLAN and value < new.value + limits.SETTLED_NATS):
+                break
+        if found is None:
+            return Tuned(kernel, noise_variance, limits.FAILED_SEARCH, 1, ())
+        return found
+
+    def plan(self, kernel: Kernel) -> LatticePlan | None:
+        """Waves for kernels near one; None if they are too many."""
+        assert self.responses is not None
+        n = len(self.responses)
+        most = limits.LATTICE_WAVES * (n / 1e4) ** (1 / 3)
+        most = min(max(most, limits.LATTICE_WAVES), 2 * limits.LATTICE_WAVES, n / 3)
+        return lattice_plan(kernel, self.responses.rows.coords, self.information, int(most))
+
+
+class _Held:
+    """The evidence with the dispersion that it has."""
+
+    def __init__(self, laplace: LaplaceObjective) -> None:
+        self.laplace = laplace
+
+    def __call__(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
+        return self.laplace.held(kernel, noise_variance)

@@ -1,0 +1,151 @@
+"""Presence and few trials, as users have them: rare, clustered, with 0/1 covariates and factors; always tuned."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import optimize, special
+
+from bochner import SpatialClassifier, SpatialRegressor
+from bochner.families import family_named
+from bochner.features import FourierMap, Rows
+from bochner.frequencies import lattice_frequencies
+from bochner.inference.evidence.laplace import ExactBound
+from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_plan
+from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.fits.fixed_effects import fixed_effects, held_where_separated
+from bochner.inference.observed.responses import Responses
+from bochner.inference.tuning.limits import FAILED_SEARCH
+from bochner.inference.tuning.objectives import composite_parts, with_shared_trend
+from bochner.inference.tuning.search import Search
+from bochner.kernels import Matern
+
+TRUTH = Matern(0.25, 1.5, nu=1.5)
+
+
+def table(n: int, prevalence: float, seed: int = 0, rare: float = 0.03) -> tuple[np.ndarray, np.ndarray]:
+    """Places, a continuous, a common and a rare 0/1 covariate; presence on a smooth field."""
+    rng = np.random.default_rng(seed)
+    places = rng.uniform(size=(n, 2))
+    features = FourierMap(lattice_frequencies(TRUTH, np.ones(2), missing=1e-3, maximum=3_000))
+    field = features.forward(places, rng.standard_normal(features.n_columns))
+    common, seldom = (rng.uniform(size=n) < 0.3) * 1.0, (rng.uniform(size=n) < rare) * 1.0
+    smooth = rng.standard_normal(n)
+    eta = field + 0.5 * smooth - 0.7 * common + 0.8 * seldom
+    eta += optimize.brentq(lambda level: np.mean(special.expit(eta + level)) - prevalence, -30, 30)
+    y = (rng.uniform(size=n) < 1 / (1 + np.exp(-eta))) * 1.0
+    return np.column_stack([places, smooth, common, seldom]), y
+
+
+def default(X: np.ndarray, y: np.ndarray, **parts) -> SpatialRegressor:
+    """Fitted by default; any warning is an error."""
+    model = SpatialRegressor(family="bernoulli", coords=[0, 1], covariates=list(range(2, X.shape[1])), **parts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return model.fit(X, y)
+
+
+def assert_tuned(model: SpatialRegressor) -> None:
+    """Learned, near the truth, and said without sentinel numbers."""
+    assert model.choices_["tuning"].value in ("lattice", "exact", "composite")
+    assert 0.02 < model.kernel_.length_scale < 3 and 0.1 < model.kernel_.variance < 30
+    assert "e+25" not in model.summary() and "00000000" not in model.summary()
+
+
+@pytest.mark.slow
+def test_one_percent_of_two_thousand_rows():
+    X, y = table(2_000, 0.012)
+    assert 10 <= y.sum() <= 50
+    assert_tuned(default(X, y, kernel=Matern(nu=1.5)))
+
+
+@pytest.mark.slow
+def test_a_cluster_of_one_class_and_a_rare_covariate():
+    X, y = table(4_000, 0.3)
+    X[:600, :2] = 0.03 * X[:600, :2]  # a dense corner where nothing was ever found
+    y[:600] = 0.0
+    model = default(X, y, kernel=Matern(nu=1.5))
+    assert_tuned(model)
+    mean, _ = model.fitted_.fixed_effects
+    assert np.sign(mean[1]) == 1 and np.sign(mean[2]) == -1
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "poisson"])
+def test_parts_of_one_class_have_an_evidence(family):
+    """A flat trend in each part had none, and failed the sum of all."""
+    X, y = table(2_000, 0.05)
+    y[X[:, 0] < 0.6] = 0.0
+    data = responses(X, y, family)
+    parts = composite_parts(with_shared_trend(data), 0, 6, 150, 300)
+    assert any(part.y.sum() == 0 for part in parts)
+    search = Search(LaplaceObjective(parts, ExactBound, reml=True), None, 0.0)
+    value, slope = search.evaluate(Matern(0.2, 1.0, nu=1.5), 0.0)
+    assert value > FAILED_SEARCH and np.all(np.isfinite(slope))
+
+
+def test_a_factor_level_with_a_single_class():
+    """No case goes with a level: its effect has no finite estimate, a weak prior holds it, and `check` names it."""
+    X, y = table(700, 0.3)
+    level = np.zeros(len(y))
+    level[:40], y[:40] = 1.0, 0.0
+    X = np.column_stack([X, level])
+    model = default(X, y, kernel=Matern(0.25, 1.0, nu=1.5), tune=None)
+    assert "no finite estimate" in model.choices_["fixed effects"]
+    mean, covariance = model.fitted_.fixed_effects
+    assert -6 < mean[-1] < -1 and 0.3 < np.sqrt(covariance[-1, -1]) < 4
+    plain = default(X[40:, :5], y[40:], kernel=Matern(0.25, 1.0, nu=1.5), tune=None)
+    others, _ = plain.fitted_.fixed_effects
+    np.testing.assert_allclose(mean[1:4], others[1:4], atol=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert any("x5" in text and "x4" not in text for text in model.check())
+
+
+def test_nothing_but_absence_is_still_refused():
+    X, _ = table(200, 0.3)
+    with pytest.raises(ValueError, match="no finite fit"):
+        default(X[:, :2], np.zeros(200), kernel=Matern(0.25, 1.0), tune=None)
+
+
+def test_a_classifier_of_a_separated_covariate():
+    X, y = table(400, 0.3)
+    X[:, 4] = y * (X[:, 2] > 0.5)  # only ever seen with presence
+    model = SpatialClassifier(Matern(0.25, 1.0), coords=[0, 1], covariates=[2, 3, 4], tune=None).fit(X, y)
+    p = model.predict_proba(X)
+    assert np.all((p > 0) & (p < 1))
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "binomial", "poisson"])
+def test_evidence_on_waves_is_that_of_the_kernel(family):
+    """Waves that leave out next to nothing: the dense Laplace evidence, and the gradient by differences."""
+    X, y = table(500, 0.3)
+    data = responses(X, y, family)
+    kernel, noise = Matern(0.3, 1.2, nu=2.5), 0.0 if family == "bernoulli" else 0.2
+    plan = lattice_plan(kernel, data.rows.coords, 1e3, 200)
+    waves = LaplaceObjective([data], lambda k, s2, _: LatticeBound(plan, k, s2), reml=True)
+    exact = LaplaceObjective([data], ExactBound, reml=True)
+    value, slope = waves(kernel, noise)
+    # PLAN_MARGIN lets the ends of the box see each other by 3e-3 of the variance
+    assert abs(value - exact(kernel, noise)[0]) < 0.1
+    np.testing.assert_allclose(slope, exact(kernel, noise)[1], atol=0.5)
+    for j, step in enumerate(1e-4 * np.eye(3)[: 2 if noise == 0 else 3]):
+        ends = [waves(kernel.with_theta(kernel.theta + s * step[:2]), noise * np.exp(s * step[2]))[0] for s in (1, -1)]
+        np.testing.assert_allclose(slope[j], (ends[0] - ends[1]) / 2e-4, rtol=1e-3, atol=1e-3)
+
+
+def test_fixed_effects_without_a_field_are_those_of_a_glm():
+    X, y = table(600, 0.3)
+    data = responses(X, y, "bernoulli")
+    found = fixed_effects(data)
+    score = data.rows.trend.T @ (y - 1 / (1 + np.exp(-data.rows.trend @ found.coef)))
+    np.testing.assert_allclose(score, 0, atol=1e-4)
+    assert not len(found.separated) and held_where_separated(data)[1] == ()
+
+
+def responses(X: np.ndarray, y: np.ndarray, family: str) -> Responses:
+    """As a fit would see them."""
+    one, zero = np.ones(len(y)), np.zeros(len(y))
+    rows = Rows(X[:, :2], np.column_stack([one, X[:, 2:] - X[:, 2:].mean(axis=0)]))
+    return Responses(family_named(family), rows, y, one, zero, one, zero)
