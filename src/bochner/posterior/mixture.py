@@ -32,11 +32,11 @@ class Mixture:
 
         `new`: with the noise variance of an observation, or of an effect of its own.
         """
+        kind = type(self.components[0])
         if not spread:
-            means = np.stack([c.mean(rows) for c in self.components])
+            means = kind.each_mean(self.components, rows)
             return Latent(means, np.zeros_like(means), self.mass)
-        found = [c.mean_and_variance(rows) for c in self.components]
-        means, variances = (np.stack([both[i] for both in found]) for i in range(2))
+        means, variances = kind.each_mean_and_variance(self.components, rows)
         return Latent(means, variances + self.noise_variance[:, None] if new else variances, self.mass)
 
     def covariance(self, rows: Rows) -> FloatArray:

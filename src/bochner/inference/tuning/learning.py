@@ -20,7 +20,9 @@ from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.averaging import average
+from bochner.inference.tuning.branches import integrated
 from bochner.inference.tuning.fold_score import fold_score
+from bochner.inference.tuning.integration import is_one_field
 from bochner.inference.tuning.multiscale import select_multiscale
 from bochner.inference.tuning.objectives import gaussian_objectives, laplace_objectives
 from bochner.inference.tuning.peaks import informed_starts
@@ -50,6 +52,7 @@ class Climb:
     tuned: Tuned
     choices: tuple[Choice, ...]
     laplace: LaplaceObjective | None = None  # of other families than the Gaussian
+    per_axis: Tuned | None = None  # the best with a length scale per axis, where no kernel was given
 
 
 def learn(task: Task, scheme: Scheme) -> Learned:
@@ -160,9 +163,11 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
     kernel, scale = task.settings.kernel, task.scale
     prior = len(task.obs) < limits.MAX_AVERAGING_ROWS and task.settings.reml
     search = Search(objectives[0], scale, noise, prior)
+    per_axis = None
     if kernel is None:
         toll = 0.0 if task.gaussian else 0.5 * np.log(task.obs.total)
-        tuned, told = select_kernel(search, task.obs.total, task.dim, toll)
+        selected = select_kernel(search, task.obs.total, task.dim, toll)
+        tuned, told, per_axis = selected.tuned, selected.choice, selected.per_axis
     else:
         at = noise if noise is not None else 0.1 * scale.variance
         starts = [(kernel, at), *informed_starts(kernel, scale, task.obs, at)]
@@ -171,7 +176,7 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
     for objective in objectives[1:]:
         search = Search(objective, scale, noise, prior)
         tuned = search.maximise(tuned.kernel, tuned.noise_variance, 50)
-    return Climb(search, tuned, (told,))
+    return Climb(search, tuned, (told,), per_axis=per_axis)
 
 
 def _by_folds(task: Task, scheme: Scheme, climb: Climb) -> Climb:
@@ -201,12 +206,28 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
         return best, Choice("intervals", 1, text=text)
     if n >= limits.MAX_AVERAGING_ROWS or task.folds is not None:
         return best, Choice("intervals", 1, text="at the best hyperparameters")
+    if _integrable(task, scheme, climb):
+        return integrated(task.settings.kernel, task.obs, climb.search, climb.tuned, climb.per_axis)
     found = average(climb.search, climb.tuned)
     text = (
         f"averaged over {len(found.mass)} sets of hyperparameters: {n} rows "
         f"(fewer than {limits.MAX_AVERAGING_ROWS}) do not pin them down"
     )
     return found, Choice("intervals", len(found.mass), text=text)
+
+
+def _integrable(task: Task, scheme: Scheme, climb: Climb) -> bool:
+    """Whether the hyperparameters are those of one Gaussian field, so that a grid can hold them all."""
+    known = task.obs.error.any() or climb.search.noise_variance is not None
+    freedom = task.obs.total - task.obs.n_trend
+    return (
+        task.gaussian
+        and scheme.exact
+        and task.settings.reml
+        and task.dim <= 3
+        and is_one_field(climb.tuned.kernel)
+        and (known or freedom >= limits.LEAST_FREEDOM)
+    )
 
 
 # ---------------------------------------------------------------------- what a family adds

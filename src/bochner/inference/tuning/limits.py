@@ -51,6 +51,50 @@ WIDEST                 1.5                                  largest sd, on the l
 DESIGN_REACH           1.1                                  distance of the points, in sd       benchmarks/coverage
                                                             sqrt(k), as in Rue, Martino &
                                                             Chopin (2009)
+LEAST_FREEDOM          3                                    rows beyond the trend's columns     tests/estimators
+                                                            from which on variances are
+                                                            integrated over
+SMOOTHNESS_PRIOR       {0.5: 0.4, 1.5: 0.3, 2.5: 0.3}       probabilities before the data:      benchmarks/latent_
+                                                            rough fields need their intervals   coverage
+SHARE_LOGITS           (-6.0, 16.0)                         logits of the field's share         benchmarks/latent_
+                                                                                                coverage
+SHARE_STEP             0.5                                  between them; O(n) each             benchmarks/latent_
+                                                                                                coverage
+SHARE_PRIOR            (1.0, 1.0)                           Beta law of the share before the    benchmarks/latent_
+                                                            data                                coverage
+NOISE_LOGITS           (-8, -5.5, -4, -2.5, -1, 0.5)        logs of the noise, of the           tests/estimators
+                                                            variance, beside known errors
+LEAST_RANGE            0.02                                 of the extent, or the spacing if    benchmarks/latent_
+                                                            less                                coverage
+LARGEST_RANGE          4.0                                  of the extent                       benchmarks/latent_
+                                                                                                coverage
+RANGE_STEP             0.66                                 of the first grid, in logs; one     benchmarks/latent_
+                                                            eigendecomposition each             coverage
+RANGE_REFINEMENTS      6                                    halvings of the step, where         benchmarks/latent_
+                                                                                                coverage
+HEAVY_RANGE            0.35                                 of a branch's mass lies at one      benchmarks/latent_
+                                                            range                               coverage
+SHORT_RANGE            0.1                                  c of the range's prior density      benchmarks/latent_
+                                                            l^-2 exp(-c / l), in extents; two   coverage
+                                                            spacings if less
+LEAST_MASS             5e-4                                 of a range: less is left out        benchmarks/latent_
+                                                                                                coverage
+FULL_MASS              0.02                                 of a range, from which on it has    benchmarks/latent_
+                                                            all the nodes along the share       coverage
+SHARE_NODES            3                                    nodes of the Gauss rule along the   benchmarks/latent_
+                                                            share                               coverage
+FEW_SHARE_NODES        2                                    and where there is little mass      benchmarks/latent_
+                                                                                                coverage
+FACTOR_NUMBERS         2,000,000                            numbers in the factors of all       benchmarks/latent_
+                                                            sets: 16 MB of a model file         coverage
+INTEGRATION_NODES      (9, 60)                              least and most sets                 benchmarks/latent_
+                                                                                                coverage
+STRETCH_SD             0.7                                  prior sd of contrasts of log        tests/estimators
+                                                            length scales: ratios of e
+STRETCHED_PRIOR        0.25                                 probability of a length scale per   tests/estimators
+                                                            axis before the data
+WORTH_STRETCHING       1.0                                  log evidence below the best from    tests/estimators
+                                                            which on it is not tried
 REFINEMENT_ITERATIONS  20                                   on the evidence of all rows         benchmarks/fields
 SETTLED                1e-6                                 relative gain in log likelihood     benchmarks/fields
                                                             that no prediction shows
@@ -120,6 +164,27 @@ FAILED_SEARCH = -1e25
 SELECTED_SMOOTHNESS = (1.5, 0.5, 2.5)
 WIDEST = 1.5
 DESIGN_REACH = 1.1
+LEAST_FREEDOM = 3
+SMOOTHNESS_PRIOR = {0.5: 0.4, 1.5: 0.3, 2.5: 0.3}
+SHARE_LOGITS = (-6.0, 16.0)
+SHARE_STEP = 0.5
+SHARE_PRIOR = (1.0, 1.0)
+NOISE_LOGITS = (-8.0, -5.5, -4.0, -2.5, -1.0, 0.5)
+LEAST_RANGE = 0.02
+LARGEST_RANGE = 4.0
+RANGE_STEP = 0.66
+RANGE_REFINEMENTS = 6
+HEAVY_RANGE = 0.35
+SHORT_RANGE = 0.1
+LEAST_MASS = 5e-4
+FULL_MASS = 0.02
+SHARE_NODES = 3
+FEW_SHARE_NODES = 2
+FACTOR_NUMBERS = 2_000_000
+INTEGRATION_NODES = (9, 60)
+STRETCH_SD = 0.7
+STRETCHED_PRIOR = 0.25
+WORTH_STRETCHING = 1.0
 REFINEMENT_ITERATIONS = 20
 SETTLED = 1e-6
 MAX_TOLD_SMOOTHNESS = 3.0
