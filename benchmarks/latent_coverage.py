@@ -5,8 +5,8 @@
     python benchmarks/latent_coverage.py -o new.json          every number into a file
     python benchmarks/latent_coverage.py --against old.json   relative to an earlier run of the same fields
 
-Matern fields of variance 1 in a unit square, drawn by a dense Cholesky of their covariance. Smoothness, range, variance,
-noise and mean are all learned. `--n`, `--noise`, `--nu` and `--range` take a part of the design.
+Matern fields of variance 1 in a unit square, drawn by a dense Cholesky of their covariance. Smoothness, range,
+variance, noise and mean are all learned. `--n`, `--noise`, `--nu` and `--range` take a part of the design.
 """
 
 from __future__ import annotations
@@ -111,7 +111,10 @@ def simulate(n: int, nu: float, reach: float, seed: int) -> tuple[np.ndarray, np
 
 def markdown(results: list[Result], earlier: list[Result] | None) -> str:
     """Marginal means, the worst cells and the time."""
-    lines = ["| | surface | new observations | RMSE | CRPS | sets | CPU s (median) |", "|---|---:|---:|---:|---:|---:|---:|"]
+    lines = [
+        "| | surface | new observations | RMSE | CRPS | sets | CPU s (median) |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
     lines += [_line("all", results, earlier)]
     for name, levels in DESIGN.items():
         for level in levels:

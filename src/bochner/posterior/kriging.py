@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
-from scipy import linalg
 
 from bochner.arrays import FloatArray
 from bochner.features import Rows
@@ -81,13 +80,11 @@ class KrigingPosterior(Posterior):
     def _whitened(self, rows: Rows, cross: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         # L^-1 k(X, x), and the trend left to be learned at x: S^-1/2 (t - X'Sigma^-1 k)
         cross = self.rows.covariance_with(self.kernel, rows) if cross is None else cross
-        scale = self.sigma.scale[:, None]
-        whitened = linalg.solve_triangular(self.sigma.root, cross * scale, lower=True)
-        trend = linalg.solve_triangular(self.sigma.root, self.rows.trend * scale, lower=True)
+        whitened = self.sigma.half_solve(cross)
         if not self.rows.trend.shape[1]:
             return whitened, np.zeros((0, len(rows)))
-        left = (rows.trend.T - trend.T @ whitened) * self.schur.scale[:, None]
-        return whitened, linalg.solve_triangular(self.schur.root, left, lower=True)
+        left = rows.trend.T - self.sigma.half_solve(self.rows.trend).T @ whitened
+        return whitened, self.schur.half_solve(left)
 
 
 def _crosses(posteriors: Sequence[Posterior], rows: Rows) -> Iterator[tuple[KrigingPosterior, FloatArray]]:

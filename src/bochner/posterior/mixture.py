@@ -20,12 +20,18 @@ from bochner.posterior.base import Posterior
 class Mixture:
     """Posteriors with their masses (summing to 1) and noise variances; the first has the best hyperparameters.
 
-    One component is the plain posterior at fixed hyperparameters.
+    One component is the plain posterior at fixed hyperparameters. The first may have no mass: then it stands for the
+    best values alone, and the others for all that they may be.
     """
 
     components: Sequence[Posterior]
     mass: FloatArray
     noise_variance: FloatArray
+
+    @property
+    def n_averaged(self) -> int:
+        """Sets of hyperparameters that are averaged over."""
+        return int(np.count_nonzero(self.mass))
 
     def latent(self, rows: Rows, *, spread: bool = True, new: bool = False) -> Latent:
         """Means and variances of every component at some rows; without `spread` the means alone.
@@ -43,7 +49,7 @@ class Mixture:
         """Joint covariance of the latent surface, the spread of the means included."""
         means = np.stack([c.mean(rows) for c in self.components])
         centred = means - self.mass @ means
-        within = sum(m * c.covariance(rows) for m, c in zip(self.mass, self.components, strict=True))
+        within = sum(m * c.covariance(rows) for m, c in zip(self.mass, self.components, strict=True) if m > 0)
         return np.asarray(within + (centred.T * self.mass) @ centred)
 
     def draw(self, rows: Rows, n_draws: int, rng: Generator, *, new: bool = False) -> FloatArray:
@@ -106,14 +112,26 @@ class Latent:
         return np.asarray(special.logsumexp(each, axis=0, b=self.mass[:, None]))
 
     def quantile(self, q: float) -> FloatArray:
-        """Quantile of each row: closed form for one component, bisection between the components' otherwise."""
+        """Quantile of each row: closed form for one component, else by Newton's steps between the components'."""
         each = self.means + special.ndtri(q) * np.sqrt(self.variances)
         low, high = each.min(axis=0), each.max(axis=0)
+        x = np.asarray(self.mass @ each)
+        open_rows = np.flatnonzero(high > low)
         for _ in range(60 if len(self.mass) > 1 else 0):
-            middle = (low + high) / 2
-            below = self.cdf(middle) < q
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray((low + high) / 2)
+            if not len(open_rows):
+                break
+            part, at = self.at(open_rows), x[open_rows]
+            excess = part.cdf(at) - q
+            low[open_rows] = np.where(excess < 0, at, low[open_rows])
+            high[open_rows] = np.where(excess < 0, high[open_rows], at)
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                step = at - excess * np.exp(-part.log_density(at))
+            left, right = low[open_rows], high[open_rows]
+            # a step out of what is known to hold the quantile is none: halve instead
+            x[open_rows] = np.where((step >= left) & (step <= right), step, (left + right) / 2)
+            settled = np.abs(x[open_rows] - at) <= 1e-14 * (np.abs(at) + right - left)
+            open_rows = open_rows[~(settled | (np.abs(excess) < 1e-15))]
+        return x
 
     def shifted(self, offset: FloatArray | float) -> Latent:
         """With a known part added to the linear predictor."""

@@ -2,8 +2,8 @@
 
 The covariance of the rows is f R + s D: a field of variance f and correlation R, and noise of variance s whose share of
 each row, D, is diagonal. With D^-1/2 R D^-1/2 = U diag(w) U' every pair (f, s) costs O(n) once the O(n^3) of the
-eigenvalues is paid. Where nothing but the noise is unknown beside the field, the total variance is integrated out with a
-flat prior on its logarithm, and given the share of the field predictions follow Student's t.
+eigenvalues is paid. Where no errors are known beside the noise, the total variance is integrated out with a flat prior
+on its logarithm, and given the share of the field predictions follow Student's t.
 """
 
 from __future__ import annotations

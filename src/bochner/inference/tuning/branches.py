@@ -30,7 +30,7 @@ def integrated(
             odds = limits.STRETCHED_PRIOR
             branches = [*isotropic(kernel, scale, np.log(1 - odds)), *stretched(kernel, search, per_axis, np.log(odds))]
     found = integrate(obs, scale, search.noise_variance, branches, (best.kernel, best.noise_variance))
-    n_sets = len(found.average.mass) - 1
+    n_sets = int(np.count_nonzero(found.average.mass))
     text = (
         f"averaged over {n_sets} sets of hyperparameters: {len(obs)} rows (fewer than {limits.MAX_AVERAGING_ROWS}) do "
         f"not pin them down{_told(kernel, found)}"
@@ -78,11 +78,13 @@ def stretched(kernel: Kernel | None, search: Search, found: Tuned, log_prior: fl
     branches = []
     for z, weight in _star(dim - 1):
         ratios = mode + root @ z
-        log_density = -0.5 * np.sum(((ratios - centre) / limits.STRETCH_SD) ** 2) - (dim - 1) * np.log(limits.STRETCH_SD)
+        log_density = -0.5 * np.sum(((ratios - centre) / limits.STRETCH_SD) ** 2) - (dim - 1) * np.log(
+            limits.STRETCH_SD
+        )
         # the rule is one for the normal density; what is integrated is everything else
         log_node = np.log(weight) + 0.5 * z @ z + np.sum(np.log(np.diag(root))) + log_density
         for each, log_p in smoothnesses(kernel):
-            per_axis = each.replace(length_scale=(1.0,) * dim)  # type: ignore[attr-defined]
+            per_axis = each.replace(length_scale=(1.0,) * dim)
             branches.append(Branch(per_axis, level + contrast @ ratios, float(log_p + log_prior + log_node), True))
     return branches
 

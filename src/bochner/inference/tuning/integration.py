@@ -2,8 +2,8 @@
 
 A handful of sets around the best one misses what few noisy rows leave open: that the field may be nearly absent, or
 rough, or of almost any range. So the evidence is evaluated on a grid. One eigendecomposition serves all shares of the
-field (`ShareEvidence`); the grid of ranges is refined where its mass lies; along the shares a Gauss rule takes the place
-of the grid. Predictions are then a mixture of some dozens of sets.
+field (`ShareEvidence`); the grid of ranges is refined where its mass lies; along the shares a Gauss rule takes the
+place of the grid. Predictions are then a mixture of some dozens of sets.
 """
 
 from __future__ import annotations
@@ -77,7 +77,11 @@ def is_one_field(kernel: Kernel) -> bool:
 
 
 def integrate(
-    obs: Observations, scale: Scale, noise_variance: float | None, branches: Sequence[Branch], best: tuple[Kernel, float]
+    obs: Observations,
+    scale: Scale,
+    noise_variance: float | None,
+    branches: Sequence[Branch],
+    best: tuple[Kernel, float],
 ) -> Integral:
     """Average over the branches, their ranges, and the variances of field and noise.
 
@@ -150,7 +154,7 @@ class RangeGrid:
 
         def lines(log_range: float) -> list[Weighed]:
             correlation = obs.rows.covariance_with(branch.at(log_range), obs.rows)
-            prior = branch.log_prior - log_range - push * np.exp(-log_range)
+            prior = branch.log_prior - limits.RANGE_POWER * log_range - push * np.exp(-log_range)
             if levels is None:
                 found = [(evidence.along_shares(correlation, SHARES), 0.0)]
             else:
@@ -208,8 +212,9 @@ class RangeGrid:
                     continue
                 order = limits.SHARE_NODES if mass > limits.FULL_MASS else limits.FEW_SHARE_NODES
                 at, share = gauss_rule(line.logit, np.exp(weighed.log_density - weighed.log_sum), order)
-                fields, noises = (np.exp(np.interp(at, line.logit, np.log(np.maximum(v, 1e-300)))) for v in
-                                  (line.field, line.noise))
+                fields, noises = (
+                    np.exp(np.interp(at, line.logit, np.log(np.maximum(v, 1e-300)))) for v in (line.field, line.noise)
+                )
                 if np.ptp(line.noise) == 0:
                     noises = np.full(len(at), line.noise[0])
                 found += [

@@ -218,7 +218,7 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
 
 def _integrable(task: Task, scheme: Scheme, climb: Climb) -> bool:
     """Whether the hyperparameters are those of one Gaussian field, so that a grid can hold them all."""
-    known = task.obs.error.any() or climb.search.noise_variance is not None
+    known = bool(task.obs.error.any()) or climb.search.noise_variance is not None
     freedom = task.obs.total - task.obs.n_trend
     return (
         task.gaussian

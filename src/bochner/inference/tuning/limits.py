@@ -54,41 +54,45 @@ DESIGN_REACH           1.1                                  distance of the poin
 LEAST_FREEDOM          3                                    rows beyond the trend's columns     tests/estimators
                                                             from which on variances are
                                                             integrated over
-SMOOTHNESS_PRIOR       {0.5: 0.4, 1.5: 0.3, 2.5: 0.3}       probabilities before the data:      benchmarks/latent_
-                                                            rough fields need their intervals   coverage
-SHARE_LOGITS           (-6.0, 16.0)                         logits of the field's share         benchmarks/latent_
-                                                                                                coverage
+SMOOTHNESS_PRIOR       0.4, 0.3, 0.3                        of nu = 0.5, 1.5, 2.5 before the    benchmarks/latent_
+                                                            data                                coverage
+SHARE_LOGITS           (-6.0, 16.0)                         logits of the field's share of the  benchmarks/latent_
+                                                            variance                            coverage
 SHARE_STEP             0.5                                  between them; O(n) each             benchmarks/latent_
                                                                                                 coverage
-SHARE_PRIOR            (1.0, 1.0)                           Beta law of the share before the    benchmarks/latent_
-                                                            data                                coverage
-NOISE_LOGITS           (-8, -5.5, -4, -2.5, -1, 0.5)        logs of the noise, of the           tests/estimators
-                                                            variance, beside known errors
+SHARE_PRIOR            (1.0, 0.6)                           Beta law of the share before the    benchmarks/latent_
+                                                            data: uniform, but for data         coverage
+                                                            without noise
+NOISE_LOGITS           (-8.0, ..., 0.5)                     logs of the noise, of the           tests/estimators
+                                                            variance, where errors of the rows
+                                                            are known
 LEAST_RANGE            0.02                                 of the extent, or the spacing if    benchmarks/latent_
                                                             less                                coverage
 LARGEST_RANGE          4.0                                  of the extent                       benchmarks/latent_
                                                                                                 coverage
-RANGE_STEP             0.66                                 of the first grid, in logs; one     benchmarks/latent_
-                                                            eigendecomposition each             coverage
-RANGE_REFINEMENTS      6                                    halvings of the step, where         benchmarks/latent_
+RANGE_STEP             0.66                                 of the first grid of ranges, in     benchmarks/latent_
+                                                            logs; one eigendecomposition each   coverage
+RANGE_REFINEMENTS      6                                    halvings of the step, at most       benchmarks/latent_
                                                                                                 coverage
-HEAVY_RANGE            0.35                                 of a branch's mass lies at one      benchmarks/latent_
-                                                            range                               coverage
+HEAVY_RANGE            0.35                                 share of the mass at one range      benchmarks/latent_
+                                                            that asks for finer steps           coverage
 SHORT_RANGE            0.1                                  c of the range's prior density      benchmarks/latent_
-                                                            l^-2 exp(-c / l), in extents; two   coverage
-                                                            spacings if less
+                                                            l^-(1 + p) exp(-c / l), in          coverage
+                                                            extents; two spacings if less
+RANGE_POWER            0.5                                  and p                               benchmarks/latent_
+                                                                                                coverage
 LEAST_MASS             5e-4                                 of a range: less is left out        benchmarks/latent_
                                                                                                 coverage
 FULL_MASS              0.02                                 of a range, from which on it has    benchmarks/latent_
                                                             all the nodes along the share       coverage
-SHARE_NODES            3                                    nodes of the Gauss rule along the   benchmarks/latent_
-                                                            share                               coverage
-FEW_SHARE_NODES        2                                    and where there is little mass      benchmarks/latent_
+SHARE_NODES            2                                    nodes of the Gauss rule along the   benchmarks/latent_
+                                                            share: widths within 1 %            coverage
+FEW_SHARE_NODES        1                                    and where there is little mass      benchmarks/latent_
                                                                                                 coverage
 FACTOR_NUMBERS         2,000,000                            numbers in the factors of all       benchmarks/latent_
                                                             sets: 16 MB of a model file         coverage
-INTEGRATION_NODES      (9, 60)                              least and most sets                 benchmarks/latent_
-                                                                                                coverage
+INTEGRATION_NODES      (9, 40)                              least and most sets: widths within  benchmarks/latent_
+                                                            1 % of those of 400                 coverage
 STRETCH_SD             0.7                                  prior sd of contrasts of log        tests/estimators
                                                             length scales: ratios of e
 STRETCHED_PRIOR        0.25                                 probability of a length scale per   tests/estimators
@@ -168,7 +172,7 @@ LEAST_FREEDOM = 3
 SMOOTHNESS_PRIOR = {0.5: 0.4, 1.5: 0.3, 2.5: 0.3}
 SHARE_LOGITS = (-6.0, 16.0)
 SHARE_STEP = 0.5
-SHARE_PRIOR = (1.0, 1.0)
+SHARE_PRIOR = (1.0, 0.6)
 NOISE_LOGITS = (-8.0, -5.5, -4.0, -2.5, -1.0, 0.5)
 LEAST_RANGE = 0.02
 LARGEST_RANGE = 4.0
@@ -176,12 +180,13 @@ RANGE_STEP = 0.66
 RANGE_REFINEMENTS = 6
 HEAVY_RANGE = 0.35
 SHORT_RANGE = 0.1
+RANGE_POWER = 0.5
 LEAST_MASS = 5e-4
 FULL_MASS = 0.02
-SHARE_NODES = 3
-FEW_SHARE_NODES = 2
+SHARE_NODES = 2
+FEW_SHARE_NODES = 1
 FACTOR_NUMBERS = 2_000_000
-INTEGRATION_NODES = (9, 60)
+INTEGRATION_NODES = (9, 40)
 STRETCH_SD = 0.7
 STRETCHED_PRIOR = 0.25
 WORTH_STRETCHING = 1.0
