@@ -21,6 +21,9 @@ from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
 from bochner.kernels import Kernel, Scale
 
+NoiseLevels = list[tuple[float, float]]
+"""Noise variances with the logs of their weights."""
+
 
 @dataclass(frozen=True)
 class Branch:
@@ -94,7 +97,8 @@ def integrate(
     best : (Kernel, float)
         The best hyperparameters, which come first and have no mass of their own.
     """
-    grids = [RangeGrid.of(obs, scale, noise_variance, branch) for branch in branches]
+    levels = _noise_levels(obs, scale, noise_variance, best[0])
+    grids = [RangeGrid.of(obs, scale, levels, branch) for branch in branches]
     _refine(grids)
     grids = _worth_keeping(grids)
     total = _total(grids)
@@ -145,10 +149,9 @@ class RangeGrid:
     points: dict[float, list[Weighed]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, obs: Observations, scale: Scale, noise_variance: float | None, branch: Branch) -> RangeGrid:
+    def of(cls, obs: Observations, scale: Scale, levels: NoiseLevels | None, branch: Branch) -> RangeGrid:
         """With ranges from less than the spacing of the places to some extents."""
         evidence = ShareEvidence.of(obs)
-        levels = _noise_levels(obs, scale, noise_variance)
         least = min(limits.LEAST_RANGE, scale.spacing)
         push = min(limits.SHORT_RANGE, 2 * scale.spacing)
 
@@ -233,15 +236,28 @@ def _log_share_prior(logit: FloatArray) -> FloatArray:
     return np.asarray(a * special.log_expit(logit) + b * special.log_expit(-logit))
 
 
-def _noise_levels(obs: Observations, scale: Scale, noise_variance: float | None) -> list[tuple[float, float]] | None:
-    """Noise variances with the logs of their weights; None: the noise is whatever the field is not."""
+def _noise_levels(obs: Observations, scale: Scale, noise_variance: float | None, best: Kernel) -> NoiseLevels | None:
+    """Noise variances with the logs of their weights; None: the noise is whatever the field is not.
+
+    Beside known errors each level costs a decomposition of its own, so those that the best kernel rules out are left.
+    """
     if noise_variance is not None:
         return [(noise_variance, 0.0)]
     if not obs.error.any():
         return None
     logits = np.array(limits.NOISE_LOGITS)
     weights = _log_share_prior(-logits) + np.log(np.gradient(logits))
-    return [(float(scale.variance * np.exp(x)), float(w)) for x, w in zip(logits, weights, strict=True)]
+    levels = [(float(scale.variance * np.exp(x)), float(w)) for x, w in zip(logits, weights, strict=True)]
+    evidence, correlation = ShareEvidence.of(obs), obs.rows.covariance_with(_unit(best), obs.rows)
+    lines = [evidence.along_fields(correlation, noise, SHARES, scale.variance) for noise, _ in levels]
+    values = np.array([w + line.log_evidence.max() for line, (_, w) in zip(lines, levels, strict=True)])
+    return [level for level, value in zip(levels, values, strict=True) if value > values.max() - limits.NOISE_DEPTH]
+
+
+def _unit(kernel: Kernel) -> Kernel:
+    """The same kernel of variance 1."""
+    variances = np.array([h.role.is_variance for h in kernel.hyperparameters])
+    return kernel.with_theta(np.where(variances, 0.0, kernel.theta))
 
 
 def _refine(grids: Sequence[RangeGrid]) -> None:

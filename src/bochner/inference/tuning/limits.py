@@ -66,6 +66,8 @@ SHARE_PRIOR            (1.0, 0.6)                           Beta law of the shar
 NOISE_LOGITS           (-8.0, ..., 0.5)                     logs of the noise, of the           tests/estimators
                                                             variance, where errors of the rows
                                                             are known
+NOISE_DEPTH            7.0                                  log evidence below the best at      tests/estimators
+                                                            which a level of noise is left out
 LEAST_RANGE            0.02                                 of the extent, or the spacing if    benchmarks/latent_
                                                             less                                coverage
 LARGEST_RANGE          4.0                                  of the extent                       benchmarks/latent_
@@ -174,6 +176,7 @@ SHARE_LOGITS = (-6.0, 16.0)
 SHARE_STEP = 0.5
 SHARE_PRIOR = (1.0, 0.6)
 NOISE_LOGITS = (-8.0, -5.5, -4.0, -2.5, -1.0, 0.5)
+NOISE_DEPTH = 7.0
 LEAST_RANGE = 0.02
 LARGEST_RANGE = 4.0
 RANGE_STEP = 0.66
