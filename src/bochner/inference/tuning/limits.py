@@ -54,13 +54,13 @@ DESIGN_REACH           1.1                                  distance of the poin
 LEAST_FREEDOM          3                                    rows beyond the trend's columns     tests/estimators
                                                             from which on variances are
                                                             integrated over
-SMOOTHNESS_PRIOR       0.4, 0.3, 0.3                        of nu = 0.5, 1.5, 2.5 before the    benchmarks/latent_
+SMOOTHNESS_PRIOR       0.36, 0.32, 0.32                     of nu = 0.5, 1.5, 2.5 before the    benchmarks/latent_
                                                             data                                coverage
 SHARE_LOGITS           (-6.0, 16.0)                         logits of the field's share of the  benchmarks/latent_
                                                             variance                            coverage
 SHARE_STEP             0.5                                  between them; O(n) each             benchmarks/latent_
                                                                                                 coverage
-SHARE_PRIOR            (1.0, 0.6)                           Beta law of the share before the    benchmarks/latent_
+SHARE_PRIOR            (1.0, 0.7)                           Beta law of the share before the    benchmarks/latent_
                                                             data: uniform, but for data         coverage
                                                             without noise
 NOISE_LOGITS           (-8.0, ..., 0.5)                     logs of the noise, of the           tests/estimators
@@ -171,10 +171,10 @@ SELECTED_SMOOTHNESS = (1.5, 0.5, 2.5)
 WIDEST = 1.5
 DESIGN_REACH = 1.1
 LEAST_FREEDOM = 3
-SMOOTHNESS_PRIOR = {0.5: 0.4, 1.5: 0.3, 2.5: 0.3}
+SMOOTHNESS_PRIOR = {0.5: 0.36, 1.5: 0.32, 2.5: 0.32}
 SHARE_LOGITS = (-6.0, 16.0)
 SHARE_STEP = 0.5
-SHARE_PRIOR = (1.0, 0.6)
+SHARE_PRIOR = (1.0, 0.7)
 NOISE_LOGITS = (-8.0, -5.5, -4.0, -2.5, -1.0, 0.5)
 NOISE_DEPTH = 7.0
 LEAST_RANGE = 0.02
