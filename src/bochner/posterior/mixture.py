@@ -103,7 +103,8 @@ class Latent:
     def cdf(self, value: FloatArray | float) -> FloatArray:
         """Probability of a value not above `value` (a number, or one per row)."""
         sd = np.sqrt(np.maximum(self.variances, 1e-300))
-        return np.asarray(self.mass @ special.ndtr((value - self.means) / sd))
+        # masses sum to 1 up to rounding only
+        return np.minimum(self.mass @ special.ndtr((value - self.means) / sd), 1.0)
 
     def log_density(self, value: FloatArray) -> FloatArray:
         """Log density of one value per row."""
