@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -58,6 +59,17 @@ class Posterior(ABC):
     def mean_and_variance(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
         """Both, (n,) each, for less than one after the other where they share work."""
         return self.mean(rows), self.variance(rows)
+
+    @classmethod
+    def each_mean(cls, posteriors: Sequence[Posterior], rows: Rows) -> FloatArray:
+        """Means of several posteriors of this kind, (k, n), for less than one after the other where they share work."""
+        return np.stack([p.mean(rows) for p in posteriors])
+
+    @classmethod
+    def each_mean_and_variance(cls, posteriors: Sequence[Posterior], rows: Rows) -> tuple[FloatArray, FloatArray]:
+        """Means and variances of several posteriors of this kind, (k, n) each, likewise."""
+        means, variances = zip(*(p.mean_and_variance(rows) for p in posteriors), strict=True)
+        return np.stack(means), np.stack(variances)
 
     @abstractmethod
     def covariance(self, rows: Rows) -> FloatArray:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
-from scipy import linalg
 
 from bochner.arrays import FloatArray
 from bochner.features import Rows
@@ -44,13 +44,22 @@ class KrigingPosterior(Posterior):
         return self.schur.solve(np.eye(len(self.trend_coef)))
 
     def mean(self, rows: Rows) -> FloatArray:
-        return rows.covariance_with(self.kernel, self.rows) @ self.alpha + rows.trend @ self.trend_coef
+        return self._mean(self.rows.covariance_with(self.kernel, rows), rows)
 
     def variance(self, rows: Rows) -> FloatArray:
-        whitened, drift = self._whitened(rows)
-        explained = np.sum(whitened**2, axis=0)
-        unsure = np.sum(drift**2, axis=0)
-        return np.maximum(rows.variance(self.kernel) - explained, 0.0) + unsure
+        return self.mean_and_variance(rows)[1]
+
+    def mean_and_variance(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
+        return self._moments(self.rows.covariance_with(self.kernel, rows), rows)
+
+    @classmethod
+    def each_mean(cls, posteriors: Sequence[Posterior], rows: Rows) -> FloatArray:
+        return np.stack([p._mean(cross, rows) for p, cross in _crosses(posteriors, rows)])
+
+    @classmethod
+    def each_mean_and_variance(cls, posteriors: Sequence[Posterior], rows: Rows) -> tuple[FloatArray, FloatArray]:
+        means, variances = zip(*(p._moments(cross, rows) for p, cross in _crosses(posteriors, rows)), strict=True)
+        return np.stack(means), np.stack(variances)
 
     def covariance(self, rows: Rows) -> FloatArray:
         whitened, drift = self._whitened(rows)
@@ -59,13 +68,42 @@ class KrigingPosterior(Posterior):
     def draw(self, rows: Rows, n_draws: int, rng: Generator) -> FloatArray:
         return draw_gaussian(self.mean(rows), self.covariance(rows), n_draws, rng)
 
-    def _whitened(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
+    def _mean(self, cross: FloatArray, rows: Rows) -> FloatArray:
+        return np.asarray(self.alpha @ cross + rows.trend @ self.trend_coef)
+
+    def _moments(self, cross: FloatArray, rows: Rows) -> tuple[FloatArray, FloatArray]:
+        whitened, drift = self._whitened(rows, cross)
+        explained = np.einsum("ij,ij->j", whitened, whitened)
+        unsure = np.einsum("ij,ij->j", drift, drift)
+        return self._mean(cross, rows), np.maximum(rows.variance(self.kernel) - explained, 0.0) + unsure
+
+    def _whitened(self, rows: Rows, cross: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         # L^-1 k(X, x), and the trend left to be learned at x: S^-1/2 (t - X'Sigma^-1 k)
-        cross = self.rows.covariance_with(self.kernel, rows)
-        scale = self.sigma.scale[:, None]
-        whitened = linalg.solve_triangular(self.sigma.root, cross * scale, lower=True)
-        trend = linalg.solve_triangular(self.sigma.root, self.rows.trend * scale, lower=True)
+        cross = self.rows.covariance_with(self.kernel, rows) if cross is None else cross
+        whitened = self.sigma.half_solve(cross)
         if not self.rows.trend.shape[1]:
             return whitened, np.zeros((0, len(rows)))
-        left = (rows.trend.T - trend.T @ whitened) * self.schur.scale[:, None]
-        return whitened, linalg.solve_triangular(self.schur.root, left, lower=True)
+        left = rows.trend.T - self.sigma.half_solve(self.rows.trend).T @ whitened
+        return whitened, self.schur.half_solve(left)
+
+
+def _crosses(posteriors: Sequence[Posterior], rows: Rows) -> Iterator[tuple[KrigingPosterior, FloatArray]]:
+    """Posteriors with the covariance of their rows and some others, of neighbours that differ in variance made once."""
+    shape: Kernel | None = None
+    for p in posteriors:
+        assert isinstance(p, KrigingPosterior)
+        unit, variance = _unit(p.kernel)
+        if shape is None or unit != shape:
+            shape, correlation = unit, p.rows.covariance_with(unit, rows)
+        yield p, variance * correlation
+
+
+def _unit(kernel: Kernel) -> tuple[Kernel, float]:
+    """A kernel as a variance times another one; the variance is 1 where it has several."""
+    at = [i for i, h in enumerate(kernel.hyperparameters) if h.role.is_variance]
+    if len(at) != 1:
+        return kernel, 1.0
+    theta = kernel.theta.copy()
+    variance = float(np.exp(theta[at[0]]))
+    theta[at[0]] = 0.0
+    return kernel.with_theta(theta), variance

@@ -20,30 +20,36 @@ from bochner.posterior.base import Posterior
 class Mixture:
     """Posteriors with their masses (summing to 1) and noise variances; the first has the best hyperparameters.
 
-    One component is the plain posterior at fixed hyperparameters.
+    One component is the plain posterior at fixed hyperparameters. The first may have no mass: then it stands for the
+    best values alone, and the others for all that they may be.
     """
 
     components: Sequence[Posterior]
     mass: FloatArray
     noise_variance: FloatArray
 
+    @property
+    def n_averaged(self) -> int:
+        """Sets of hyperparameters that are averaged over."""
+        return int(np.count_nonzero(self.mass))
+
     def latent(self, rows: Rows, *, spread: bool = True, new: bool = False) -> Latent:
         """Means and variances of every component at some rows; without `spread` the means alone.
 
         `new`: with the noise variance of an observation, or of an effect of its own.
         """
+        kind = type(self.components[0])
         if not spread:
-            means = np.stack([c.mean(rows) for c in self.components])
+            means = kind.each_mean(self.components, rows)
             return Latent(means, np.zeros_like(means), self.mass)
-        found = [c.mean_and_variance(rows) for c in self.components]
-        means, variances = (np.stack([both[i] for both in found]) for i in range(2))
+        means, variances = kind.each_mean_and_variance(self.components, rows)
         return Latent(means, variances + self.noise_variance[:, None] if new else variances, self.mass)
 
     def covariance(self, rows: Rows) -> FloatArray:
         """Joint covariance of the latent surface, the spread of the means included."""
         means = np.stack([c.mean(rows) for c in self.components])
         centred = means - self.mass @ means
-        within = sum(m * c.covariance(rows) for m, c in zip(self.mass, self.components, strict=True))
+        within = sum(m * c.covariance(rows) for m, c in zip(self.mass, self.components, strict=True) if m > 0)
         return np.asarray(within + (centred.T * self.mass) @ centred)
 
     def draw(self, rows: Rows, n_draws: int, rng: Generator, *, new: bool = False) -> FloatArray:
@@ -97,7 +103,8 @@ class Latent:
     def cdf(self, value: FloatArray | float) -> FloatArray:
         """Probability of a value not above `value` (a number, or one per row)."""
         sd = np.sqrt(np.maximum(self.variances, 1e-300))
-        return np.asarray(self.mass @ special.ndtr((value - self.means) / sd))
+        # masses sum to 1 up to rounding only
+        return np.minimum(self.mass @ special.ndtr((value - self.means) / sd), 1.0)
 
     def log_density(self, value: FloatArray) -> FloatArray:
         """Log density of one value per row."""
@@ -106,14 +113,26 @@ class Latent:
         return np.asarray(special.logsumexp(each, axis=0, b=self.mass[:, None]))
 
     def quantile(self, q: float) -> FloatArray:
-        """Quantile of each row: closed form for one component, bisection between the components' otherwise."""
+        """Quantile of each row: closed form for one component, else by Newton's steps between the components'."""
         each = self.means + special.ndtri(q) * np.sqrt(self.variances)
         low, high = each.min(axis=0), each.max(axis=0)
+        x = np.asarray(self.mass @ each)
+        open_rows = np.flatnonzero(high > low)
         for _ in range(60 if len(self.mass) > 1 else 0):
-            middle = (low + high) / 2
-            below = self.cdf(middle) < q
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray((low + high) / 2)
+            if not len(open_rows):
+                break
+            part, at = self.at(open_rows), x[open_rows]
+            excess = part.cdf(at) - q
+            low[open_rows] = np.where(excess < 0, at, low[open_rows])
+            high[open_rows] = np.where(excess < 0, high[open_rows], at)
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                step = at - excess * np.exp(-part.log_density(at))
+            left, right = low[open_rows], high[open_rows]
+            # a step out of what is known to hold the quantile is none: halve instead
+            x[open_rows] = np.where((step >= left) & (step <= right), step, (left + right) / 2)
+            settled = np.abs(x[open_rows] - at) <= 1e-14 * (np.abs(at) + right - left)
+            open_rows = open_rows[~(settled | (np.abs(excess) < 1e-15))]
+        return x
 
     def shifted(self, offset: FloatArray | float) -> Latent:
         """With a known part added to the linear predictor."""

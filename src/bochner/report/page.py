@@ -250,7 +250,7 @@ def _map_notes(
     if gap is not None:
         notes.append(
             f"Probabilities take the law at each pixel as normal on the scale of the link; the model's own law, "
-            f"averaged over {len(fitted.model.mixture.mass)} sets of hyperparameters, differs by at most {gap:.3f} at "
+            f"averaged over {fitted.model.mixture.n_averaged} sets of hyperparameters, differs by at most {gap:.3f} at "
             f"the threshold that the page opens with."
         )
     return notes

@@ -33,8 +33,11 @@ class CholeskyFactor(Factor):
         """L^-1 b, whose squared length is b'P^-1 b; (p,) or (p, k)."""
         if not len(self.root):
             return b
-        scale = self.scale if b.ndim == 1 else self.scale[:, None]
-        return np.asarray(linalg.solve_triangular(self.root, b * scale, lower=True))
+        if b.ndim == 1:
+            return np.asarray(linalg.solve_triangular(self.root, b * self.scale, lower=True))
+        # X L' = b' from the right: rows of many columns, as numpy keeps them, need no second copy in Fortran's order
+        scaled = np.multiply(b, self.scale[:, None], order="C")
+        return np.asarray(linalg.blas.dtrsm(1.0, self.root, scaled.T, side=1, lower=1, trans_a=1, overwrite_b=1).T)
 
     def logdet(self) -> float:
         return float(2 * np.sum(np.log(np.diag(self.root)) - np.log(self.scale)))

@@ -1,7 +1,8 @@
 """Averaging over hyperparameters, for data too few to pin them down.
 
 A plug-in interval pretends that the range and the variance are known. Below a few hundred rows
-that makes it too narrow, so predictions are averaged over a few points around the best ones.
+that makes it too narrow, so predictions are averaged over a few points around the best ones. Where
+there is one Gaussian field, `integration` does better.
 """
 
 from __future__ import annotations
@@ -39,6 +40,12 @@ def average(search: Search, tuned: Tuned) -> Average:
     mass = np.exp(np.array(log_mass) - np.max(log_mass))
     kernels, noises = zip(*(_unpack(search, tuned.kernel, p) for p in points), strict=True)
     return Average(tuple(kernels), np.array(noises), mass / mass.sum())
+
+
+def curvature_at_mode(search: Search, tuned: Tuned) -> FloatArray:
+    """Minus the Hessian of the objective in the free entries of [theta, log noise variance]."""
+    mode, _, free = _free_part(search, tuned)
+    return _curvature(search, tuned, mode, free)
 
 
 def _curvature(search: Search, tuned: Tuned, mode: FloatArray, free: FloatArray) -> FloatArray:

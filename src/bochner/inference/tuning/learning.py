@@ -20,7 +20,9 @@ from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.averaging import average
+from bochner.inference.tuning.branches import integrated
 from bochner.inference.tuning.fold_score import fold_score
+from bochner.inference.tuning.integration import is_one_field
 from bochner.inference.tuning.lattice_search import LatticeSearch
 from bochner.inference.tuning.many_dimensions import select_many_dimensions
 from bochner.inference.tuning.multiscale import select_multiscale
@@ -55,6 +57,7 @@ class Climb:
     tuned: Tuned
     choices: tuple[Choice, ...]
     laplace: LaplaceObjective | None = None  # of other families than the Gaussian
+    per_axis: Tuned | None = None  # the best with a length scale per axis, where no kernel was given
 
 
 def learn(task: Task, scheme: Scheme) -> Learned:
@@ -200,7 +203,8 @@ def _on_lattice(task: Task, search: LatticeSearch, first: Tuned) -> Climb | None
     """The evidence of all rows chooses; None where the waves do not hold what it came to."""
     kernel = task.settings.kernel
     if kernel is None:
-        tuned, told = select_kernel(search, task.obs.total, task.dim, 0.5 * float(np.log(task.obs.total)), first)
+        selected = select_kernel(search, task.obs.total, task.dim, 0.5 * float(np.log(task.obs.total)), first)
+        tuned, told = selected.tuned, selected.choice
     else:
         tuned = search.maximise(first.kernel, first.noise_variance)
         told = _as_given(kernel)
@@ -237,15 +241,17 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
     prior = len(task.obs) < limits.MAX_AVERAGING_ROWS and task.settings.reml
     shared = None if kernel is not None else task.domain.shared
     search = Search(objectives[0], scale, noise, prior, shared=shared)
+    per_axis = None
     if kernel is None:
         toll = 0.0 if task.gaussian else 0.5 * np.log(task.obs.total)
-        tuned, told = select_kernel(search, task.obs.total, task.dim, toll)
+        selected = select_kernel(search, task.obs.total, task.dim, toll)
+        tuned, told, per_axis = selected.tuned, selected.choice, selected.per_axis
     else:
         tuned, told = tune(search, kernel, _given_starts(task, kernel, noise)), _as_given(kernel)
     for objective in objectives[1:]:
         search = Search(objective, scale, noise, prior, shared=shared)
         tuned = search.maximise(tuned.kernel, tuned.noise_variance, 50)
-    return Climb(search, tuned, (told,))
+    return Climb(search, tuned, (told,), per_axis=per_axis)
 
 
 def _by_folds(task: Task, scheme: Scheme, climb: Climb) -> Climb:
@@ -275,12 +281,29 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
         return best, Choice("intervals", 1, text=text)
     if n >= limits.MAX_AVERAGING_ROWS or task.folds is not None:
         return best, Choice("intervals", 1, text="at the best hyperparameters")
+    if _integrable(task, scheme, climb):
+        per_axis = None if climb.search.shared is not None else climb.per_axis  # the sphere has no axes of its own
+        return integrated(task.settings.kernel, task.obs, climb.search, climb.tuned, per_axis)
     found = average(climb.search, climb.tuned)
     text = (
         f"averaged over {len(found.mass)} sets of hyperparameters: {n} rows "
         f"(fewer than {limits.MAX_AVERAGING_ROWS}) do not pin them down"
     )
     return found, Choice("intervals", len(found.mass), text=text)
+
+
+def _integrable(task: Task, scheme: Scheme, climb: Climb) -> bool:
+    """Whether the hyperparameters are those of one Gaussian field, so that a grid can hold them all."""
+    known = bool(task.obs.error.any()) or climb.search.noise_variance is not None
+    freedom = task.obs.total - task.obs.n_trend
+    return (
+        task.gaussian
+        and scheme.exact
+        and task.settings.reml
+        and task.dim <= 3
+        and is_one_field(climb.tuned.kernel)
+        and (known or freedom >= limits.LEAST_FREEDOM)
+    )
 
 
 # ---------------------------------------------------------------------- what a family adds

@@ -77,6 +77,56 @@ WIDEST                 1.5                                  largest sd, on the l
 DESIGN_REACH           1.1                                  distance of the points, in sd       benchmarks/coverage
                                                             sqrt(k), as in Rue, Martino &
                                                             Chopin (2009)
+LEAST_FREEDOM          3                                    rows beyond the trend's columns     tests/estimators
+                                                            from which on variances are
+                                                            integrated over
+SMOOTHNESS_PRIOR       0.36, 0.32, 0.32                     of nu = 0.5, 1.5, 2.5 before the    benchmarks/latent_
+                                                            data                                coverage
+SHARE_LOGITS           (-6.0, 16.0)                         logits of the field's share of the  benchmarks/latent_
+                                                            variance                            coverage
+SHARE_STEP             0.5                                  between them; O(n) each             benchmarks/latent_
+                                                                                                coverage
+SHARE_PRIOR            (1.0, 0.7)                           Beta law of the share before the    benchmarks/latent_
+                                                            data: uniform, but for data         coverage
+                                                            without noise
+NOISE_LOGITS           (-8.0, ..., 0.5)                     logs of the noise, of the           tests/estimators
+                                                            variance, where errors of the rows
+                                                            are known
+NOISE_DEPTH            7.0                                  log evidence below the best at      tests/estimators
+                                                            which a level of noise is left out
+LEAST_RANGE            0.02                                 of the extent, or the spacing if    benchmarks/latent_
+                                                            less                                coverage
+LARGEST_RANGE          4.0                                  of the extent                       benchmarks/latent_
+                                                                                                coverage
+RANGE_STEP             0.66                                 of the first grid of ranges, in     benchmarks/latent_
+                                                            logs; one eigendecomposition each   coverage
+RANGE_REFINEMENTS      6                                    halvings of the step, at most       benchmarks/latent_
+                                                                                                coverage
+HEAVY_RANGE            0.35                                 share of the mass at one range      benchmarks/latent_
+                                                            that asks for finer steps           coverage
+SHORT_RANGE            0.1                                  c of the range's prior density      benchmarks/latent_
+                                                            l^-(1 + p) exp(-c / l), in          coverage
+                                                            extents; two spacings if less
+RANGE_POWER            0.5                                  and p                               benchmarks/latent_
+                                                                                                coverage
+LEAST_MASS             5e-4                                 of a range: less is left out        benchmarks/latent_
+                                                                                                coverage
+FULL_MASS              0.02                                 of a range, from which on it has    benchmarks/latent_
+                                                            all the nodes along the share       coverage
+SHARE_NODES            2                                    nodes of the Gauss rule along the   benchmarks/latent_
+                                                            share: widths within 1 %            coverage
+FEW_SHARE_NODES        1                                    and where there is little mass      benchmarks/latent_
+                                                                                                coverage
+FACTOR_NUMBERS         2,000,000                            numbers in the factors of all       benchmarks/latent_
+                                                            sets: 16 MB of a model file         coverage
+INTEGRATION_NODES      (9, 40)                              least and most sets: widths within  benchmarks/latent_
+                                                            1 % of those of 400                 coverage
+STRETCH_SD             0.7                                  prior sd of contrasts of log        tests/estimators
+                                                            length scales: ratios of e
+STRETCHED_PRIOR        0.25                                 probability of a length scale per   tests/estimators
+                                                            axis before the data
+WORTH_STRETCHING       1.0                                  log evidence below the best from    tests/estimators
+                                                            which on it is not tried
 REFINEMENT_ITERATIONS  20                                   on the evidence of all rows         benchmarks/fields
 SETTLED                1e-6                                 relative gain in log likelihood     benchmarks/fields
                                                             that no prediction shows
@@ -185,6 +235,29 @@ FAILED_SEARCH = -1e25
 SELECTED_SMOOTHNESS = (1.5, 0.5, 2.5)
 WIDEST = 1.5
 DESIGN_REACH = 1.1
+LEAST_FREEDOM = 3
+SMOOTHNESS_PRIOR = {0.5: 0.36, 1.5: 0.32, 2.5: 0.32}
+SHARE_LOGITS = (-6.0, 16.0)
+SHARE_STEP = 0.5
+SHARE_PRIOR = (1.0, 0.7)
+NOISE_LOGITS = (-8.0, -5.5, -4.0, -2.5, -1.0, 0.5)
+NOISE_DEPTH = 7.0
+LEAST_RANGE = 0.02
+LARGEST_RANGE = 4.0
+RANGE_STEP = 0.66
+RANGE_REFINEMENTS = 6
+HEAVY_RANGE = 0.35
+SHORT_RANGE = 0.1
+RANGE_POWER = 0.5
+LEAST_MASS = 5e-4
+FULL_MASS = 0.02
+SHARE_NODES = 2
+FEW_SHARE_NODES = 1
+FACTOR_NUMBERS = 2_000_000
+INTEGRATION_NODES = (9, 40)
+STRETCH_SD = 0.7
+STRETCHED_PRIOR = 0.25
+WORTH_STRETCHING = 1.0
 REFINEMENT_ITERATIONS = 20
 SETTLED = 1e-6
 MAX_TOLD_SMOOTHNESS = 3.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,9 +12,16 @@ from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel, Matern
 
 
-def select_kernel(
-    search: Search, n_rows: float, dim: int, toll: float = 0.0, first: Tuned | None = None
-) -> tuple[Tuned, Choice]:
+@dataclass(frozen=True)
+class Selected:
+    """The kernel that was chosen and why, and the best one with a length scale per axis, where it was tried."""
+
+    tuned: Tuned
+    choice: Choice
+    per_axis: Tuned | None = None
+
+
+def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0, first: Tuned | None = None) -> Selected:
     """Matern kernel of the best smoothness; per-axis length scales if the evidence pays for them.
 
     An added length scale must raise the objective by log(n) / 2 (Schwarz's criterion). A kernel smoother than the
@@ -44,9 +51,11 @@ def select_kernel(
         f"{nu:g} ({value:.1f})" for nu, value in sorted(values.items()) if value > limits.FAILED_SEARCH
     )
     if best.failed:
-        return replace(best, n_evaluations=count), Choice("kernel", f"matern {smoothness:g}", "none could be judged")
+        choice = Choice("kernel", f"matern {smoothness:g}", "none could be judged")
+        return Selected(replace(best, n_evaluations=count), choice)
     if toll:
         reason += f"; a smoother one than {min(limits.SELECTED_SMOOTHNESS):g} must gain {toll:.1f}"
+    split = None
     if dim > 1:
         split = _per_axis(search, best, dim)
         count += split.n_evaluations
@@ -54,9 +63,10 @@ def select_kernel(
         if split.value > best.value + price:
             gain = split.value - best.value
             told = f"{reason}; one length scale per axis gains {gain:.1f} > {price:.1f}"
-            return replace(split, n_evaluations=count), Choice("kernel", f"matern {smoothness:g} per axis", text=told)
+            choice = Choice("kernel", f"matern {smoothness:g} per axis", text=told)
+            return Selected(replace(split, n_evaluations=count), choice, split)
         reason += f"; one length scale per axis gains {max(split.value - best.value, 0):.1f}, less than {price:.1f}"
-    return replace(best, n_evaluations=count), Choice("kernel", f"matern {smoothness:g}", text=reason)
+    return Selected(replace(best, n_evaluations=count), Choice("kernel", f"matern {smoothness:g}", text=reason), split)
 
 
 def _of_smoothness(kernel: Kernel, nu: float) -> Kernel:

@@ -1,0 +1,327 @@
+"""Integration over hyperparameters, for few rows: range, share of the field, smoothness and stretch together.
+
+A handful of sets around the best one misses what few noisy rows leave open: that the field may be nearly absent, or
+rough, or of almost any range. So the evidence is evaluated on a grid. One eigendecomposition serves all shares of the
+field (`ShareEvidence`); the grid of ranges is refined where its mass lies; along the shares a Gauss rule takes the
+place of the grid. Predictions are then a mixture of some dozens of sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import special
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.inference.evidence.share_evidence import Line, ShareEvidence
+from bochner.inference.observed.average import Average
+from bochner.inference.observed.observations import Observations
+from bochner.inference.tuning import limits
+from bochner.kernels import Kernel, Scale
+
+NoiseLevels = list[tuple[float, float]]
+"""Noise variances with the logs of their weights."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Kernels that differ in their range alone.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        One field: its hyperparameters are ranges and a variance.
+    log_units : (number of ranges,)
+        Logarithm of every length scale where the relative range is 1.
+    log_prior : float
+        Logarithm of its prior probability, or of its weight as a node of a rule.
+    stretched : bool
+        Whether its length scales differ by what was learned.
+    """
+
+    kernel: Kernel
+    log_units: FloatArray
+    log_prior: float
+    stretched: bool = False
+
+    def at(self, log_range: float, variance: float = 1.0) -> Kernel:
+        """The kernel of a relative range and a variance."""
+        ranges = np.array([h.role.is_range for h in self.kernel.hyperparameters])
+        theta = np.full(len(ranges), np.log(variance))
+        theta[ranges] = self.log_units + log_range
+        return self.kernel.with_theta(theta)
+
+
+@dataclass(frozen=True)
+class Integral:
+    """Sets of hyperparameters with their masses, the best first and without mass, and the mass of every branch."""
+
+    average: Average
+    branches: tuple[Branch, ...]
+    branch_mass: FloatArray
+
+    def mass_of(self, wanted: Callable[[Branch], bool]) -> float:
+        """Posterior probability of some of the branches."""
+        return float(sum(m for b, m in zip(self.branches, self.branch_mass, strict=True) if wanted(b)))
+
+
+def is_one_field(kernel: Kernel) -> bool:
+    """Whether a kernel is one field whose hyperparameters are ranges and a variance, in this order."""
+    roles = [h.role for h in kernel.hyperparameters]
+    return (
+        kernel.stationary
+        and len(kernel.leaves()) == 1
+        and len(roles) > 1
+        and all(role.is_range for role in roles[:-1])
+        and roles[-1].is_variance
+    )
+
+
+def integrate(
+    obs: Observations,
+    scale: Scale,
+    noise_variance: float | None,
+    branches: Sequence[Branch],
+    best: tuple[Kernel, float],
+) -> Integral:
+    """Average over the branches, their ranges, and the variances of field and noise.
+
+    Parameters
+    ----------
+    noise_variance : float or None
+        Where it is known; None: integrated over.
+    branches : sequence of Branch
+        Those that are stretched are left out where the evidence speaks against them.
+    best : (Kernel, float)
+        The best hyperparameters, which come first and have no mass of their own.
+    """
+    levels = _noise_levels(obs, scale, noise_variance, best[0])
+    grids = [RangeGrid.of(obs, scale, levels, branch) for branch in branches]
+    _refine(grids)
+    grids = _worth_keeping(grids)
+    total = _total(grids)
+    nodes = [node for grid in grids for node in grid.nodes(total)]
+    mass = np.array([node.mass for node in nodes])
+    kept, mass = thinned(mass / mass.sum(), max_nodes(len(obs)))
+    kernels = [nodes[i].branch.at(nodes[i].log_range, nodes[i].field) for i in kept]
+    noises = [nodes[i].noise for i in kept]
+    average = Average((best[0], *kernels), np.array([best[1], *noises]), np.r_[0.0, mass])
+    whole = np.array([np.exp(grid.log_mass - total) for grid in grids])
+    return Integral(average, tuple(grid.branch for grid in grids), whole)
+
+
+def max_nodes(n_rows: int) -> int:
+    """Sets that n rows may have: each keeps a factor of n^2 numbers, and more rows leave less open."""
+    return int(np.clip(limits.FACTOR_NUMBERS // n_rows**2, *limits.INTEGRATION_NODES))
+
+
+# ------------------------------------------------------------------------------------ the grid
+
+
+@dataclass(frozen=True)
+class Node:
+    """One set of hyperparameters with its mass."""
+
+    branch: Branch
+    log_range: float
+    field: float
+    noise: float
+    mass: float
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A line along the share of the field, the log of its joint density with the prior, and of the sum of it."""
+
+    line: Line
+    log_density: FloatArray
+    log_sum: float
+
+
+@dataclass
+class RangeGrid:
+    """Evidence of one branch on a grid of ranges, each with its lines along the share of the field."""
+
+    branch: Branch
+    evaluate: Callable[[float], list[Weighed]]
+    points: dict[float, list[Weighed]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, obs: Observations, scale: Scale, levels: NoiseLevels | None, branch: Branch) -> RangeGrid:
+        """With ranges from less than the spacing of the places to some extents."""
+        evidence = ShareEvidence.of(obs)
+        least = min(limits.LEAST_RANGE, scale.spacing)
+        push = min(limits.SHORT_RANGE, 2 * scale.spacing)
+
+        def lines(log_range: float) -> list[Weighed]:
+            correlation = obs.rows.covariance_with(branch.at(log_range), obs.rows)
+            prior = branch.log_prior - limits.RANGE_POWER * log_range - push * np.exp(-log_range)
+            if levels is None:
+                found = [(evidence.along_shares(correlation, SHARES), 0.0)]
+            else:
+                found = [
+                    (evidence.along_fields(correlation, noise, SHARES, scale.variance), log_weight)
+                    for noise, log_weight in levels
+                ]
+            priors = [_log_share_prior(SHARES) + prior + more for _, more in found]
+            densities = [line.log_evidence + p for (line, _), p in zip(found, priors, strict=True)]
+            return [Weighed(line, d, _log_sum(d)) for (line, _), d in zip(found, densities, strict=True)]
+
+        grid = cls(branch, lines)
+        n_points = 1 + int(np.ceil(np.log(limits.LARGEST_RANGE / least) / limits.RANGE_STEP))
+        grid.add(np.linspace(np.log(least), np.log(limits.LARGEST_RANGE), n_points))
+        return grid
+
+    def add(self, log_ranges: Sequence[float] | FloatArray) -> None:
+        """Evaluate at more ranges."""
+        self.points.update({float(t): self.evaluate(float(t)) for t in log_ranges})
+
+    @property
+    def log_ranges(self) -> FloatArray:
+        return np.array(sorted(self.points))
+
+    @property
+    def log_masses(self) -> FloatArray:
+        """Log of the mass of each range, ascending: its lines summed, by the trapezoidal rule."""
+        t = self.log_ranges
+        widths = np.gradient(t) if len(t) > 1 else np.ones(1)
+        sums = [_log_sum(np.array([w.log_sum for w in self.points[x]])) for x in t]
+        return np.array(sums) + np.log(widths)
+
+    @property
+    def log_mass(self) -> float:
+        """Log of the mass of the branch."""
+        return _log_sum(self.log_masses)
+
+    def missing(self) -> list[float]:
+        """Ranges next to those that hold too much of the mass."""
+        t, masses = self.log_ranges, self.log_masses
+        heavy = np.exp(masses - _log_sum(masses)) > limits.HEAVY_RANGE
+        wanted: set[float] = set()
+        for i in np.flatnonzero(heavy):
+            wanted |= {float((t[i] + t[j]) / 2) for j in (i - 1, i + 1) if 0 <= j < len(t)}
+        return sorted(wanted)
+
+    def nodes(self, log_total: float) -> list[Node]:
+        """Few sets of hyperparameters that stand for all."""
+        found = []
+        t = self.log_ranges
+        for log_range, log_width in zip(t, np.log(np.gradient(t)), strict=True):
+            for weighed in self.points[log_range]:
+                line, mass = weighed.line, float(np.exp(weighed.log_sum + log_width - log_total))
+                if mass < limits.LEAST_MASS:
+                    continue
+                order = limits.SHARE_NODES if mass > limits.FULL_MASS else limits.FEW_SHARE_NODES
+                at, share = gauss_rule(line.logit, np.exp(weighed.log_density - weighed.log_sum), order)
+                fields, noises = (
+                    np.exp(np.interp(at, line.logit, np.log(np.maximum(v, 1e-300)))) for v in (line.field, line.noise)
+                )
+                if np.ptp(line.noise) == 0:
+                    noises = np.full(len(at), line.noise[0])
+                found += [
+                    Node(self.branch, float(log_range), float(f), float(s), float(mass * p))
+                    for f, s, p in zip(fields, noises, share, strict=True)
+                ]
+        return found
+
+
+SHARES = np.arange(limits.SHARE_LOGITS[0], limits.SHARE_LOGITS[1] + 1e-9, limits.SHARE_STEP)
+
+
+def _log_share_prior(logit: FloatArray) -> FloatArray:
+    """Of the share of the field, as a density in its logit: Beta, nearly uniform."""
+    a, b = limits.SHARE_PRIOR
+    return np.asarray(a * special.log_expit(logit) + b * special.log_expit(-logit))
+
+
+def _noise_levels(obs: Observations, scale: Scale, noise_variance: float | None, best: Kernel) -> NoiseLevels | None:
+    """Noise variances with the logs of their weights; None: the noise is whatever the field is not.
+
+    Beside known errors each level costs a decomposition of its own, so those that the best kernel rules out are left.
+    """
+    if noise_variance is not None:
+        return [(noise_variance, 0.0)]
+    if not obs.error.any():
+        return None
+    logits = np.array(limits.NOISE_LOGITS)
+    weights = _log_share_prior(-logits) + np.log(np.gradient(logits))
+    levels = [(float(scale.variance * np.exp(x)), float(w)) for x, w in zip(logits, weights, strict=True)]
+    evidence, correlation = ShareEvidence.of(obs), obs.rows.covariance_with(_unit(best), obs.rows)
+    lines = [evidence.along_fields(correlation, noise, SHARES, scale.variance) for noise, _ in levels]
+    values = np.array([w + line.log_evidence.max() for line, (_, w) in zip(lines, levels, strict=True)])
+    return [level for level, value in zip(levels, values, strict=True) if value > values.max() - limits.NOISE_DEPTH]
+
+
+def _unit(kernel: Kernel) -> Kernel:
+    """The same kernel of variance 1."""
+    variances = np.array([h.role.is_variance for h in kernel.hyperparameters])
+    return kernel.with_theta(np.where(variances, 0.0, kernel.theta))
+
+
+def _refine(grids: Sequence[RangeGrid]) -> None:
+    for _ in range(limits.RANGE_REFINEMENTS):
+        total = _total(grids)
+        wanted = [(g, g.missing()) for g in grids if g.log_mass > total + np.log(limits.FULL_MASS)]
+        if not any(more for _, more in wanted):
+            return
+        for grid, more in wanted:
+            grid.add(more)
+
+
+def _log_sum(values: FloatArray) -> float:
+    """Log of the sum of exponentials; scipy's checks cost more than the sum of so few."""
+    top = float(np.max(values))
+    return top + float(np.log(np.sum(np.exp(values - top))))
+
+
+def _total(grids: Sequence[RangeGrid]) -> float:
+    return _log_sum(np.array([grid.log_mass for grid in grids]))
+
+
+def _worth_keeping(grids: list[RangeGrid]) -> list[RangeGrid]:
+    """Without the stretched ones, where the data make them less likely than they were before."""
+    plain = [g for g in grids if not g.branch.stretched]
+    if not plain or len(plain) == len(grids):
+        return grids
+    stretched = np.exp(_total([g for g in grids if g.branch.stretched]) - _total(grids))
+    return grids if stretched > limits.STRETCHED_PRIOR else plain
+
+
+# ------------------------------------------------------------------------------ fewer nodes
+
+
+def gauss_rule(x: FloatArray, mass: FloatArray, order: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and masses of the Gauss rule of a discrete law: 2 order - 1 of its moments (Golub & Welsch 1969)."""
+    basis, diagonal, beside = [np.sqrt(mass)], [], []
+    for _ in range(order):
+        v = x * basis[-1]
+        diagonal.append(float(v @ basis[-1]))
+        for _ in range(2):  # twice is enough against rounding
+            v = v - sum((v @ b) * b for b in basis)
+        size = float(np.linalg.norm(v))
+        if size < 1e-8 * (1 + abs(diagonal[-1])):
+            break
+        beside.append(size)
+        basis.append(v / size)
+    k = len(diagonal)
+    values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside[: k - 1], 1) + np.diag(beside[: k - 1], -1))
+    return values, vectors[0] ** 2
+
+
+def thinned(mass: FloatArray, most: int) -> tuple[IntArray, FloatArray]:
+    """At most so many of the nodes, with new masses: the heavy ones as they are, of the others every so many-th.
+
+    What is left out is represented by its neighbours in the order given (Fearnhead & Clifford 2003).
+    """
+    if len(mass) <= most:
+        return np.arange(len(mass)), mass
+    heaviest = np.sort(mass)[::-1]
+    left = np.r_[1.0, 1.0 - np.cumsum(heaviest)]
+    unit = next(left[k] / (most - k) for k in range(most) if heaviest[k] * (most - k) <= left[k])
+    light = mass <= unit
+    steps = np.floor(np.cumsum(np.where(light, mass, 0.0)) / unit + 0.5)
+    kept = ~light | (np.diff(steps, prepend=0.0) > 0)
+    new = np.where(light, unit, mass)[kept]
+    return np.flatnonzero(kept), np.asarray(new / new.sum())
