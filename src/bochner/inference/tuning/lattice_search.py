@@ -98,7 +98,8 @@ class LatticeSearch(Search):
             kernel, noise_variance = new.kernel, new.noise_variance
             if settled or (moved < limits.SAME_PLAN and value < new.value + limits.SETTLED_NATS):
                 break
-        if found is None:
+        # where the climb has left what waves hold, its value is not to be compared with that of other kernels
+        if found is None or not self.holds(found.kernel):
             return Tuned(kernel, noise_variance, limits.FAILED_SEARCH, 1, ())
         return found
 
