@@ -279,16 +279,17 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
     if scheme.fixed_features:
         text = "at the best hyperparameters: the features are learned once"
         return best, Choice("intervals", 1, text=text)
-    if n >= limits.MAX_AVERAGING_ROWS or task.folds is not None:
+    told = f"{n:,} rows (fewer than {limits.MAX_AVERAGING_ROWS})"
+    few = n < limits.MAX_AVERAGING_ROWS
+    if not few and climb.search.prior:  # many rows that say little: presence of a few per cent
+        few, told = True, f"{n:,} rows, which say as much as fewer than {limits.MAX_AVERAGING_ROWS} measurements would,"
+    if not few or task.folds is not None or climb.tuned.failed:
         return best, Choice("intervals", 1, text="at the best hyperparameters")
     if _integrable(task, scheme, climb):
         per_axis = None if climb.search.shared is not None else climb.per_axis  # the sphere has no axes of its own
         return integrated(task.settings.kernel, task.obs, climb.search, climb.tuned, per_axis)
     found = average(climb.search, climb.tuned)
-    text = (
-        f"averaged over {len(found.mass)} sets of hyperparameters: {n} rows "
-        f"(fewer than {limits.MAX_AVERAGING_ROWS}) do not pin them down"
-    )
+    text = f"averaged over {len(found.mass)} sets of hyperparameters: {told} do not pin them down"
     return found, Choice("intervals", len(found.mass), text=text)
 
 
