@@ -78,8 +78,7 @@ def measure(levels: list[tuple[float, ...]], fields: range) -> Iterator[Result]:
 
 def one(n: int, noise: float, nu: float, reach: float, field: int) -> Result:
     """One field, fitted and judged at places of its own."""
-    X, surface, errors = simulate(n, nu, reach, field)
-    y = surface + noise * errors
+    X, surface, y = simulate(n, noise, nu, reach, field)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         begin = time.process_time()
@@ -96,14 +95,18 @@ def one(n: int, noise: float, nu: float, reach: float, field: int) -> Result:
     return Result(n, noise, nu, reach, field, latent, new, rmse, crps, sets, cpu)
 
 
-def simulate(n: int, nu: float, reach: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Places (n to learn from, then the test places), an exact draw of the field there, and standard noise."""
-    rng = np.random.default_rng([seed, n])
+def simulate(n: int, noise: float, nu: float, reach: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Places (n to learn from, then the test places), an exact draw of the field there, and observations.
+
+    Every cell has fields of its own, so that marginal means are means over independent ones.
+    """
+    rng = np.random.default_rng([seed, n, *(round(100 * x) for x in (noise, nu, reach))])
     X = rng.uniform(size=(n + N_TEST, 2))
     covariance = Matern(reach, nu=nu)(X)
     covariance[np.diag_indices_from(covariance)] += 1e-9
     root = linalg.cholesky(covariance, lower=True)
-    return X, root @ rng.standard_normal(len(X)), rng.standard_normal(len(X))
+    surface = root @ rng.standard_normal(len(X))
+    return X, surface, surface + noise * rng.standard_normal(len(X))
 
 
 # ------------------------------------------------------------------------------------------------------------ tables

@@ -86,7 +86,7 @@ SHARE_LOGITS           (-6.0, 16.0)                         logits of the field'
                                                             variance                            coverage
 SHARE_STEP             0.5                                  between them; O(n) each             benchmarks/latent_
                                                                                                 coverage
-SHARE_PRIOR            (1.0, 0.7)                           Beta law of the share before the    benchmarks/latent_
+SHARE_PRIOR            (1.0, 0.65)                          Beta law of the share before the    benchmarks/latent_
                                                             data: uniform, but for data         coverage
                                                             without noise
 NOISE_LOGITS           (-8.0, ..., 0.5)                     logs of the noise, of the           tests/estimators
@@ -107,7 +107,7 @@ HEAVY_RANGE            0.35                                 share of the mass at
 SHORT_RANGE            0.1                                  c of the range's prior density      benchmarks/latent_
                                                             l^-(1 + p) exp(-c / l), in          coverage
                                                             extents; two spacings if less
-RANGE_POWER            0.5                                  and p                               benchmarks/latent_
+RANGE_POWER            0.8                                  and p                               benchmarks/latent_
                                                                                                 coverage
 LEAST_MASS             5e-4                                 of a range: less is left out        benchmarks/latent_
                                                                                                 coverage
@@ -239,7 +239,7 @@ LEAST_FREEDOM = 3
 SMOOTHNESS_PRIOR = {0.5: 0.36, 1.5: 0.32, 2.5: 0.32}
 SHARE_LOGITS = (-6.0, 16.0)
 SHARE_STEP = 0.5
-SHARE_PRIOR = (1.0, 0.7)
+SHARE_PRIOR = (1.0, 0.65)
 NOISE_LOGITS = (-8.0, -5.5, -4.0, -2.5, -1.0, 0.5)
 NOISE_DEPTH = 7.0
 LEAST_RANGE = 0.02
@@ -248,7 +248,7 @@ RANGE_STEP = 0.66
 RANGE_REFINEMENTS = 6
 HEAVY_RANGE = 0.35
 SHORT_RANGE = 0.1
-RANGE_POWER = 0.5
+RANGE_POWER = 0.8
 LEAST_MASS = 5e-4
 FULL_MASS = 0.02
 SHARE_NODES = 2
