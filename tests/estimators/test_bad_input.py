@@ -122,7 +122,7 @@ REFUSED = {
     "memory-short": (
         lambda: fit(model={"features": "exact", "memory_limit": "9KB"}),
         MemoryError,
-        "30 rows takes.*more than memory_limit.*raise the limit",
+        "30 rows needs.*more than memory_limit.*features='auto'",
     ),
     "seed": (lambda: fit(model={"random_state": "a"}), ValueError, "random_state='a'; needed is None, an integer"),
     "polynomial-waves": (

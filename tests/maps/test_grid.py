@@ -99,7 +99,7 @@ def test_pixels_become_rows_without_a_table_and_without_a_second_check(monkeypat
 
     for name in (
         "pandas.DataFrame",
-        "bochner.estimators.regressor.validate_data",
+        "bochner.estimators.door.validate_data",
         "bochner.layout.layout.Layout.frame",
     ):
         monkeypatch.setattr(name, refuse)

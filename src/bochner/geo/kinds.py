@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
 from bochner.exceptions import InputError
 from bochner.geo import limits
+
+# How a date begins: 2015-06-30, 30.6.2015, 30/06/2015, 20150630T12
+DATE = re.compile(r"\s*(\d{4}-\d{1,2}(-\d{1,2})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}/\d{1,2}/\d{1,2}|\d{8}T\d)")
 
 
 def present(table: Any) -> Any:
@@ -26,7 +30,7 @@ def is_time(column: Any) -> bool:
     some = column.dropna()
     if not len(some) or any(isinstance(v, (int, float, complex)) for v in some.iloc[:5]):
         return False
-    if all(isinstance(v, str) and _is_number(v) for v in some.iloc[:5]):
+    if not all(DATE.match(str(v)) for v in some.iloc[:5]):
         return False
     try:
         return bool(np.isfinite(instants(some.iloc[:5], "").astype(np.int64)).all())

@@ -89,14 +89,14 @@ def named_columns(X: Any, coords: Selector, covariates: Selector, known: Collect
     if coords is not None or is_geoframe(X):
         return coords, covariates
     linear = [names[_position(c, names)] for c in _listed(covariates)]
-    rest = [name for name in names if name not in linear and name not in known]
+    rest = [name for name in names if name not in linear]
     places = [name for name in rest if EAST.fullmatch(name.lower()) or NORTH.fullmatch(name.lower())]
     if any(EAST.fullmatch(n.lower()) for n in places) and any(NORTH.fullmatch(n.lower()) for n in places):
         found = [name for name in rest if name in places or FURTHER.fullmatch(name.lower())]
     else:
-        found = [name for name in rest if not _numbers_rows(X[name], name)]
+        found = [name for name in rest if name not in known and not _numbers_rows(X[name], name)]
         found = found if len(found) else rest
-    strays = [name for name in rest if name not in found]
+    strays = [name for name in rest if name not in found and name not in known]
     if strays:
         raise ColumnError(
             f"columns {strays} are neither coordinates ({', '.join(found)}) nor covariates. Name those that enter "

@@ -26,6 +26,11 @@ CHOICES = {
     "noise": "Noise",
     "dispersion": "Dispersion",
     "intervals": "Intervals",
+    "fixed effects": "Fixed effects",
+    "categories": "Categories",
+    "time": "Time",
+    "columns": "Columns",
+    "trees": "Boosted trees",
 }
 """What a fit decides, by the name of the choice, as a reader knows it."""
 

@@ -34,5 +34,5 @@ def quadratic(
 
 
 def search(objective: Objective, noise_variance: float | None = None) -> Search:
-    """A search of it over the unit square."""
-    return Search(objective, SCALE, noise_variance)
+    """A search of it over the unit square, whose axes are not turned."""
+    return Search(objective, SCALE, noise_variance, shared=(0, 1))

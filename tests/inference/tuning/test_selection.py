@@ -17,7 +17,8 @@ GAINS = {0.5: 0.0, 1.5: 3.0, 2.5: 1.0}
 @pytest.mark.parametrize(("toll", "smoothness"), [(0.0, 1.5), (2.9, 1.5), (3.1, 0.5)])
 def test_the_best_smoothness_is_taken_where_it_pays_its_toll(toll, smoothness):
     objective = quadratic((0.2, 0.2), lambda kernel: GAINS[kernel.nu])
-    tuned, told = select_kernel(search(objective), n_rows=100, dim=2, toll=toll)
+    selected = select_kernel(search(objective), n_rows=100, dim=2, toll=toll)
+    tuned, told = selected.tuned, selected.choice
     assert told.value == f"matern {smoothness:g}" and told.name == "kernel"
     assert tuned.value == pytest.approx(GAINS[smoothness], abs=1e-6)
     assert_allclose([tuned.kernel.length_scale, tuned.noise_variance], [0.2, NOISE], rtol=1e-3)
@@ -29,7 +30,8 @@ def test_a_length_scale_per_axis_must_gain_schwarz_price(n_rows, excess):
     """One length scale for targets log a and log b loses (log a - log b)^2 / 2: made just less, or more, than that."""
     apart = np.sqrt(2 * (0.5 * np.log(n_rows) + excess))
     lengths = 0.3 * np.exp([apart / 2, -apart / 2])
-    tuned, told = select_kernel(search(quadratic(lengths)), n_rows, dim=2)
+    selected = select_kernel(search(quadratic(lengths)), n_rows, dim=2)
+    tuned, told = selected.tuned, selected.choice
     assert told.value.endswith("per axis") == (excess > 0)
     if excess > 0:
         assert_allclose(tuned.kernel.length_scale, lengths, rtol=1e-3)
@@ -38,7 +40,7 @@ def test_a_length_scale_per_axis_must_gain_schwarz_price(n_rows, excess):
 
 
 def test_noise_that_is_given_is_kept():
-    tuned, _ = select_kernel(search(quadratic((0.2, 0.2)), noise_variance=0.5), n_rows=100, dim=2)
+    tuned = select_kernel(search(quadratic((0.2, 0.2)), noise_variance=0.5), n_rows=100, dim=2).tuned
     assert tuned.noise_variance == 0.5 and "noise_variance" not in tuned.at_bounds
 
 

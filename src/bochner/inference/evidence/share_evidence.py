@@ -14,10 +14,9 @@ import numpy as np
 from scipy import special
 
 from bochner.arrays import FloatArray
+from bochner.inference.evidence import limits
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.scale import residual_of
-
-TWO_SIDED = 0.975  # quantile at which a Gaussian takes the place of Student's t
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class ShareEvidence:
         copies = obs.total - len(obs)  # beyond the first of each merged row
         square = square + obs.scatter.sum() / rest
         log_evidence = -0.5 * (logdet + copies * np.log(rest) + self.freedom * np.log(square))
-        wider = (special.stdtrit(self.freedom, TWO_SIDED) / special.ndtri(TWO_SIDED)) ** 2
+        wider = (special.stdtrit(self.freedom, limits.STUDENT_QUANTILE) / special.ndtri(limits.STUDENT_QUANTILE)) ** 2
         variance = wider * square / self.freedom
         return Line(logit, log_evidence, variance * share, variance * rest)
 

@@ -7,6 +7,8 @@ there is one Gaussian field, `integration` does better.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from bochner.arrays import FloatArray
@@ -40,6 +42,19 @@ def average(search: Search, tuned: Tuned) -> Average:
     mass = np.exp(np.array(log_mass) - np.max(log_mass))
     kernels, noises = zip(*(_unpack(search, tuned.kernel, p) for p in points), strict=True)
     return Average(tuple(kernels), np.array(noises), mass / mass.sum())
+
+
+def average_of_several(search: Search, found: Sequence[Tuned]) -> Average:
+    """The same for kernels of several forms, weighted by what the objective is at their modes."""
+    each = [average(search, tuned) for tuned in found]
+    odds = np.exp(np.array([tuned.value for tuned in found]) - max(tuned.value for tuned in found))
+    mass = np.concatenate([share * part.mass for share, part in zip(odds / odds.sum(), each, strict=True)])
+    kernels = tuple(kernel for part in each for kernel in part.kernels)
+    noises = np.concatenate([part.noise_variances for part in each])
+    kept = mass > limits.LEAST_MASS * mass.max()
+    kept[0] = True
+    chosen = np.flatnonzero(kept)
+    return Average(tuple(kernels[i] for i in chosen), noises[chosen], mass[chosen] / mass[chosen].sum())
 
 
 def curvature_at_mode(search: Search, tuned: Tuned) -> FloatArray:

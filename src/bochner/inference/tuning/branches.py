@@ -78,9 +78,7 @@ def stretched(kernel: Kernel | None, search: Search, found: Tuned, log_prior: fl
     branches = []
     for z, weight in _star(dim - 1):
         ratios = mode + root @ z
-        log_density = -0.5 * np.sum(((ratios - centre) / limits.STRETCH_SD) ** 2) - (dim - 1) * np.log(
-            limits.STRETCH_SD
-        )
+        log_density = -0.5 * np.sum(((ratios - centre) / limits.RATIO_SD) ** 2) - (dim - 1) * np.log(limits.RATIO_SD)
         # the rule is one for the normal density; what is integrated is everything else
         log_node = np.log(weight) + 0.5 * z @ z + np.sum(np.log(np.diag(root))) + log_density
         for each, log_p in smoothnesses(kernel):
@@ -100,7 +98,7 @@ def _ratio_covariance(search: Search, found: Tuned, contrast: FloatArray) -> Flo
     inverse = (vectors / np.maximum(values, 1 / limits.WIDEST**2)) @ vectors.T
     dim = len(contrast)
     precision = np.linalg.inv(contrast.T @ inverse[:dim, :dim] @ contrast)
-    return np.asarray(np.linalg.inv(precision + np.eye(dim - 1) / limits.STRETCH_SD**2))
+    return np.asarray(np.linalg.inv(precision + np.eye(dim - 1) / limits.RATIO_SD**2))
 
 
 def _star(k: int) -> Iterator[tuple[FloatArray, float]]:

@@ -19,7 +19,7 @@ from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.averaging import average
+from bochner.inference.tuning.averaging import average, average_of_several
 from bochner.inference.tuning.branches import integrated
 from bochner.inference.tuning.fold_score import fold_score
 from bochner.inference.tuning.integration import is_one_field
@@ -58,6 +58,7 @@ class Climb:
     choices: tuple[Choice, ...]
     laplace: LaplaceObjective | None = None  # of other families than the Gaussian
     per_axis: Tuned | None = None  # the best with a length scale per axis, where no kernel was given
+    turned: tuple[Tuned, ...] = ()  # those of every smoothness along turned axes, where they are the best
 
 
 def learn(task: Task, scheme: Scheme) -> Learned:
@@ -241,17 +242,18 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
     prior = len(task.obs) < limits.MAX_AVERAGING_ROWS and task.settings.reml
     shared = None if kernel is not None else task.domain.shared
     search = Search(objectives[0], scale, noise, prior, shared=shared)
-    per_axis = None
+    per_axis: Tuned | None = None
+    turned: tuple[Tuned, ...] = ()
     if kernel is None:
         toll = 0.0 if task.gaussian else 0.5 * np.log(task.obs.total)
         selected = select_kernel(search, task.obs.total, task.dim, toll)
-        tuned, told, per_axis = selected.tuned, selected.choice, selected.per_axis
+        tuned, told, per_axis, turned = selected.tuned, selected.choice, selected.per_axis, selected.turned
     else:
         tuned, told = tune(search, kernel, _given_starts(task, kernel, noise)), _as_given(kernel)
     for objective in objectives[1:]:
         search = Search(objective, scale, noise, prior, shared=shared)
         tuned = search.maximise(tuned.kernel, tuned.noise_variance, 50)
-    return Climb(search, tuned, (told,), per_axis=per_axis)
+    return Climb(search, tuned, (told,), per_axis=per_axis, turned=turned)
 
 
 def _by_folds(task: Task, scheme: Scheme, climb: Climb) -> Climb:
@@ -288,7 +290,8 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
     if _integrable(task, scheme, climb):
         per_axis = None if climb.search.shared is not None else climb.per_axis  # the sphere has no axes of its own
         return integrated(task.settings.kernel, task.obs, climb.search, climb.tuned, per_axis)
-    found = average(climb.search, climb.tuned)
+    several = bool(climb.turned) and climb.turned[0].kernel == climb.tuned.kernel
+    found = average_of_several(climb.search, climb.turned) if several else average(climb.search, climb.tuned)
     text = f"averaged over {len(found.mass)} sets of hyperparameters: {told} do not pin them down"
     return found, Choice("intervals", len(found.mass), text=text)
 

@@ -121,7 +121,7 @@ FACTOR_NUMBERS         2,000,000                            numbers in the facto
                                                             sets: 16 MB of a model file         coverage
 INTEGRATION_NODES      (9, 40)                              least and most sets: widths within  benchmarks/latent_
                                                             1 % of those of 400                 coverage
-STRETCH_SD             0.7                                  prior sd of contrasts of log        tests/estimators
+RATIO_SD               0.7                                  prior sd of contrasts of log        tests/estimators
                                                             length scales: ratios of e
 STRETCHED_PRIOR        0.25                                 probability of a length scale per   tests/estimators
                                                             axis before the data
@@ -137,6 +137,9 @@ N_GAP_FOLDS            3                                    sets of rows held ou
 MAX_WANTED_PLACES      30,000                               that shape them                     benchmarks/competition
 WORTH_CRPS             0.005                                of the CRPS: what a richer kernel   benchmarks/competition
                                                             must gain
+TURNED_START           1.4                                  ratio to the mean of the length     benchmarks/zoo
+                                                            scales that turned axes start from
+TURNED_ANGLES          0, 45, 90, 135 degrees               and their directions                benchmarks/zoo
 UNLIKE_EXTENTS         3.0                                  ratio of longest to shortest axis   benchmarks/dependent
                                                             above which axes are taken to have
                                                             different units
@@ -255,7 +258,7 @@ SHARE_NODES = 2
 FEW_SHARE_NODES = 1
 FACTOR_NUMBERS = 2_000_000
 INTEGRATION_NODES = (9, 40)
-STRETCH_SD = 0.7
+RATIO_SD = 0.7
 STRETCHED_PRIOR = 0.25
 WORTH_STRETCHING = 1.0
 REFINEMENT_ITERATIONS = 20
@@ -264,6 +267,8 @@ MAX_TOLD_SMOOTHNESS = 3.0
 N_GAP_FOLDS = 3
 MAX_WANTED_PLACES = 30_000
 WORTH_CRPS = 0.005
+TURNED_START = 1.4
+TURNED_ANGLES = (0.0, 0.785, 1.571, 2.356)
 UNLIKE_EXTENTS = 3.0
 AXIS_STARTS = (0.03, 0.3)
 COARSE_ITERATIONS = 40

@@ -19,6 +19,7 @@ class Selected:
     tuned: Tuned
     choice: Choice
     per_axis: Tuned | None = None
+    turned: tuple[Tuned, ...] = ()  # of every smoothness, where length scales lie along turned axes
 
 
 def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0, first: Tuned | None = None) -> Selected:
@@ -56,6 +57,15 @@ def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0, fi
     if toll:
         reason += f"; a smoother one than {min(limits.SELECTED_SMOOTHNESS):g} must gain {toll:.1f}"
     split = None
+    if dim == 2 and not toll and search.shared is None and first is None:
+        turned = _turned(search, best)
+        price = np.log(n_rows)  # two more
+        if turned and turned[0].value > best.value + price:
+            gain, nu = turned[0].value - best.value, turned[0].kernel.nu  # type: ignore[attr-defined]
+            told = f"Matern with nu = {nu:g} along turned axes, which gain {gain:.1f} > {price:.1f}"
+            count += sum(t.n_evaluations for t in turned)
+            choice = Choice("kernel", f"matern {nu:g} turned", text=told)
+            return Selected(replace(turned[0], n_evaluations=count), choice, None, turned)
     if dim > 1:
         split = _per_axis(search, best, dim)
         count += split.n_evaluations
@@ -77,6 +87,26 @@ def _of_smoothness(kernel: Kernel, nu: float) -> Kernel:
 
 def _due(tuned: Tuned, toll: float) -> float:
     return toll if tuned.kernel.nu > min(limits.SELECTED_SMOOTHNESS) else 0.0  # type: ignore[attr-defined]
+
+
+def _turned(search: Search, best: Tuned) -> tuple[Tuned, ...]:
+    """Two length scales along axes of any direction, for every smoothness, the best first; none for unlike axes."""
+    extent = search.scale.extent
+    if extent.max() > limits.UNLIKE_EXTENTS * extent.min():
+        return ()
+    scale = float(best.kernel.length_scale)  # type: ignore[attr-defined]
+    starts = [
+        best.kernel.replace(length_scale=(limits.TURNED_START * scale, scale / limits.TURNED_START), rotation=angle)
+        for angle in limits.TURNED_ANGLES
+    ]
+    ranked = sorted(starts, key=lambda k: -search.evaluate(k, best.noise_variance)[0])
+    found = [search.maximise(ranked[0], best.noise_variance)]
+    if found[0].value <= best.value + 1:  # hardly a direction: no need to know it of every smoothness
+        return tuple(found)
+    for nu in limits.SELECTED_SMOOTHNESS:
+        if nu != best.kernel.nu:  # type: ignore[attr-defined]
+            found.append(search.maximise(found[0].kernel.replace(nu=nu), found[0].noise_variance))
+    return tuple(sorted(found, key=lambda t: -t.value))
 
 
 def _per_axis(search: Search, best: Tuned, dim: int) -> Tuned:
