@@ -57,18 +57,18 @@ def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0, fi
     if toll:
         reason += f"; a smoother one than {min(limits.SELECTED_SMOOTHNESS):g} must gain {toll:.1f}"
     split = None
-    if dim == 2 and not toll and search.shared is None and first is None:
-        turned = _turned(search, best)
-        price = np.log(n_rows)  # two more
-        if turned and turned[0].value > best.value + price:
+    if dim > 1:
+        split = _per_axis(search, best, dim)
+        count += split.n_evaluations
+    if dim == 2 and split is not None and not toll and search.shared is None and first is None:
+        turned, price = _turned(search, best), float(np.log(n_rows))  # two more than one length scale
+        if turned and turned[0].value > max(best.value, split.value - price / 2) + price:
             gain, nu = turned[0].value - best.value, turned[0].kernel.nu  # type: ignore[attr-defined]
             told = f"Matern with nu = {nu:g} along turned axes, which gain {gain:.1f} > {price:.1f}"
             count += sum(t.n_evaluations for t in turned)
             choice = Choice("kernel", f"matern {nu:g} turned", text=told)
             return Selected(replace(turned[0], n_evaluations=count), choice, None, turned)
-    if dim > 1:
-        split = _per_axis(search, best, dim)
-        count += split.n_evaluations
+    if split is not None:
         price = 0.5 * (search.n_scales(dim) - 1) * np.log(n_rows)
         if split.value > best.value + price:
             gain = split.value - best.value
