@@ -61,6 +61,7 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
             f"the map is flat: the field's variance {variance:.3g} is small beside the noise {noise:.3g}. Either the "
             f"response has no spatial pattern at this spacing, or the fit is caught in a poor optimum."
         )
+    found += _odd_rows(fitted)
     trees = model.decided.get("trees")
     if trees is not None and float(trees.value) < limits.SERVE_BETTER:
         found.append(f"trees would serve better: {trees}. The response is no smooth function of its coordinates.")
@@ -75,6 +76,34 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
             f"the standard deviations are too small: typically {model.spare_sd:.2f} of those of kriging with the same "
             f"kernel. {model.n_frequencies:,} {model.scheme} features cannot hold all that the field could do between "
             f"the data; raise n_frequencies, or use features='{other}'."
+        )
+    return found
+
+
+def _odd_rows(fitted: Fitted) -> list[str]:
+    """Outliers, and noise that rows close to each other contradict."""
+    model, found = fitted.model, []
+    if model.outliers:
+        named = ", ".join(map(str, model.outliers[: limits.MAX_NAMED_ROWS]))
+        more = ", ..." if len(model.outliers) > limits.MAX_NAMED_ROWS else ""
+        few = len(model.outliers) == 1
+        found.append(
+            f"{len(model.outliers):,} {'row lies' if few else 'rows lie'} so far from what the rows around predict "
+            f"that chance cannot be the reason: {'row' if few else 'rows'} {named}{more}. Correct or drop what is "
+            f"wrong; if such values belong to the data, family='student' keeps them from bending the surface."
+        )
+    ratio = model.pair_scatter
+    if ratio is not None and not 1 / limits.ODD_PAIR_SCATTER < ratio < limits.ODD_PAIR_SCATTER:
+        sd = float(np.sqrt(model.noise_variance))
+        why = (
+            "Standard deviations near the data are too small; repeats that are not measurements of the same thing, or "
+            "family='student', may explain it."
+            if ratio > 1
+            else "Rows close to each other may share their errors: what looks like noise is then a short field."
+        )
+        found.append(
+            f"rows at the same place, or nearly, scatter {ratio:.2g} times as much as the learned noise (sd {sd:.3g}) "
+            f"and field let expect. {why}"
         )
     return found
 

@@ -15,6 +15,7 @@ from bochner.choices import Choice, collected
 from bochner.exceptions import InputError, PartError
 from bochner.families import Family, Gaussian
 from bochner.features import Rows
+from bochner.inference import limits
 from bochner.inference.fits.base import GaussianFit
 from bochner.inference.fits.folds import Fold, HeldOut, with_weight
 from bochner.inference.fits.memory import check_rows
@@ -25,6 +26,7 @@ from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task
+from bochner.inference.outliers import outliers, pair_scatter
 from bochner.inference.schemes.choose import choose, scheme_named
 from bochner.inference.starvation import starvation
 from bochner.inference.tuning.learning import learn
@@ -62,6 +64,10 @@ class Model:
         Hyperparameters that stopped at a bound.
     spare_sd : float or None
         Typical sd of the features relative to kriging's, where they may fall short of it.
+    outliers : tuple of int
+        Training rows (some of them, if they are very many) that lie far from what their neighbours predict.
+    pair_scatter : float or None
+        Scatter of rows close to each other relative to what noise and field let expect, where there are such rows.
     trend : array or None
         Coefficients that maximise the marginal likelihood, where that was asked for.
     """
@@ -81,6 +87,8 @@ class Model:
     at_bounds: tuple[str, ...] = ()
     spare_sd: float | None = None
     trend: FloatArray | None = None
+    outliers: tuple[int, ...] = ()
+    pair_scatter: float | None = None
     _fits: tuple[GaussianFit, ...] = field(default=(), repr=False, compare=False)  # in the session of the fit only
     _eta: FloatArray | None = field(default=None, repr=False, compare=False)  # linear predictor of the merged rows
 
@@ -157,6 +165,7 @@ def fit_model(
     noises = np.array([fit.noise_variance for fit in fits])
     kernel = learned.average.kernels[0] if solved.kernel is None else solved.kernel
     answers = scheme_named(solved.scheme)
+    odd, pairs = _odd_rows(task, kernel, first.noise_variance) if not answers.adaptive else ((), None)
     return Model(
         mixture=Mixture([fit.posterior for fit in fits], learned.average.mass, noises),
         kernel=kernel,
@@ -171,6 +180,8 @@ def fit_model(
         at_bounds=learned.at_bounds,
         spare_sd=starvation(fits[0], kernel, first.obs, task.scale, settings.seed) if answers.may_starve else None,
         trend=learned.trend,
+        outliers=odd,
+        pair_scatter=pairs,
         _fits=fits,
         _eta=None if first.linearised is None else first.linearised.eta,
     )
@@ -202,6 +213,17 @@ def sample(model: Model, responses: Responses, rows: Rows, n_draws: int, rng: Ge
     each = kept[np.repeat(np.arange(len(kept)), copies)]
     each = replace(each, weight=np.ones(len(each)))
     return sample_posterior(find_mode(each, model.fits[0].engine), rows, n_draws, rng)
+
+
+def _odd_rows(task: Task, kernel: Kernel, noise_variance: float) -> tuple[tuple[int, ...], float | None]:
+    """Outliers, and the scatter of close pairs: of Gaussian responses whose kernel was learned."""
+    if not (task.gaussian and task.settings.learns):
+        return (), None
+    kept = np.flatnonzero(task.responses.weight > 0)
+    obs = task.responses.observations()[kept]
+    found = kept[outliers(kernel, noise_variance, obs, task.settings.seed)]
+    told = tuple(int(row) for row in found[: limits.MAX_OUTLIERS])
+    return told, pair_scatter(kernel, noise_variance, obs) if task.settings.learns_noise else None
 
 
 def _chosen(task: Task) -> Choice:

@@ -13,16 +13,15 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.kernels import Kernel
 from bochner.neighbours import batches, limits
+from bochner.neighbours.close_pairs import close_pairs
 from bochner.neighbours.ordering import maximin_order, predecessors
 from bochner.neighbours.pure_error import PureError
 from bochner.neighbours.replicates import merge
 from bochner.random import generator
-from bochner.resources import n_threads
 
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -249,15 +248,11 @@ def _covariances(kernel: Kernel, places: FloatArray, present: NDArray[np.bool_])
 
 
 def _close(places: FloatArray, order: IntArray) -> IntArray:
-    """Positions in the order of points with a predecessor far nearer than rows usually are, the nearest first."""
-    if len(places) < 2:
-        return np.empty(0, dtype=np.intp)
+    """Positions in the order of the later points of close pairs, the closest first."""
     position = np.empty(len(order), dtype=np.intp)
     position[order] = np.arange(len(order))
-    distance, nearest = (found[:, 1] for found in cKDTree(places).query(places, k=2, workers=n_threads()))
-    close = (distance < limits.CLOSE * np.median(distance)) & (position[nearest] < position)
-    rows = np.flatnonzero(close)
-    return np.asarray(position[rows[np.argsort(distance[rows], kind="stable")]])
+    later = position[close_pairs(places)].max(axis=1)
+    return np.asarray(later[np.sort(np.unique(later, return_index=True)[1])])
 
 
 def _sample(n: int, n_points: int, coarse_share: float, close: IntArray, seed: int) -> tuple[IntArray, FloatArray]:
