@@ -21,8 +21,8 @@ def summary(fitted: Fitted) -> str:
     lines += [
         f"noise variance  {model.noise_variance:.4g}{'' if gaussian else '  (effect of single rows, on the link)'}"
     ]
-    if family.dispersion is not None:
-        lines += [f"dispersion      {family.dispersion:.4g}"]
+    if not gaussian:
+        lines += [f"{name:<16}{value:.4g}" for name, value in family.parameters.items() if value is not None]
     lines += [f"log evidence    {fitted.log_evidence:.3f}   log likelihood {model.log_likelihood:.3f}"]
     mean, covariance = fitted.fixed_effects
     if len(mean):

@@ -30,6 +30,7 @@ from bochner.inference.outliers import outliers, pair_scatter
 from bochner.inference.schemes.choose import choose, scheme_named
 from bochner.inference.starvation import starvation
 from bochner.inference.tuning.learning import learn
+from bochner.inference.tuning.reweighting import Reweighted, gaussian_task
 from bochner.kernels import Kernel, Scale
 from bochner.posterior import Mixture, Posterior
 
@@ -90,6 +91,7 @@ class Model:
     outliers: tuple[int, ...] = ()
     pair_scatter: float | None = None
     _fits: tuple[GaussianFit, ...] = field(default=(), repr=False, compare=False)  # in the session of the fit only
+    _weights: Reweighted | None = field(default=None, repr=False, compare=False)  # of the rows of the fit
     _eta: FloatArray | None = field(default=None, repr=False, compare=False)  # linear predictor of the merged rows
 
     @staticmethod
@@ -134,6 +136,8 @@ class Model:
     def working(self, responses: Responses) -> tuple[Responses, Observations]:
         """Training responses and the Gaussian observations that stand for them at the mode, row by row."""
         rows = replace(responses.with_weight(), family=self.family)
+        if self._weights is not None:
+            return rows, self._weights.weighted(responses).observations().with_weight()
         if rows.gaussian:
             return rows, rows.observations()
         task = Task.of(Settings(), rows)
@@ -159,20 +163,26 @@ def fit_model(
     learned = learn(task, scheme)
     if isinstance(task.data, Responses):
         task = replace(task, data=replace(task.data, family=learned.family))
+    weights = learned.reweighted
+    if weights is not None:
+        task = gaussian_task(task, weights)
     solved = scheme.solve(task, learned.average)
     first = solved.modes[0]
     fits = tuple(mode.fit for mode in solved.modes)
     noises = np.array([fit.noise_variance for fit in fits])
+    gain = 0.0 if weights is None else weights.gain(first.noise_variance, responses.weight)
     kernel = learned.average.kernels[0] if solved.kernel is None else solved.kernel
     answers = scheme_named(solved.scheme)
-    odd, pairs = _odd_rows(task, kernel, first.noise_variance) if not answers.adaptive else ((), None)
+    checked = not answers.adaptive and weights is None
+    odd, pairs = _odd_rows(task, kernel, first.noise_variance) if checked else ((), None)
     return Model(
-        mixture=Mixture([fit.posterior for fit in fits], learned.average.mass, noises),
+        # noise that is no Gaussian is the family's
+        mixture=Mixture([fit.posterior for fit in fits], learned.average.mass, noises * (weights is None)),
         kernel=kernel,
         scheme=solved.scheme,
         scale=task.scale,
-        log_evidence=first.log_evidence,
-        log_likelihood=first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood,
+        log_evidence=first.log_evidence + gain,
+        log_likelihood=(first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood) + gain,
         choices=tuple(collected((chosen, *learned.choices, *solved.choices)).values()),
         family=learned.family,
         n_frequencies=solved.n_frequencies,
@@ -183,6 +193,7 @@ def fit_model(
         outliers=odd,
         pair_scatter=pairs,
         _fits=fits,
+        _weights=weights,
         _eta=None if first.linearised is None else first.linearised.eta,
     )
 
@@ -194,9 +205,10 @@ def leave_out(model: Model, responses: Responses, folds: Sequence[Fold] | None) 
     """
     parts, kept = with_weight(responses.weight, folds)
     rows = replace(responses[kept], family=model.family)
+    known = model.working(responses)[1] if model.family.reweighted or rows.gaussian else None
     results = []
     for fit in model.fits:
-        obs = rows.observations() if rows.gaussian else find_mode(rows, fit.engine).obs
+        obs = find_mode(rows, fit.engine).obs if known is None else known
         held = fit.leave_out(obs, parts)
         results.append(replace(held, index=kept[held.index]))
     return results
@@ -206,6 +218,8 @@ def sample(model: Model, responses: Responses, rows: Rows, n_draws: int, rng: Ge
     """Draws of the latent surface from the full posterior, at the best hyperparameters."""
     if responses.gaussian:
         raise InputError("the responses are Gaussian: their posterior is exact already; use sample_y.")
+    if responses.family.reweighted:
+        raise PartError(f"the sampler does not know family {responses.family.name!r}; use sample_y.")
     kept = replace(responses.with_weight(), family=model.family)
     copies = kept.weight.astype(int)
     if np.any(copies != kept.weight):
