@@ -53,7 +53,10 @@ INNER_FLOORS = {
         ("adaptive",),
         ("schemes",),
         ("tuning",),
-        ("starvation",),
+        (
+            "outliers",
+            "starvation",
+        ),
         ("model",),
     ),
     "maps": (("limits",), ("mappable",), ("grids",), ("files",), ("aggregation", "grid_maps"), ("plots",)),

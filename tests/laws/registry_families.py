@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from bochner.families import Bernoulli, Binomial, Family, Gamma, Gaussian, NegativeBinomial, Poisson
+from bochner.families import Bernoulli, Binomial, Family, Gamma, Gaussian, NegativeBinomial, Poisson, Student
 
 FAMILIES: dict[str, Family] = {
     "gaussian": Gaussian(dispersion=1.7),
@@ -24,6 +24,8 @@ FAMILIES: dict[str, Family] = {
     "gamma": Gamma(dispersion=0.3),
     "gamma-wide": Gamma(dispersion=5.0),
     "gamma-narrow": Gamma(dispersion=1e-7),
+    "student": Student(dispersion=1.7, dof=5.0),
+    "student-nearly-gaussian": Student(dispersion=0.4, dof=60.0),
 }
 
 # The same laws in scipy, of eta and size.
@@ -35,6 +37,7 @@ LAWS: dict[str, Callable[[Family, np.ndarray, np.ndarray], Any]] = {
     "negative-binomial": lambda family, eta, size: stats.nbinom(
         1 / family.dispersion, 1 / (1 + family.dispersion * size * np.exp(eta))
     ),
+    "student": lambda family, eta, size: stats.t(family.dof, eta, np.sqrt(family.dispersion)),
     "gamma": lambda family, eta, size: stats.gamma(1 / family.dispersion, scale=family.dispersion * np.exp(eta)),
 }
 

@@ -23,7 +23,7 @@ def law_of(name: str, new: bool) -> Distribution:
     """Predictive law at seven places of a model of 80 rows; counts of the observation out of some size."""
     rng = np.random.default_rng(0)
     coords, family = rng.uniform(size=(80, 2)), FAMILIES[name]
-    family = family.replace(dispersion=0.2) if family.has_dispersion else family
+    family = family.replace(**{parameter: {"dispersion": 0.2, "dof": 6.0}[parameter] for parameter in family.unknown})
     size = np.full(80, 9.0) if family.size_name else np.ones(80)
     y = family.draw(0.5 + np.sin(5 * coords[:, 0]), size, rng)
     sizes = {family.size_name: size} if family.size_name else {}

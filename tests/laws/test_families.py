@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
+from scipy.special import logsumexp
 
 from bochner.exceptions import InputError, PartError
 from bochner.families import FAMILIES as BY_NAME
@@ -68,11 +70,39 @@ def test_derivatives_match_finite_differences(family):
     derivatives = family.derivatives(y, eta, size)
     # Larger terms than the log density itself are rounded: the constant and both halves of the binomial.
     density = slope_of(lambda x: family.log_density(y, x, size), eta, h)
-    terms = np.abs(family.log_density(y, eta, size)) + y * np.abs(eta) + np.abs(y) * np.log1p(np.abs(y)) + size + 1e3
+    terms = np.abs(family.log_density(y, eta, size)) + np.abs(y * eta) + np.abs(y) * np.log1p(np.abs(y)) + size + 1e3
     assert_slope(derivatives.score, (density[0], 2e-14 * terms / h))
-    assert_slope(-derivatives.curvature, slope_of(lambda x: family.derivatives(y, x, size).score, eta, h), rtol=1e-6)
+    if not family.reweighted:  # whose curvature is an expectation: the next law
+        score = slope_of(lambda x: family.derivatives(y, x, size).score, eta, h)
+        assert_slope(-derivatives.curvature, score, rtol=1e-6)
     slope = slope_of(lambda x: family.derivatives(y, x, size).curvature, eta, h)
     assert_slope(derivatives.slope, slope, rtol=1e-6)
+
+
+@every_family
+def test_curvature_is_the_expectation_of_the_squared_score_where_the_family_says_so(family):
+    """Fisher's information, by a sum over quantiles; such noise is also a mixture of Gaussians."""
+    if not family.reweighted:
+        return
+    share = (np.arange(200_000) + 0.5) / 200_000
+    y = LAWS[family.name](family, 0.3, np.ones(1)).ppf(share)
+    derivatives = family.derivatives(y, np.full_like(y, 0.3), np.ones_like(y))
+    # the score is bounded, so that quantiles halfway miss about 1e-5 of its square
+    assert_allclose(derivatives.curvature, np.mean(derivatives.score**2), rtol=1e-4)
+    assert not derivatives.slope.any()
+
+
+@every_family
+def test_noise_parts_are_the_noise(family):
+    """Of a family that is eta and noise, as a mixture of Gaussians, from the middle to far out."""
+    if not family.additive:
+        return
+    y = np.array([0.0, 0.1, -1.0, 3.0, -5.0])
+    variances, mass = family.noise_parts()
+    each = stats.norm(0, np.sqrt(variances)[:, None]).logpdf(y)
+    zero, one = np.zeros_like(y), np.ones_like(y)
+    expected = family.log_density(y, zero, one)
+    assert_allclose(logsumexp(each, axis=0, b=mass[:, None]), expected, rtol=1e-6, atol=1e-6)
 
 
 @every_family
@@ -122,6 +152,9 @@ def support(family: Family, mean: float, sd: float, size: float) -> tuple[np.nda
     if family.name == "gaussian":
         y = np.linspace(mean - 12 * sd, mean + 12 * sd, 4001)
         return y, np.full_like(y, y[1] - y[0])
+    if family.additive:  # with long tails
+        t = np.linspace(-12, 12, 4001)
+        return mean + sd * np.sinh(t), sd * np.cosh(t) * (t[1] - t[0])
     log_y = np.linspace(np.log(mean) - min(60 * sd / mean, 130), np.log(mean) + min(12 * sd / mean, 6), 40_001)
     return np.exp(log_y), np.exp(log_y) * (log_y[1] - log_y[0])
 
@@ -155,7 +188,8 @@ def test_distribution_function_jumps_by_the_density(family):
         assert_allclose(family.cdf(y + 0.5, eta, size), family.cdf(y, eta, size), rtol=0)
         assert not family.cdf(np.full_like(y, -1.0), eta, size).any()
     else:
-        h = 1e-3 * np.sqrt(family.variance(eta, size)) * np.minimum(1, y / np.sqrt(family.variance(eta, size)))
+        sd = np.sqrt(family.variance(eta, size))
+        h = 1e-3 * sd * np.minimum(1, np.abs(y) / sd)
         slope = (family.cdf(y + h, eta, size) - family.cdf(y - h, eta, size)) / (2 * h)
         assert_allclose(slope, density, rtol=1e-3, atol=1e-9)
 
@@ -247,9 +281,12 @@ def test_traits_say_what_the_family_is(family):
     ends_at_size = np.all(family.cdf(size, np.full_like(eta, ordinary(family)[-1]), size) == 1)
     assert ends_at_size == family.bounded_by_size
     moved = family.cdf(y + 0.3, eta + 0.3, size)  # a law that is moved with eta, as a whole
-    assert np.allclose(moved, family.cdf(y, eta, size), rtol=1e-12) == family.observes_eta
-    if family.observes_eta:
+    assert np.allclose(moved, family.cdf(y, eta, size), rtol=1e-12) == family.additive
+    assert family.additive or not (family.observes_eta or family.reweighted)
+    if family.additive:
         assert family.link_function.linear
+    given = [value is not None for value in family.parameters.values()]
+    assert all(given) and not family.unknown and len(given) >= family.has_dispersion
     try:
         family.check(np.zeros_like(y), size)
         assert not family.positive_only
@@ -264,7 +301,7 @@ def test_a_family_describes_itself(family):
     """One sentence that names the response, and how the link is undone."""
     told = family.describe("catch of cod")
     assert "catch of cod" in told and "{" not in told and "\n" not in told
-    assert family.observes_eta or family.link_function.inverse in told
+    assert family.additive or family.link_function.inverse in told
     assert family.surface_name is None or family.surface_name.islower()
 
 
@@ -330,4 +367,4 @@ def test_unknown_names_are_refused():
         Gamma(dispersion=-1)
     with pytest.raises(PartError, match=r"dispersion of family 'gaussian' is None.*replace\(dispersion=0\.5\)"):
         Gaussian().log_density(np.ones(1), np.ones(1), np.ones(1))
-    assert list(BY_NAME) == ["gaussian", "bernoulli", "binomial", "poisson", "negative-binomial", "gamma"]
+    assert list(BY_NAME) == ["gaussian", "bernoulli", "binomial", "poisson", "negative-binomial", "gamma", "student"]

@@ -41,7 +41,9 @@ Layers = Annotated[
 FamilyName = Annotated[
     str | None,
     typer.Option(
-        "--family", metavar="NAME", help="gaussian (default), binomial, bernoulli, poisson, negative-binomial or gamma."
+        "--family",
+        metavar="NAME",
+        help="gaussian (default), binomial, bernoulli, poisson, negative-binomial, gamma or student.",
     ),
 ]
 Trials = Annotated[str | None, typer.Option(metavar="COL", help="Number of trials of each row, for binomial.")]

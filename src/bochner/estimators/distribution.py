@@ -88,7 +88,7 @@ class Distribution:
         """Central interval (n, 2) of a probability."""
         if not 0 < level < 1:
             raise InputError(f"level={level!r}; needed is a probability between 0 and 1, e.g. 0.95.")
-        tail = (1 - level) / 2
+        tail = round((1 - level) / 2, 15) or (1 - level) / 2  # 0.05 of level 0.9, not the float before it
         return np.column_stack([self.quantile(tail), self.quantile(1 - tail)])
 
     def log_density(self, y: Any) -> FloatArray:

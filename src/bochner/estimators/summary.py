@@ -21,8 +21,8 @@ def summary(fitted: Fitted) -> str:
     lines += [
         f"noise variance  {model.noise_variance:.4g}{'' if gaussian else '  (effect of single rows, on the link)'}"
     ]
-    if family.dispersion is not None:
-        lines += [f"dispersion      {family.dispersion:.4g}"]
+    if not gaussian:
+        lines += [f"{name:<16}{value:.4g}" for name, value in family.parameters.items() if value is not None]
     lines += [f"log evidence    {fitted.log_evidence:.3f}   log likelihood {model.log_likelihood:.3f}"]
     mean, covariance = fitted.fixed_effects
     if len(mean):
@@ -64,6 +64,7 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
             f"the map is flat: the field's variance {variance:.3g} is small beside the noise {noise:.3g}. Either the "
             f"response has no spatial pattern at this spacing, or the fit is caught in a poor optimum."
         )
+    found += _odd_rows(fitted)
     trees = model.decided.get("trees")
     if trees is not None and float(trees.value) < limits.SERVE_BETTER:
         found.append(f"trees would serve better: {trees}. The response is no smooth function of its coordinates.")
@@ -90,6 +91,34 @@ def _separated(fitted: Fitted) -> list[str]:
     plain = trend.basis.shape[0] == trend.basis.shape[1] and np.array_equal(trend.basis, np.eye(len(trend.basis)))
     names = f" ({', '.join(trend.names[j] for j in held.value)})" if plain else ""
     return [f"{held}{names}. Drop it, or merge it with a level like it, to do without the prior."]
+
+
+def _odd_rows(fitted: Fitted) -> list[str]:
+    """Outliers, and noise that rows close to each other contradict."""
+    model, found = fitted.model, []
+    if model.outliers:
+        named = ", ".join(map(str, model.outliers[: limits.MAX_NAMED_ROWS]))
+        more = ", ..." if len(model.outliers) > limits.MAX_NAMED_ROWS else ""
+        few = len(model.outliers) == 1
+        found.append(
+            f"{len(model.outliers):,} {'row lies' if few else 'rows lie'} so far from what the rows around predict "
+            f"that chance cannot be the reason: {'row' if few else 'rows'} {named}{more}. Correct or drop what is "
+            f"wrong; if such values belong to the data, family='student' keeps them from bending the surface."
+        )
+    ratio = model.pair_scatter
+    if ratio is not None and not 1 / limits.ODD_PAIR_SCATTER < ratio < limits.ODD_PAIR_SCATTER:
+        sd = float(np.sqrt(model.noise_variance))
+        why = (
+            "Standard deviations near the data are too small; repeats that are not measurements of the same thing, or "
+            "family='student', may explain it."
+            if ratio > 1
+            else "Rows close to each other may share their errors: what looks like noise is then a short field."
+        )
+        found.append(
+            f"rows at the same place, or nearly, scatter {ratio:.2g} times as much as the learned noise (sd {sd:.3g}) "
+            f"and field let expect. {why}"
+        )
+    return found
 
 
 def _text(value: Any) -> str:

@@ -7,6 +7,7 @@
 `Poisson`              log, identity           exposure         cases per exposure
 `NegativeBinomial`     log                     exposure         cases that scatter more than Poisson counts
 `Gamma`                log                                      positive amounts
+`Student`              identity                                 measurements with outliers
 =====================  ======================  ===============  ============================================
 
 The first link is the default. An estimator takes the name of a family, or a family with its parameters:
@@ -29,6 +30,7 @@ from bochner.families.gaussian import Gaussian
 from bochner.families.links import Link
 from bochner.families.negative_binomial import NegativeBinomial
 from bochner.families.poisson import Poisson
+from bochner.families.student import Student
 
 FAMILIES: dict[str, Family] = {}
 """Families by name, each with its default link."""
@@ -40,7 +42,7 @@ def register_family(family: Family) -> None:
     FAMILIES[family.name] = family
 
 
-for _family in (Gaussian(), Bernoulli(), Binomial(), Poisson(), NegativeBinomial(), Gamma()):
+for _family in (Gaussian(), Bernoulli(), Binomial(), Poisson(), NegativeBinomial(), Gamma(), Student()):
     register_family(_family)
 
 
@@ -67,6 +69,7 @@ __all__ = [
     "Link",
     "NegativeBinomial",
     "Poisson",
+    "Student",
     "family_named",
     "register_family",
 ]

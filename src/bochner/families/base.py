@@ -26,7 +26,7 @@ class Derivatives:
     score : ndarray of shape (n,)
         First derivative of the log density in eta.
     curvature : ndarray of shape (n,)
-        Minus the second derivative; never negative.
+        Minus the second derivative, or its expectation where the family says so; never negative.
     slope : ndarray of shape (n,)
         Derivative of the curvature in eta.
     """
@@ -64,8 +64,13 @@ class Family:
         What a response is counted out of: trials or exposure.
     discrete, has_dispersion : bool
         Whether responses are counts; whether there is a spread beside the mean.
+    additive : bool
+        Whether a response is eta and noise that knows nothing of eta.
     observes_eta : bool
-        Whether a response is eta and noise, so that the variance of eta may carry the noise.
+        Whether that noise is Gaussian, so that the variance of eta may carry it.
+    reweighted : bool
+        Whether the noise is Gaussian with a hidden precision of each row: fitted as a Gaussian whose rows count by it.
+        Minus the second derivative of the log density may then be negative, and the curvature is its expectation.
     bounded_by_size : bool
         Whether no response exceeds its size.
     positive_only : bool
@@ -79,7 +84,9 @@ class Family:
     size_name: ClassVar[str | None] = None
     discrete: ClassVar[bool] = False
     has_dispersion: ClassVar[bool] = False
+    additive: ClassVar[bool] = False
     observes_eta: ClassVar[bool] = False
+    reweighted: ClassVar[bool] = False
     bounded_by_size: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False
     hint_of_dispersion: ClassVar[str] = ""  # for who gives a dispersion to a family without
@@ -112,6 +119,16 @@ class Family:
         """Whether a response is 0 or 1."""
         return self.bounded_by_size and self.size_name is None
 
+    @property
+    def parameters(self) -> dict[str, float | None]:
+        """Parameters beside the link by name; None: to be learned."""
+        return {"dispersion": self.dispersion} if self.has_dispersion else {}
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Parameters to be learned."""
+        return tuple(name for name, value in self.parameters.items() if value is None)
+
     def describe(self, response: str) -> str:
         """The law in words, for a sentence that has spoken of the linear predictor."""
         return self.law.format(response=response, inverse=self.link_function.inverse)
@@ -138,6 +155,22 @@ class Family:
         """Derivatives of log density, score and curvature in the log of the dispersion; zero without one."""
         zero = np.zeros(np.broadcast(y, eta, size).shape)
         return zero, zero, zero
+
+    def expected_precision(self, square: FloatArray) -> FloatArray:
+        """Precision of the noise of each row, of which E (y - eta)^2 is known; of a reweighted family."""
+        raise NotImplementedError
+
+    def precision_gain(self, precision: FloatArray) -> FloatArray:
+        """What rows of known expected precision add to the evidence of Gaussian ones, as a lower bound."""
+        raise NotImplementedError
+
+    def refitted(self, square: FloatArray, weight: FloatArray) -> Self:
+        """With parameters that are to be learned at their likeliest, rows of known E (y - eta)^2 being given."""
+        raise NotImplementedError
+
+    def noise_parts(self) -> tuple[FloatArray, FloatArray]:
+        """Noise of an additive family as a mixture of Gaussians: their variances and masses, (k,) each."""
+        raise NotImplementedError
 
     def mean(self, eta: FloatArray) -> FloatArray:
         """Mean of the response per unit of size: prevalence, rate or mean."""

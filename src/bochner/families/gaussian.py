@@ -27,6 +27,7 @@ class Gaussian(Family):
     name: ClassVar[str] = "gaussian"
     links: ClassVar[Mapping[str, Link]] = by_name(Identity())
     law: ClassVar[str] = "the {response} scatters about that sum with normal noise"
+    additive: ClassVar[bool] = True
     observes_eta: ClassVar[bool] = True
     has_dispersion: ClassVar[bool] = True
 
@@ -49,6 +50,9 @@ class Gaussian(Family):
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         score = (y - eta) / self._dispersion
         return 0.5 * (score * (y - eta) - 1), -score, np.full_like(score, -1 / self._dispersion)
+
+    def noise_parts(self) -> tuple[FloatArray, FloatArray]:
+        return np.array([self._dispersion]), np.ones(1)
 
     def variance(self, eta: FloatArray, size: FloatArray) -> FloatArray:
         return np.full(np.shape(eta), self._dispersion)

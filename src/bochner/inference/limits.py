@@ -1,4 +1,4 @@
-"""Limits: thresholds of the check for variance starvation; the rooms below have tables of their own.
+"""Limits: thresholds of the checks of a fit; the rooms below have tables of their own.
 
 ==================  =====  ============================================================================================
 name                value  what it bounds, and why
@@ -8,6 +8,14 @@ FEW_NEIGHBOURS      40     that kriging is given as the reference, ...
 MANY_NEIGHBOURS     100    ... and more of them, to see whether these suffice
 NEIGHBOURS_SUFFICE  0.95   ratio of the two sds, above which they do
 MAX_KRIGED_ROWS     1,000  rows up to which the reference is kriging from all of them
+MIN_CHECKED_ROWS    50     rows from which outliers and close pairs are looked for
+MAX_CHECKED_ROWS    10^5   rows of which it is asked whether they are outliers, 2 s: of more, a sample
+OUTLIER_NEIGHBOURS  12     that a row is predicted from
+OUTLIER             6.0    robust standard deviations from that prediction: an outlier, if ...
+OUTLIER_OF_MODEL    3.0    ... so many of the model's own, which outliers have widened
+MAX_OUTLIERS        1,000  that are kept by number
+MIN_PAIRS           30     close pairs from which their scatter says something
+PAIR_SHARE          0.9    of the close pairs, by the least of which their scatter is measured: outliers do not count
 ==================  =====  ============================================================================================
 """
 
@@ -18,3 +26,11 @@ FEW_NEIGHBOURS = 40
 MANY_NEIGHBOURS = 100
 NEIGHBOURS_SUFFICE = 0.95
 MAX_KRIGED_ROWS = 1_000
+MIN_CHECKED_ROWS = 50
+MAX_CHECKED_ROWS = 100_000
+OUTLIER_NEIGHBOURS = 12
+OUTLIER = 6.0
+OUTLIER_OF_MODEL = 3.0
+MAX_OUTLIERS = 1_000
+MIN_PAIRS = 30
+PAIR_SHARE = 0.9

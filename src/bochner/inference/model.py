@@ -15,6 +15,7 @@ from bochner.choices import Choice, collected
 from bochner.exceptions import InputError, PartError
 from bochner.families import Family, Gaussian
 from bochner.features import Rows
+from bochner.inference import limits
 from bochner.inference.fits.base import GaussianFit
 from bochner.inference.fits.fixed_effects import held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, with_weight
@@ -26,9 +27,11 @@ from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task
+from bochner.inference.outliers import outliers, pair_scatter
 from bochner.inference.schemes.choose import choose, scheme_named
 from bochner.inference.starvation import starvation
 from bochner.inference.tuning.learning import learn
+from bochner.inference.tuning.reweighting import Reweighted, gaussian_task
 from bochner.kernels import Kernel, Scale
 from bochner.posterior import Mixture, Posterior
 
@@ -63,6 +66,10 @@ class Model:
         Hyperparameters that stopped at a bound.
     spare_sd : float or None
         Typical sd of the features relative to kriging's, where they may fall short of it.
+    outliers : tuple of int
+        Training rows (some of them, if they are very many) that lie far from what their neighbours predict.
+    pair_scatter : float or None
+        Scatter of rows close to each other relative to what noise and field let expect, where there are such rows.
     trend : array or None
         Coefficients that maximise the marginal likelihood, where that was asked for.
     """
@@ -82,7 +89,10 @@ class Model:
     at_bounds: tuple[str, ...] = ()
     spare_sd: float | None = None
     trend: FloatArray | None = None
+    outliers: tuple[int, ...] = ()
+    pair_scatter: float | None = None
     _fits: tuple[GaussianFit, ...] = field(default=(), repr=False, compare=False)  # in the session of the fit only
+    _weights: Reweighted | None = field(default=None, repr=False, compare=False)  # of the rows of the fit
     _eta: FloatArray | None = field(default=None, repr=False, compare=False)  # linear predictor of the merged rows
 
     @staticmethod
@@ -127,6 +137,8 @@ class Model:
     def working(self, responses: Responses) -> tuple[Responses, Observations]:
         """Training responses and the Gaussian observations that stand for them at the mode, row by row."""
         rows = held_where_separated(replace(responses.with_weight(), family=self.family))[0]
+        if self._weights is not None:
+            return rows, self._weights.weighted(responses).observations().with_weight()
         if rows.gaussian:
             return rows, rows.observations()
         task = Task.of(Settings(), rows)
@@ -153,19 +165,26 @@ def fit_model(
     learned = learn(task, scheme)
     if isinstance(task.data, Responses):
         task = replace(task, data=replace(task.data, family=learned.family))
+    weights = learned.reweighted
+    if weights is not None:
+        task = gaussian_task(task, weights)
     solved = scheme.solve(task, learned.average)
     first = solved.modes[0]
     fits = tuple(mode.fit for mode in solved.modes)
     noises = np.array([fit.noise_variance for fit in fits])
+    gain = 0.0 if weights is None else weights.gain(first.noise_variance, responses.weight)
     kernel = learned.average.kernels[0] if solved.kernel is None else solved.kernel
     answers = scheme_named(solved.scheme)
+    checked = not answers.adaptive and weights is None
+    odd, pairs = _odd_rows(task, kernel, first.noise_variance) if checked else ((), None)
     return Model(
-        mixture=Mixture([fit.posterior for fit in fits], learned.average.mass, noises),
+        # noise that is no Gaussian is the family's
+        mixture=Mixture([fit.posterior for fit in fits], learned.average.mass, noises * (weights is None)),
         kernel=kernel,
         scheme=solved.scheme,
         scale=task.scale,
-        log_evidence=first.log_evidence,
-        log_likelihood=first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood,
+        log_evidence=first.log_evidence + gain,
+        log_likelihood=(first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood) + gain,
         choices=tuple(collected((chosen, *held, *learned.choices, *solved.choices)).values()),
         family=learned.family,
         n_frequencies=solved.n_frequencies,
@@ -173,7 +192,10 @@ def fit_model(
         at_bounds=learned.at_bounds,
         spare_sd=starvation(fits[0], kernel, first.obs, task.scale, settings.seed) if answers.may_starve else None,
         trend=learned.trend,
+        outliers=odd,
+        pair_scatter=pairs,
         _fits=fits,
+        _weights=weights,
         _eta=None if first.linearised is None else first.linearised.eta,
     )
 
@@ -185,9 +207,10 @@ def leave_out(model: Model, responses: Responses, folds: Sequence[Fold] | None) 
     """
     parts, kept = with_weight(responses.weight, folds)
     rows = held_where_separated(replace(responses[kept], family=model.family))[0]
+    known = model.working(responses)[1] if model.family.reweighted or rows.gaussian else None
     results = []
     for fit in model.fits:
-        obs = rows.observations() if rows.gaussian else find_mode(rows, fit.engine).obs
+        obs = find_mode(rows, fit.engine).obs if known is None else known
         held = fit.leave_out(obs, parts)
         results.append(replace(held, index=kept[held.index]))
     return results
@@ -197,6 +220,8 @@ def sample(model: Model, responses: Responses, rows: Rows, n_draws: int, rng: Ge
     """Draws of the latent surface from the full posterior, at the best hyperparameters."""
     if responses.gaussian:
         raise InputError("the responses are Gaussian: their posterior is exact already; use sample_y.")
+    if responses.family.reweighted:
+        raise PartError(f"the sampler does not know family {responses.family.name!r}; use sample_y.")
     kept = held_where_separated(replace(responses.with_weight(), family=model.family))[0]
     copies = kept.weight.astype(int)
     if np.any(copies != kept.weight):
@@ -204,6 +229,17 @@ def sample(model: Model, responses: Responses, rows: Rows, n_draws: int, rng: Ge
     each = kept[np.repeat(np.arange(len(kept)), copies)]
     each = replace(each, weight=np.ones(len(each)))
     return sample_posterior(find_mode(each, model.fits[0].engine), rows, n_draws, rng)
+
+
+def _odd_rows(task: Task, kernel: Kernel, noise_variance: float) -> tuple[tuple[int, ...], float | None]:
+    """Outliers, and the scatter of close pairs: of Gaussian responses whose kernel was learned."""
+    if not (task.gaussian and task.settings.learns):
+        return (), None
+    kept = np.flatnonzero(task.responses.weight > 0)
+    obs = task.responses.observations()[kept]
+    found = kept[outliers(kernel, noise_variance, obs, task.settings.seed)]
+    told = tuple(int(row) for row in found[: limits.MAX_OUTLIERS])
+    return told, pair_scatter(kernel, noise_variance, obs) if task.settings.learns_noise else None
 
 
 def _chosen(task: Task) -> Choice:

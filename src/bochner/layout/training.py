@@ -91,8 +91,8 @@ def lay_out(
     places = placement.forward(coords)
     low, high = box_of(places[counts])
     centre = (low + high) / 2 if centred else np.zeros(places.shape[1])
-    # the mean of a Gaussian response is taken off, so that no digits are lost on it
-    level_of = y - known.offset if family.observes_eta else np.broadcast_to(0.0, (len(y),))
+    # the mean of a response that is measured itself is taken off, so that no digits are lost on it
+    level_of = y - known.offset if family.additive else np.broadcast_to(0.0, (len(y),))
     trend = Trend.learn(covariates, level_of, known.weight, columns.covariate_names, fit_intercept)
     layout = Layout(columns, placement, centre, trend, crs, design, roles or {}, asked, encoding)
     level = np.broadcast_to(trend.level, (len(y),))

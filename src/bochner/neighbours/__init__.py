@@ -9,7 +9,9 @@ Vecchia likelihood (each point given its nearest predecessors) and kriging from 
 """
 
 from bochner.neighbours.cells import CellKriging
+from bochner.neighbours.close_pairs import close_pairs
 from bochner.neighbours.inverse_root import inverse_root
+from bochner.neighbours.left_out import left_out
 from bochner.neighbours.nearest_kriging import Covariance, local_kriging, nearest_sd
 from bochner.neighbours.ordering import maximin_order, predecessors
 from bochner.neighbours.simulation import conditional_draws
@@ -19,8 +21,10 @@ __all__ = [
     "CellKriging",
     "Covariance",
     "Vecchia",
+    "close_pairs",
     "conditional_draws",
     "inverse_root",
+    "left_out",
     "local_kriging",
     "maximin_order",
     "nearest_sd",

@@ -4,6 +4,9 @@
 name               value    what it bounds, and why
 =================  =======  ==========================================================================================
 COARSE_SHARE       0.25     of the evaluated points: the first of the order, which carry the long scales
+CLOSE              0.05     of the usual distance to a neighbour of rank ...
+CLOSE_RANK         4        ... four: rows so near to each other are a close pair (0.5 % of rows spread at random)
+CLOSE_SHARE        0.1      of the evaluated points: one of a close pair, which tells noise from a short field
 CELL_SIZE          0.7      half the diagonal of a cell, of the distance to the n-th neighbour of its centre: at most
 CELL_NEIGHBOURS    2.2      neighbours of a cell, as a multiple of those wanted of a place: most of which it then has
 CELLS_AT_ONCE      16       cells that a thread takes at a time
@@ -20,6 +23,9 @@ SMALLEST_PIVOT     1e-13    relative to the diagonal entry: smaller ones are rou
 from __future__ import annotations
 
 COARSE_SHARE = 0.25
+CLOSE = 0.05
+CLOSE_RANK = 4
+CLOSE_SHARE = 0.1
 CELL_SIZE = 0.7
 CELL_NEIGHBOURS = 2.2
 CELLS_AT_ONCE = 16

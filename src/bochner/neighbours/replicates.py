@@ -16,6 +16,8 @@ class Replicates(NamedTuple):
     mean: FloatArray  # weighted mean of the values
     weight: FloatArray  # sum of the weights
     scatter: FloatArray  # weighted sum of squares about the mean
+    size: FloatArray  # number of rows
+    log_weights: FloatArray  # sum of the logs of their weights
 
 
 def merge(keys: FloatArray, values: FloatArray, weight: FloatArray) -> Replicates:
@@ -29,7 +31,9 @@ def merge(keys: FloatArray, values: FloatArray, weight: FloatArray) -> Replicate
     rows, group = _groups(keys)
     total = _group_sums(group, weight)
     mean = _group_sums(group, weight * values) / total
-    return Replicates(rows, mean, total, _group_sums(group, weight * (values - mean[group]) ** 2))
+    scatter = _group_sums(group, weight * (values - mean[group]) ** 2)
+    size = _group_sums(group, np.ones(len(group)))
+    return Replicates(rows, mean, total, scatter, size, _group_sums(group, np.log(weight)))
 
 
 def _groups(keys: FloatArray) -> tuple[IntArray, IntArray]:

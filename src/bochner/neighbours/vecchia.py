@@ -17,7 +17,9 @@ from scipy import linalg
 from bochner.arrays import FloatArray, IntArray
 from bochner.kernels import Kernel
 from bochner.neighbours import batches, limits
+from bochner.neighbours.close_pairs import close_pairs
 from bochner.neighbours.ordering import maximin_order, predecessors
+from bochner.neighbours.pure_error import PureError
 from bochner.neighbours.replicates import merge
 from bochner.random import generator
 
@@ -32,15 +34,18 @@ class Vecchia:
 
     c(i) are the nearest predecessors of i in an order from coarse to fine. The sum is exact when they are all the
     predecessors. Row i has noise (noise_variance + measurement_variance_i) / weight_i: a weight w
-    stands for w copies of the row, and the log likelihood is that of all copies. Build it with `plan`, once,
-    and `evaluate` it for every kernel.
+    stands for w copies of the row, and the log likelihood is that of all copies. Where points are sampled, the scatter
+    of repeats counts at every place that has some: it costs nothing, and no spread-out sample shows the noise so
+    plainly. Build it with `plan`, once, and `evaluate` it for every kernel.
     """
 
     coords: FloatArray  # (n, dim)
     columns: FloatArray  # (n, q + 1): a basis of the trend, then y less its least-squares trend
     weight: FloatArray  # (n,) copies of each row
     measurement_variance: FloatArray  # (n,)
-    scatter: FloatArray  # (n,) sum of squares among the copies
+    own_copies: FloatArray  # (n,) copies of each row less the rows that were merged in it
+    log_weights: FloatArray  # (n,) sum of the logs of the weights of those rows
+    repeats: PureError  # scatter among rows at the same place, of all places
     targets: IntArray  # (t,) rows whose densities are evaluated
     neighbours: IntArray  # (t, k) rows they are conditioned on, -1 for none
     represents: FloatArray  # (t,) how many rows each target was drawn from
@@ -78,10 +83,11 @@ class Vecchia:
             Predecessors that each point is conditioned on.
         n_points : int
             Conditional densities to evaluate at most. Beyond it, a share of them are the first points of
-            the order, the others a random sample of the rest; neighbours are searched among all rows, so that
-            short scales are not lost.
+            the order, a smaller one points with a predecessor close by, the others a random sample of the rest;
+            neighbours are searched among all rows, so that short scales are not lost.
         n_first : int, optional
-            Evaluate points among so many first ones of the order only: those after them have predecessors nearer by.
+            Evaluate points among so many first ones of the order only, and a few with a predecessor close by:
+            those after them have predecessors nearer by.
         coarse_share : float
             Share of `n_points` that are the first of the order.
         scales : array, shape (dim,), optional
@@ -100,12 +106,24 @@ class Vecchia:
         near = coords if scales is None else coords / scales
         order = maximin_order(near, seed)
         n_order = len(order) if n_first is None else min(n_first, len(order))
-        positions, represents = _sample(n_order, n_points, coarse_share, seed)
+        close = _close(near, order) if len(order) > n_points or n_order < len(order) else np.empty(0, dtype=np.intp)
+        positions, represents = _sample(n_order, n_points, coarse_share, close, seed)
         neighbours = predecessors(near, order, n_neighbours, positions)
         used, targets, neighbours = _renumbered(order[positions], neighbours)
         columns, log_det_basis = _trend_basis(trend[used], merged.mean[used], targets)
-        weight, scatter = merged.weight[used], merged.scatter[used]
-        return cls(coords[used], columns, weight, known[used], scatter, targets, neighbours, represents, log_det_basis)
+        return cls(
+            coords[used],
+            columns,
+            merged.weight[used],
+            known[used],
+            (merged.weight - merged.size)[used],
+            merged.log_weights[used],
+            PureError.of(merged, known),
+            targets,
+            neighbours,
+            represents,
+            log_det_basis,
+        )
 
     def evaluate(self, kernel: Kernel, noise_variance: float, reml: bool = True) -> tuple[float, FloatArray]:
         """Log likelihood of the evaluated points, and its gradient.
@@ -192,14 +210,15 @@ class Vecchia:
         return noise, d_noise, np.where(present, self.columns.T[:, rows], 0.0)
 
     def _copies(self, noise_variance: float, counts: FloatArray, n_theta: int) -> _Sums:
-        """What the copies of each target add beyond their mean (see `merge`)."""
-        w, scatter = self.weight[self.targets], self.scatter[self.targets]
-        s2 = np.maximum(noise_variance + self.measurement_variance[self.targets], 1e-300)
-        log_density = -0.5 * ((w - 1) * (LOG_2PI + np.log(s2)) + np.log(w) + scatter / s2)
+        """What the copies of each target add beyond their mean (see `merge`), and the repeats of all places."""
+        at = self.targets
+        s2 = np.maximum(noise_variance + self.measurement_variance[at], 1e-300)
+        log_density = -0.5 * (self.own_copies[at] * (LOG_2PI + np.log(s2)) + self.log_weights[at])
         d_log_density = np.zeros(n_theta)
-        d_log_density[-1] = counts @ (-0.5 * noise_variance / s2 * (w - 1 - scatter / s2))
+        value, d_log_density[-1] = self.repeats.log_density(noise_variance)
+        d_log_density[-1] -= 0.5 * counts @ (noise_variance / s2 * self.own_copies[at])
         p = self.columns.shape[1]
-        return _Sums(float(counts @ log_density), d_log_density, np.zeros((p, p)), np.zeros((n_theta, p, p)))
+        return _Sums(value + float(counts @ log_density), d_log_density, np.zeros((p, p)), np.zeros((n_theta, p, p)))
 
 
 class _Sums(NamedTuple):
@@ -228,15 +247,33 @@ def _covariances(kernel: Kernel, places: FloatArray, present: NDArray[np.bool_])
     return matrices[0], matrices[1:]
 
 
-def _sample(n: int, n_points: int, coarse_share: float, seed: int) -> tuple[IntArray, FloatArray]:
-    """Positions to evaluate out of n, coarse ones and a sample of the others, and how many each represents."""
+def _close(places: FloatArray, order: IntArray) -> IntArray:
+    """Positions in the order of the later points of close pairs, the closest first."""
+    position = np.empty(len(order), dtype=np.intp)
+    position[order] = np.arange(len(order))
+    later = position[close_pairs(places)].max(axis=1)
+    return np.asarray(later[np.sort(np.unique(later, return_index=True)[1])])
+
+
+def _sample(n: int, n_points: int, coarse_share: float, close: IntArray, seed: int) -> tuple[IntArray, FloatArray]:
+    """Positions to evaluate, and how many each represents: coarse ones, close ones, and a sample of the others.
+
+    They are among the first n, but for the close ones: what scatters between neighbours only they can tell from a
+    short field.
+    """
+    n_close = min(len(close), int(limits.CLOSE_SHARE * n_points))
     if n <= n_points:
-        return np.arange(n), np.ones(n)
+        further = np.sort(close[:n_close][close[:n_close] >= n])
+        return np.r_[np.arange(n), further], np.ones(n + len(further))
     n_coarse = int(coarse_share * n_points)
-    n_fine = n_points - n_coarse
-    fine = generator(seed, "vecchia sample").choice(np.arange(n_coarse, n), n_fine, replace=False)
-    represents = np.repeat([1.0, (n - n_coarse) / n_fine], [n_coarse, n_fine])
-    return np.r_[np.arange(n_coarse), np.sort(fine)], represents
+    further = close[close >= n_coarse][:n_close]
+    others = np.setdiff1d(np.arange(n_coarse, n), further, assume_unique=True)
+    n_fine = min(n_points - n_coarse - len(further), len(others))
+    fine = generator(seed, "vecchia sample").choice(others, n_fine, replace=False)
+    represents = np.repeat([1.0, 1.0, len(others) / n_fine], [n_coarse, len(further), n_fine])
+    positions = np.r_[np.arange(n_coarse), further, fine]
+    by_position = np.argsort(positions)
+    return positions[by_position], represents[by_position]
 
 
 def _renumbered(targets: IntArray, neighbours: IntArray) -> tuple[IntArray, IntArray, IntArray]:

@@ -138,6 +138,12 @@ class Latent:
         """With a known part added to the linear predictor."""
         return Latent(self.means + offset, self.variances, self.mass)
 
+    def widened(self, variances: FloatArray, mass: FloatArray) -> Latent:
+        """With independent noise added, itself a mixture of Gaussians (k,): every component with every part."""
+        means = np.repeat(self.means, len(mass), axis=0)
+        wider = self.variances[:, None, :] + variances[:, None]
+        return Latent(means, wider.reshape(means.shape), np.outer(self.mass, mass).ravel())
+
     def at(self, rows: NDArray[Any]) -> Latent:
         """Some of the rows: indices or a mask."""
         return Latent(self.means[:, rows], self.variances[:, rows], self.mass)

@@ -41,8 +41,8 @@ class Prior:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.noise_variance) and self.noise_variance >= 0):
             raise InputError(f"noise_variance is {self.noise_variance}; needed is a number >= 0.")
-        if self.family.has_dispersion and self.family.dispersion is None and not self.family.observes_eta:
-            raise InputError(f"family {self.family.name!r} has a dispersion to be set; give it a number.")
+        if self.family.unknown and not self.family.observes_eta:
+            raise InputError(f"family {self.family.name!r} has a {self.family.unknown[0]} to be set; give it a number.")
 
     def draw(
         self, places: FloatArray, n_draws: int, rng: Generator, size: FloatArray | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError, PartError
 from bochner.families import Family
+from bochner.families.averages import in_chunks
 from bochner.posterior.mixture import Latent
 from bochner.posterior.predictive import Predictive
 from bochner.posterior.quantiles import observed_quantile
@@ -75,6 +77,8 @@ class Response:
         value = np.broadcast_to(np.asarray(value, dtype=np.float64), (self.n_rows,))
         if not self.new or self.family.observes_eta:
             return self._surface_cdf(value / self.sizes)
+        if self.family.additive:
+            return self._by_parts(lambda law, at: law.cdf(at), value)
         return self._predictive.cdf(value)
 
     def exceedance(self, threshold: FloatArray | float) -> FloatArray:
@@ -87,6 +91,8 @@ class Response:
             raise InputError(f"q is {q!r}; needed is a probability between 0 and 1, such as 0.975.")
         if not self.new or self.family.observes_eta:
             return np.asarray(self.sizes * self.family.mean(self.eta.quantile(q)))
+        if self.family.additive:
+            return self._by_parts(lambda law: law.quantile(q))
         return observed_quantile(self._predictive, q)
 
     def log_density(self, y: FloatArray) -> FloatArray:
@@ -94,6 +100,8 @@ class Response:
         if self.family.observes_eta:
             return self.eta.log_density(y)
         self._need_new("log_density")
+        if self.family.additive:
+            return self._by_parts(lambda law, at: law.log_density(at), y)
         return self._predictive.log_density(y)
 
     def pit_bounds(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -108,6 +116,8 @@ class Response:
         y = np.asarray(y, dtype=np.float64)
         if self.family.observes_eta:
             return crps_mixture_rows(y, self.eta.means, np.sqrt(self.eta.variances), self.eta.mass)
+        if self.family.additive:
+            return self._by_parts(lambda law, at: crps_mixture_rows(at, law.means, np.sqrt(law.variances), law.mass), y)
         return ranked_probability_score(self._predictive, y)
 
     def prediction(self, level: float = 0.95) -> Prediction:
@@ -128,6 +138,16 @@ class Response:
     def sizes(self) -> FloatArray:
         """Trials or exposure of each row; ones where none was given."""
         return np.ones(self.n_rows) if self.size is None else self.size
+
+    def _by_parts(self, function: Callable[..., FloatArray], *rows: FloatArray) -> FloatArray:
+        """Function of the law of an observation, a mixture of Gaussians, and of values of each row; by chunks."""
+        parts = self.family.noise_parts()
+        return in_chunks(
+            lambda at, *values: function(self.eta.at(at.astype(int)).widened(*parts), *values),
+            len(parts[1]) * len(self.eta.mass),
+            np.arange(float(self.n_rows)),
+            *rows,
+        )
 
     @property
     def _predictive(self) -> Predictive:

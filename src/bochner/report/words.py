@@ -123,8 +123,8 @@ def parameters(fitted: Fitted) -> Table:
     rows = [["kernel", describe(model.kernel)]]
     noise = "noise variance" if family.observes_eta else "variance of single rows, on the link"
     rows.append([noise, f"{model.noise_variance:.4g}"])
-    if family.dispersion is not None:
-        rows.append(["dispersion", f"{family.dispersion:.4g}"])
+    if not family.observes_eta:
+        rows += [[name, f"{value:.4g}"] for name, value in family.parameters.items() if value is not None]
     rows.append(["log evidence", _minus(f"{fitted.log_evidence:.2f}")])
     rows.append(["log likelihood", _minus(f"{model.log_likelihood:.2f}")])
     return Table(["", "value"], rows)

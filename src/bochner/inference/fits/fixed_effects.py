@@ -84,7 +84,8 @@ def information_of(responses: Responses) -> tuple[float, float]:
 def held_where_separated(responses: Responses) -> tuple[Responses, tuple[Choice, ...]]:
     """Responses with a weak prior on the effects that have no finite estimate, and what to say of it."""
     r = responses
-    if r.gaussian or not r.rows.trend.shape[1] or r.trend_precision is not None or not r.family.link_function.smooth:
+    known = r.gaussian or r.family.reweighted or r.trend_precision is not None
+    if known or not r.rows.trend.shape[1] or not r.family.link_function.smooth:
         return r, ()
     found = fixed_effects(r).separated
     columns = _involved(found, r.rows.trend)

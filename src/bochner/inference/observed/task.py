@@ -27,7 +27,7 @@ class Task:
     responses : Responses
         As they were given.
     data : Responses or Observations
-        With equal rows merged; Gaussian ones as observations.
+        With equal rows merged; Gaussian ones, and those that are fitted as such, as observations.
     obs : Observations
         The same as Gaussian observations, seen from the rows' own likelihoods.
     scale : Scale
@@ -97,7 +97,7 @@ def covered_box(coords: FloatArray, predict_at: FloatArray | None) -> tuple[Floa
 def _distinct(responses: Responses) -> tuple[Responses | Observations, Observations]:
     """What is fitted, with equal rows merged, and the same as Gaussian observations."""
     few = len(responses) <= limits.MAX_MERGED_ROWS and not responses.rows.has_areas
-    if responses.gaussian:
+    if responses.gaussian or responses.family.reweighted:
         obs = responses.observations()
         obs = merge_equal_rows(obs) if few else obs.with_weight()
         return obs, obs

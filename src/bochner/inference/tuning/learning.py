@@ -29,6 +29,7 @@ from bochner.inference.tuning.multiscale import select_multiscale
 from bochner.inference.tuning.objectives import gaussian_objectives, laplace_objectives
 from bochner.inference.tuning.peaks import informed_starts
 from bochner.inference.tuning.refinement import refine_on_lattice
+from bochner.inference.tuning.reweighting import Reweighted, first_weights, gaussian_task, settled
 from bochner.inference.tuning.search import Search, Tuned, score_objective, tune
 from bochner.inference.tuning.selection import select_kernel
 from bochner.kernels import Kernel, Matern
@@ -47,6 +48,7 @@ class Learned:
     at_bounds: tuple[str, ...] = ()
     trend: FloatArray | None = None  # that maximises the marginal likelihood, if that was asked for
     log_likelihood: float | None = None  # None: as the solver finds it
+    reweighted: Reweighted | None = None  # weights of the rows, where outliers are expected
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Climb:
 
 def learn(task: Task, scheme: Scheme) -> Learned:
     """Learn what is not given."""
+    if task.responses.family.reweighted:
+        return _reweighted(task, scheme)
     noise, choices = known_noise(task)
     climb: Climb | None = None
     at_bounds: tuple[str, ...] = ()
@@ -90,6 +94,22 @@ def _failure(climb: Climb) -> tuple[Choice, ...]:
         return ()
     warn(f"tuning failed: {UNTUNED}. {UNTUNED_ADVICE}", TuningWarning)
     return (Choice("tuning", "failed", text=f"failed: {UNTUNED}"),)
+
+
+def _reweighted(task: Task, scheme: Scheme) -> Learned:
+    """Kernel and weights of the rows in turn, until these stay."""
+    r = task.responses
+    now = used = first_weights(r)
+    for _ in range(limits.REWEIGHTING_ROUNDS if task.settings.learns else 1):
+        used = now
+        learned = learn(gaussian_task(task, used), scheme)
+        now = settled(*learned.average.pairs[0], r, used)
+        change = np.abs(np.log(now.relative / used.relative))
+        if np.quantile(change, limits.WATCHED_SHARE) < limits.SETTLED_ROUND:
+            break
+    values = now.family.parameters
+    told = [Choice(name, values[name], "learned, with the weights of the rows") for name in r.family.unknown]
+    return replace(learned, family=now.family, choices=(*learned.choices, *told), reweighted=used)
 
 
 # ------------------------------------------------------------------------- nothing to learn

@@ -193,6 +193,18 @@ TREES_DIMENSIONS       5                                    from which boosted t
 TREES_ROWS             20,000                               rows that they learn from, about 1  benchmarks/zoo
                                                             s
 SPACE_TIME_SMOOTHNESS  0.5, 1.5                             in space, of products with time     benchmarks/stations
+USUAL_SCATTER          2.0                                  robust sds up to which rows count   tests/estimators
+                                                            alike where outliers are expected
+REWEIGHTING_ROUNDS     3                                    kernels learned in turn with the    tests/estimators
+                                                            precisions of rows
+MAX_REWEIGHTINGS       20                                   steps between precisions and the    tests/estimators
+                                                            law of the surface
+SETTLED_PRECISION      0.02                                 change of log weights at which      tests/estimators
+                                                            these end, ...
+SETTLED_ROUND          0.1                                  ... and the rounds, ...             tests/estimators
+WATCHED_SHARE          0.98                                 ... in such a share of the rows     tests/estimators
+REWEIGHTING_NEIGHBOURS 12                                   rows that a row is compared with,   tests/estimators
+                                                            where they are many
 WORTH_LASTING          4.0                                  log likelihood that a field which   benchmarks/stations
                                                             lasts
                                                             must add: two hyperparameters
@@ -296,4 +308,11 @@ ARD_HELD_OUT = 1_500
 TREES_DIMENSIONS = 5
 TREES_ROWS = 20_000
 SPACE_TIME_SMOOTHNESS = (0.5, 1.5)
+USUAL_SCATTER = 2.0
+REWEIGHTING_ROUNDS = 3
+MAX_REWEIGHTINGS = 20
+SETTLED_PRECISION = 0.02
+SETTLED_ROUND = 0.1
+WATCHED_SHARE = 0.98
+REWEIGHTING_NEIGHBOURS = 12
 WORTH_LASTING = 4.0

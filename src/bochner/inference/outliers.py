@@ -1,0 +1,67 @@
+"""Outliers and the scatter of close pairs: do single rows fit what was learned of all?"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.inference import limits
+from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.scale import residual_of
+from bochner.kernels import Kernel, axis_units
+from bochner.neighbours import close_pairs, left_out
+from bochner.random import generator
+
+
+def outliers(kernel: Kernel, noise_variance: float, obs: Observations, seed: int) -> IntArray:
+    """Rows that lie far from what their nearest others predict, in a unit that outliers do not widen.
+
+    A row beside an outlier is badly predicted too; so suspects are predicted again, from rows that are none.
+    """
+    n = len(obs)
+    if n < limits.MIN_CHECKED_ROWS or obs.rows.has_areas:
+        return np.empty(0, dtype=np.intp)
+    rows = np.arange(n)
+    if n > limits.MAX_CHECKED_ROWS:
+        rows = np.sort(generator(seed, "checked rows").choice(n, limits.MAX_CHECKED_ROWS, replace=False))
+    z = _standardised(kernel, noise_variance, obs, rows, np.arange(n))
+    typical = min(1.0, float(np.median(np.abs(z))) / float(special.ndtri(0.75)))
+    far = max(limits.OUTLIER * typical, limits.OUTLIER_OF_MODEL)
+    suspects = rows[np.abs(z) > far]
+    innocent = np.setdiff1d(np.arange(n), suspects)
+    if not len(suspects) or len(innocent) <= limits.OUTLIER_NEIGHBOURS:
+        return suspects
+    again = _standardised(kernel, noise_variance, obs, suspects, innocent)
+    return suspects[np.abs(again) > far]
+
+
+def pair_scatter(kernel: Kernel, noise_variance: float, obs: Observations) -> float | None:
+    """Scatter of close pairs relative to what the noise and the field let expect, as a ratio of sds; about 1.
+
+    By a quantile, so that outliers make no difference; exact copies of a row are left out. None of few pairs.
+    """
+    if len(obs) < limits.MIN_CHECKED_ROWS or obs.rows.has_areas or not kernel.stationary:
+        return None
+    units = axis_units(kernel, np.ptp(obs.rows.coords, axis=0))
+    first, second = close_pairs(obs.rows.coords if units is None else obs.rows.coords / units).T
+    coords, residual, error = obs.rows.coords, residual_of(obs), obs.copy_variance(noise_variance) / obs.weight
+    told = (residual[first] != residual[second]) | np.any(coords[first] != coords[second], axis=1)
+    first, second = first[told], second[told]
+    if len(first) < limits.MIN_PAIRS:
+        return None
+    lag = kernel.covariance(coords[first][:, None], coords[second][:, None])[:, 0, 0]
+    here = kernel.covariance(coords[first][:, None], coords[first][:, None])[:, 0, 0]
+    expected = error[first] + error[second] + 2 * np.maximum(here - lag, 0.0)
+    off = np.abs(residual[first] - residual[second]) / np.sqrt(np.maximum(expected, 1e-300))
+    return float(np.quantile(off, limits.PAIR_SHARE) / special.ndtri((1 + limits.PAIR_SHARE) / 2))
+
+
+def _standardised(
+    kernel: Kernel, noise_variance: float, obs: Observations, rows: IntArray, others: IntArray
+) -> FloatArray:
+    coords, residual, error = obs.rows.coords, residual_of(obs), obs.copy_variance(noise_variance)
+    units = axis_units(kernel, np.ptp(coords, axis=0))
+    k = min(limits.OUTLIER_NEIGHBOURS, len(others) - 1)
+    mean, variance = left_out(kernel, error / obs.weight, coords, residual, rows, others, k, units)
+    return np.asarray((residual[rows] - mean) / np.sqrt(np.maximum(variance + error[rows], 1e-300)))

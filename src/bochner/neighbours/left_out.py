@@ -1,0 +1,64 @@
+"""Rows left out one by one: each predicted from its nearest others."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.neighbours import batches, limits
+from bochner.neighbours.nearest_kriging import Covariance
+from bochner.resources import n_threads
+
+
+def left_out(
+    kernel: Covariance,
+    noise: FloatArray,
+    coords: FloatArray,
+    residual: FloatArray,
+    rows: IntArray,
+    others: IntArray,
+    n_neighbours: int,
+    scales: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance of a zero-mean field at some rows, each from the nearest of `others` but itself.
+
+    Parameters
+    ----------
+    kernel : Covariance
+        A kernel, or any object with its `covariance`.
+    noise : array, shape (n,)
+        Noise variance of each row; lifted to 1e-12 of the field's variance.
+    coords, residual : array, shapes (n, dim) and (n,)
+        Observations: where, and what is left of them without the trend.
+    rows, others : array of int
+        Rows to predict, and rows to predict them from. They may have rows in common.
+    n_neighbours : int
+        Rows that each is predicted from; there must be one more than that of the others.
+    scales : array, shape (dim,), optional
+        Unit of each axis in which neighbours are near (default: as the coordinates are).
+
+    Returns
+    -------
+    mean, variance : array, shape (len(rows),)
+        Of the field without noise. Cost m k^3 in batches.
+    """
+    near = coords if scales is None else coords / scales
+    found = cKDTree(near[others]).query(near[rows], k=np.arange(1, n_neighbours + 2), workers=n_threads())[1]
+    itself = others[found] == rows[:, None]
+    first = np.argsort(itself, axis=1, kind="stable")[:, :n_neighbours]
+    given = others[np.take_along_axis(found, first, axis=1)].T  # (k, m)
+    prior = kernel.covariance(coords[:, None, :], coords[:, None, :])[:, 0, 0]
+    noise = np.maximum(noise, limits.LEAST_NOISE_SHARE * prior + 1e-300)
+
+    def krige(batch: slice) -> FloatArray:
+        known = given[:, batch]
+        corners = np.concatenate([coords[known], coords[None, rows[batch]]]).transpose(2, 0, 1)
+        covariance = batches.packed(kernel.covariance(*batches.pairs(corners)))
+        factor = batches.cholesky(covariance, np.concatenate([noise[known], np.zeros((1, known.shape[1]))]))
+        (whitened,) = batches.solve_lower(factor[:-1, :-1], residual[known][None])
+        return np.stack([np.einsum("kb,kb->b", factor[-1, :-1], whitened), factor[-1, -1] ** 2])
+
+    done = list(batches.in_batches(krige, len(rows), n_neighbours + 1))
+    mean, variance = np.concatenate(done, axis=1) if done else np.empty((2, 0))
+    return mean, variance
