@@ -46,12 +46,12 @@ def assert_covers(shares: np.ndarray, low: float = 0.93, high: float = 0.97) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("nu", [0.5, 1.5])
 def test_exact_kernel_with_learned_values(nu):
-    assert_covers(coverage(Matern(0.2, 1.5, nu=nu), 300, 20, kernel=Matern(nu=nu), features="exact"))
+    assert_covers(coverage(Matern(0.2, 1.5, nu=nu), 150, 16, kernel=Matern(nu=nu), features="exact"))
 
 
 @pytest.mark.slow
 def test_everything_chosen_by_the_library():
-    assert_covers(coverage(Matern(0.2, 1.5), 300, 8))
+    assert_covers(coverage(Matern(0.2, 1.5), 150, 10))
 
 
 @pytest.mark.parametrize("nu", [0.5, 1.5])

@@ -38,7 +38,8 @@ def test_opposite_corners_are_as_exact_as_the_middle():
     X = np.concatenate([rng.uniform(0, 0.02, size=(150, 2)), rng.uniform(0.98, 1.0, size=(150, 2))])
     kernel = SquaredExponential(0.5)
     operator = covariance_operator(kernel, X, (X.min(axis=0), X.max(axis=0)))
-    assert_allclose(operator.apply(np.eye(300)), kernel(X), atol=3e-6)
+    some = np.arange(0, 300, 20)
+    assert_allclose(operator.apply(np.eye(300)[:, some]), kernel(X)[:, some], atol=3e-6)
 
 
 def test_on_a_grid_products_are_exact():
