@@ -67,11 +67,13 @@ def test_a_flat_map_is_found():
 
 def test_values_at_a_bound_are_found():
     """A trend that no covariate explains drives the length scale to its bound when nothing holds it back."""
-    X = np.random.default_rng(2).uniform(size=(80, 1))
-    model = SpatialRegressor(SquaredExponential(), tune="likelihood", fit_intercept=False).fit(X, 1e3 * X[:, 0])
+    rng = np.random.default_rng(2)
+    X = rng.uniform(size=(80, 1))
+    y = 1e3 * X[:, 0] + rng.normal(size=80)
+    model = SpatialRegressor(SquaredExponential(), tune="likelihood", fit_intercept=False).fit(X, y)
     with pytest.warns(CheckWarning, match="stopped at a bound"):
         findings = model.check()
-    assert any("noise_variance" in finding or "length_scale" in finding for finding in findings)
+    assert any("length_scale" in finding for finding in findings)
 
 
 def test_too_few_waves_are_found():

@@ -79,3 +79,11 @@ def test_check_tells_of_noise_that_repeats_contradict():
     model.set_fitted(fitted)
     with pytest.warns(CheckWarning, match=r"scatter 40 times as much as the learned noise"):
         model.check()
+
+
+def test_exact_measurements_without_noise_are_no_fault():
+    """Noise at its least is the answer for a smooth function; `check` has nothing to say, and the choice is told."""
+    X = np.random.default_rng(0).uniform(size=(120, 2))
+    model = SpatialRegressor(Matern(0.5, nu=2.5)).fit(X, np.sin(4 * X[:, 0]) * np.cos(3 * X[:, 1]))
+    assert model.check() == []
+    assert "none to speak of" in model.choices_["noise"]

@@ -14,14 +14,14 @@ from bochner.frequencies import Frequencies, Lattice, PairedFrequencies
 from bochner.geo import Placement
 from bochner.inference import Model, Scale
 from bochner.layout import Columns, Design, Encoding, Formula, Layout, Trend, parse_formula
-from bochner.posterior import CoefficientPosterior, KrigingPosterior, Mixture, OperatorPosterior
+from bochner.posterior import CoefficientPosterior, KrigingPosterior, Mixture, OperatorPosterior, RescaledPosterior
 from bochner.solvers import CholeskyFactor, LeastSquares, Report, WoodburyFactor
 
 KERNELS = [k for k in vars(kernels).values() if isinstance(k, type) and issubclass(k, kernels.Kernel)]
 
 archive.register(*KERNELS)
 archive.register(Fitted, Layout, Columns, Trend, Placement, Design, Encoding, Formula, Choice)
-archive.register(Model, Mixture, Scale, CoefficientPosterior, KrigingPosterior, OperatorPosterior)
+archive.register(Model, Mixture, Scale, CoefficientPosterior, KrigingPosterior, OperatorPosterior, RescaledPosterior)
 archive.register(FourierMap, NystroemMap, PairedMap, LocalSpectrumMap, Rows, ArealRows)
 archive.register(Frequencies, Lattice, PairedFrequencies)
 archive.register(CholeskyFactor, WoodburyFactor, LeastSquares, Report)

@@ -129,6 +129,10 @@ class Family:
         """Parameters to be learned."""
         return tuple(name for name, value in self.parameters.items() if value is None)
 
+    def divided(self, unit: float) -> Self:
+        """The law of an additive response in another unit."""
+        return self if self.dispersion is None else self.replace(dispersion=self.dispersion / unit**2)
+
     def describe(self, response: str) -> str:
         """The law in words, for a sentence that has spoken of the linear predictor."""
         return self.law.format(response=response, inverse=self.link_function.inverse)

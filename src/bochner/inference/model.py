@@ -21,10 +21,12 @@ from bochner.inference.fits.fixed_effects import held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, with_weight
 from bochner.inference.fits.memory import check_rows
 from bochner.inference.fits.newton import find_mode
+from bochner.inference.fits.rescaled_fit import RescaledFit
 from bochner.inference.fits.sampling import Chain, sample_posterior
 from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
+from bochner.inference.observed.scale import unit_of
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task
 from bochner.inference.outliers import outliers, pair_scatter
@@ -145,6 +147,25 @@ class Model:
         assert isinstance(task.data, Responses) and self._eta is not None
         return task.data, task.data.linearised(self._eta).observations()
 
+    def multiplied(self, unit: float, n_rows: float, n_trend: int) -> Model:
+        """A model of responses that were divided by a unit, copies counted, in their own."""
+        fits = tuple(RescaledFit(fit, unit) for fit in self.fits)
+        mixture, scale = self.mixture, self.scale
+        text = f"the responses were divided by {unit:.4g} for the fit, so that squares are doubles"
+        return replace(
+            self,
+            mixture=Mixture([fit.posterior for fit in fits], mixture.mass, mixture.noise_variance * unit**2),
+            kernel=self.kernel.scaled(unit**2),
+            scale=replace(scale, variance=scale.variance * unit**2, error=scale.error * unit**2),
+            log_evidence=self.log_evidence - (n_rows - n_trend) * float(np.log(unit)),
+            log_likelihood=self.log_likelihood - n_rows * float(np.log(unit)),
+            choices=(*self.choices, Choice("unit", unit, text=text)),
+            family=self.family.divided(1 / unit),
+            trend=None if self.trend is None else self.trend * unit,
+            _fits=fits,
+            _weights=None if self._weights is None else self._weights.divided(1 / unit),
+        )
+
 
 def fit_model(
     settings: Settings,
@@ -157,6 +178,10 @@ def fit_model(
     `folds` are the splits of ``tune="spatial-cv"`` or of a splitter, over the rows of `responses`;
     `domain` says what the model is for, as far as that is known.
     """
+    unit = unit_of(responses)
+    if unit != 1:
+        model = fit_model(_divided(settings, unit), responses.divided(unit), folds, domain)
+        return model.multiplied(unit, float(responses.weight.sum()), responses.rows.trend.shape[1])
     responses, held = held_where_separated(responses)
     task = Task.of(settings, responses, folds, domain)
     chosen = _chosen(task)
@@ -229,6 +254,13 @@ def sample(model: Model, responses: Responses, rows: Rows, n_draws: int, rng: Ge
     each = kept[np.repeat(np.arange(len(kept)), copies)]
     each = replace(each, weight=np.ones(len(each)))
     return sample_posterior(find_mode(each, model.fits[0].engine), rows, n_draws, rng)
+
+
+def _divided(settings: Settings, unit: float) -> Settings:
+    """What was asked for, in another unit of the response."""
+    kernel = None if settings.kernel is None else settings.kernel.scaled(unit**-2)
+    noise = None if settings.noise_variance is None else settings.noise_variance / unit**2
+    return replace(settings, kernel=kernel, noise_variance=noise)
 
 
 def _odd_rows(task: Task, kernel: Kernel, noise_variance: float) -> tuple[tuple[int, ...], float | None]:

@@ -17,10 +17,11 @@ from bochner.random import generator
 def outliers(kernel: Kernel, noise_variance: float, obs: Observations, seed: int) -> IntArray:
     """Rows that lie far from what their nearest others predict, in a unit that outliers do not widen.
 
-    A row beside an outlier is badly predicted too; so suspects are predicted again, from rows that are none.
+    A row beside an outlier is badly predicted too; so suspects are predicted again, from rows that are none. None are
+    found of kernels to which near rows are no nearer than others.
     """
     n = len(obs)
-    if n < limits.MIN_CHECKED_ROWS or obs.rows.has_areas:
+    if n < limits.MIN_CHECKED_ROWS or obs.rows.has_areas or not kernel.stationary:
         return np.empty(0, dtype=np.intp)
     rows = np.arange(n)
     if n > limits.MAX_CHECKED_ROWS:

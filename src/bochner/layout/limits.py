@@ -3,6 +3,7 @@
 ====================  =======  =======================================================================================
 name                  value    what it bounds, and why
 ====================  =======  =======================================================================================
+MAX_EXTENT            1e150    of the coordinates: squares of longer distances are no doubles
 COLLINEAR             1e-9     relative singular value below which a direction of the trend counts as absent
 LEAST_DESIGN_ROWS     50       of the table on which a saved design is built again: enough for any polynomial or spline
 POINTS_PER_AREA       60       that stand for a polygon
@@ -21,6 +22,7 @@ LEAST_SURFACE_PLACES  200      that say anything
 
 from __future__ import annotations
 
+MAX_EXTENT = 1e150
 COLLINEAR = 1e-9
 LEAST_DESIGN_ROWS = 50
 POINTS_PER_AREA = 60

@@ -12,6 +12,7 @@ from bochner.exceptions import InputError
 from bochner.families import Family
 from bochner.geo import choose_placement
 from bochner.inference import Responses
+from bochner.layout import limits
 from bochner.layout.columns import Columns
 from bochner.layout.encoding import Encoding
 from bochner.layout.formula import Design
@@ -90,6 +91,11 @@ def lay_out(
     placement = choose_placement(coords[counts], crs, columns.coord_names)
     places = placement.forward(coords)
     low, high = box_of(places[counts])
+    if not np.all(high / 2 - low / 2 < limits.MAX_EXTENT):
+        raise InputError(
+            f"the coordinates extend over {np.max(high - low):.1g}: squares of such distances are beyond what a double "
+            f"holds. Give them in another unit."
+        )
     centre = (low + high) / 2 if centred else np.zeros(places.shape[1])
     # the mean of a response that is measured itself is taken off, so that no digits are lost on it
     level_of = y - known.offset if family.additive else np.broadcast_to(0.0, (len(y),))

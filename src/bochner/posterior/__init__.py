@@ -5,6 +5,7 @@ from bochner.posterior.coefficients import CoefficientPosterior
 from bochner.posterior.kriging import KrigingPosterior
 from bochner.posterior.mixture import Latent, Mixture
 from bochner.posterior.operator import OperatorPosterior
+from bochner.posterior.rescaled import RescaledPosterior
 from bochner.posterior.response import Response
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Mixture",
     "OperatorPosterior",
     "Posterior",
+    "RescaledPosterior",
     "Response",
     "draw_gaussian",
 ]

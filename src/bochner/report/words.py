@@ -24,6 +24,8 @@ CHOICES = {
     "kernel": "Kernel",
     "tuning": "Learning",
     "noise": "Noise",
+    "dof": "Degrees of freedom",
+    "unit": "Unit in the fit",
     "dispersion": "Dispersion",
     "intervals": "Intervals",
     "fixed effects": "Fixed effects",

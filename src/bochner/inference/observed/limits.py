@@ -11,6 +11,10 @@ MIN_CURVATURE       1e-10    of a row that says next to nothing                 
 FLAT_CURVATURE      1e-7     of a row whose log density is a line: no counts under the    tests/agreement
                              identity link
 FIRST_DISPERSION    0.5      from which a dispersion is learned                           benchmarks/coverage_families
+ORDINARY_SIZES      1e-50,   size of a response, about its level, for which its squares   tests/estimators
+                    1e50     and theirs are doubles: others are divided by a unit
+HELD_SIZES          1e-151,  size whose variance, and noise far below it, are doubles     tests/estimators
+                    1e151
 MAX_SPACING_PLACES  100,000  places that are enough to know the spacing                   benchmarks/lattice
 CROWD_CELLS         2,500    cells of a box in which rows may crowd                       benchmarks/presence
 ==================  =======  ===========================================================  ============================
@@ -23,5 +27,7 @@ COVERED_ROOM = 0.15
 MIN_CURVATURE = 1e-10
 FLAT_CURVATURE = 1e-7
 FIRST_DISPERSION = 0.5
+ORDINARY_SIZES = (1e-50, 1e50)
+HELD_SIZES = (1e-151, 1e151)
 MAX_SPACING_PLACES = 100_000
 CROWD_CELLS = 2_500

@@ -48,6 +48,11 @@ class Observations:
         """Rows that count; no copy is made if all do."""
         return self if np.all(self.weight > 0) else self[np.flatnonzero(self.weight > 0)]
 
+    def divided(self, unit: float) -> Observations:
+        """The same in another unit of the response."""
+        y, error, scatter = self.y / unit, self.error / unit**2, self.scatter / unit**2
+        return Observations(self.rows, y, self.weight, error, scatter)
+
     @property
     def columns(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """Places, responses, trend, weights and known error variances: what a likelihood of neighbours takes."""
@@ -90,7 +95,7 @@ class Observations:
         v = self.copy_variance(noise_variance)
         w, ss = self.weight, self.scatter
         value = -0.5 * np.sum((w - 1) * np.log(2 * np.pi * v) + np.log(w) + ss / v)
-        slope = -0.5 * noise_variance * np.sum((w - 1) / v - ss / v**2)
+        slope = -0.5 * np.sum((w - 1 - ss / v) * (noise_variance / v))  # v**2 of tiny responses would be zero
         return float(value), float(slope)
 
 

@@ -74,6 +74,11 @@ class Responses:
         zero = np.broadcast_to(0.0, (len(self),))
         return Observations(self.rows, self.y - self.offset, self.weight, self.error, zero, self.trend_precision)
 
+    def divided(self, unit: float) -> Responses:
+        """The same in another unit of the response, where that is eta and noise."""
+        family = self.family.divided(unit)
+        return replace(self, family=family, y=self.y / unit, offset=self.offset / unit, error=self.error / unit**2)
+
     def with_dispersion(self) -> Responses:
         """The responses with a first guess of the dispersion, where that is to be learned."""
         if not self.family.has_dispersion or self.family.dispersion is not None or self.gaussian:

@@ -6,8 +6,10 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, box_of
+from bochner.exceptions import InputError
 from bochner.inference.observed import limits
 from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.responses import Responses
 from bochner.kernels import Kernel, Scale, axis_groups
 
 
@@ -23,6 +25,22 @@ def scale_of(obs: Observations) -> Scale:
     thinned = every ** (-1 / len(extent))
     spacing = _spacing(np.unique(coords[::every], axis=0) / extent) * thinned
     return Scale(extent, spacing, _variance_about_trend(obs), float(np.median(obs.error)))
+
+
+def unit_of(responses: Responses) -> float:
+    """Unit of responses so tiny or huge that squares of squares leave the range of doubles: a power of two; else 1."""
+    kept = responses.weight > 0
+    if not responses.family.additive or not kept.any():
+        return 1.0
+    size = float(np.max(np.abs(responses.y - responses.offset)[kept]))
+    if size == 0 or limits.ORDINARY_SIZES[0] < size < limits.ORDINARY_SIZES[1]:
+        return 1.0
+    if not limits.HELD_SIZES[0] < size < limits.HELD_SIZES[1]:
+        raise InputError(
+            f"y scatters by {size:.1g} about its level: no double can hold the variance of that. Give y in another "
+            f"unit: divide it by {size:.0e}."
+        )
+    return float(2.0 ** np.round(np.log2(size)))
 
 
 def spacing_units(kernel: Kernel, coords: FloatArray) -> FloatArray | None:

@@ -79,8 +79,8 @@ def learn(task: Task, scheme: Scheme) -> Learned:
             climb = _by_folds(task, scheme, climb)
         found, intervals = _averaged(task, scheme, climb)
         told, at_bounds = (*climb.choices, intervals, *_failure(climb)), climb.tuned.at_bounds
-    if "noise_variance" in at_bounds and not task.gaussian and _no_own_effect(task, found):
-        # of counts that is an answer, not a failure to find one
+    if "noise_variance" in at_bounds and _no_own_effect(task, found):
+        # that is an answer, not a failure to find one: counts without effects of rows, or exact measurements
         at_bounds = tuple(name for name in at_bounds if name != "noise_variance")
         text = f"none to speak of: the {task.settings.criterion} is largest without"
         told = (*told, Choice("noise", float(found.noise_variances[0]), text=text))
@@ -334,7 +334,7 @@ def _integrable(task: Task, scheme: Scheme, climb: Climb) -> bool:
 
 
 def _no_own_effect(task: Task, found: Average) -> bool:
-    """Whether rows of counts were found to have no effect of their own."""
+    """Whether rows were found to have no noise, or effect, of their own."""
     return bool(found.noise_variances[0] < limits.NO_OWN_EFFECT * task.scale.variance)
 
 

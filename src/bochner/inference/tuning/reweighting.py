@@ -52,6 +52,10 @@ class Reweighted:
         relative = _of_mean_one(self.relative, responses.weight)
         return replace(responses, family=family_named("gaussian"), weight=responses.weight * relative)
 
+    def divided(self, unit: float) -> Reweighted:
+        """The same in another unit of the response."""
+        return Reweighted(self.family.divided(unit), self.square / unit**2)
+
     def gain(self, noise_variance: float, weight: FloatArray) -> float:
         """What the family adds to the evidence of the Gaussian rows, as a lower bound."""
         relative = _of_mean_one(self.relative, weight)

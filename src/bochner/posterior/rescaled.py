@@ -1,0 +1,72 @@
+"""A posterior of responses in another unit, seen in their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from bochner.arrays import FloatArray
+from bochner.features import Rows
+from bochner.frequencies import Frequencies
+from bochner.posterior.base import Cost, Posterior
+
+
+@dataclass(frozen=True)
+class RescaledPosterior(Posterior):
+    """Posterior of responses that were divided by `unit` (a power of two, so that no digit is lost)."""
+
+    inner: Posterior
+    unit: float
+
+    @property
+    def trend_coef(self) -> FloatArray:  # type: ignore[override]
+        return self.unit * self.inner.trend_coef
+
+    @property
+    def takes_areas(self) -> bool:  # type: ignore[override]
+        return self.inner.takes_areas
+
+    @property
+    def beyond(self) -> str:  # type: ignore[override]
+        return self.inner.beyond
+
+    def mean(self, rows: Rows) -> FloatArray:
+        return self.unit * self.inner.mean(rows)
+
+    def variance(self, rows: Rows) -> FloatArray:
+        return self.unit**2 * self.inner.variance(rows)
+
+    def mean_and_variance(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
+        mean, variance = self.inner.mean_and_variance(rows)
+        return self.unit * mean, self.unit**2 * variance
+
+    def covariance(self, rows: Rows) -> FloatArray:
+        return self.unit**2 * self.inner.covariance(rows)
+
+    def draw(self, rows: Rows, n_draws: int, rng: Generator) -> FloatArray:
+        return self.unit * self.inner.draw(rows, n_draws, rng)
+
+    def trend_covariance(self) -> FloatArray:
+        return self.unit**2 * self.inner.trend_covariance()
+
+    @property
+    def cost(self) -> Cost:
+        return self.inner.cost
+
+    def outside(self, coords: FloatArray) -> NDArray[np.bool_]:
+        return self.inner.outside(coords)
+
+    @property
+    def feature_coef(self) -> FloatArray:
+        return self.unit * self.inner.feature_coef
+
+    @property
+    def waves(self) -> Frequencies | None:
+        return self.inner.waves
+
+    @property
+    def row_coef(self) -> FloatArray | None:
+        return None if self.inner.row_coef is None else self.inner.row_coef / self.unit

@@ -1,0 +1,63 @@
+"""Responses and coordinates in units so small or large that their squares are no doubles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from bochner import SpatialRegressor, load
+from bochner.exceptions import InputError
+from bochner.kernels import Matern
+
+
+def survey(n: int = 80) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(n, 2))
+    return X, 3 + np.sin(6 * X[:, 0]) + 0.1 * rng.normal(size=n), rng.uniform(size=(20, 2))
+
+
+@pytest.mark.parametrize("family", ["gaussian", "student"])
+@pytest.mark.parametrize("unit", [1e-150, 1e-100, 1e100, 1e150])
+def test_tiny_and_huge_responses_have_the_same_map(unit, family, tmp_path):
+    X, y, places = survey()
+    plain, other = (SpatialRegressor(Matern(0.3), family=family).fit(X, c * y) for c in (1.0, unit))
+    for ours, theirs in zip(
+        other.predict(places, return_std=True), plain.predict(places, return_std=True), strict=True
+    ):
+        assert_allclose(ours / unit, theirs, rtol=1e-4)
+    # densities of y and of c y differ by the factor c in each row, fixed effects integrated out
+    assert other.log_evidence_ == pytest.approx(plain.log_evidence_ - 79 * np.log(unit), rel=1e-9)
+    assert other.kernel_.variance / unit**2 == pytest.approx(plain.kernel_.variance, rel=1e-3)
+    assert other.intercept_ / unit == pytest.approx(plain.intercept_, rel=1e-4)
+    assert "unit" in other.choices_ and "unit" not in plain.choices_
+    held = [m.cross_validate(None).prediction.mean for m in (plain, other)]
+    assert_allclose(held[1] / unit, held[0], rtol=1e-4)
+    other.save(tmp_path / "model.bochner")
+    assert_allclose(load(tmp_path / "model.bochner").predict(places), other.predict(places), rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-160, 1e160])
+def test_responses_whose_variance_no_double_holds_are_refused(unit):
+    X, y, _ = survey()
+    with pytest.raises(InputError, match=r"no double can hold the variance.*divide it by 1e[+-]160"):
+        SpatialRegressor().fit(X, unit * y)
+
+
+def test_given_values_are_in_the_unit_of_the_response():
+    X, y, places = survey()
+    plain = SpatialRegressor(Matern(0.3, 2.0), noise_variance=0.01, tune=None).fit(X, y)
+    small = SpatialRegressor(Matern(0.3, 2e-200), noise_variance=1e-202, tune=None).fit(X, 1e-100 * y)
+    assert_allclose(1e100 * small.predict(places), plain.predict(places), rtol=1e-9)
+    assert small.noise_variance_ == pytest.approx(1e-202)
+
+
+def test_ordinary_responses_are_not_touched():
+    X, y, _ = survey()
+    assert "unit" not in SpatialRegressor(Matern(0.3), tune=None).fit(X, 1e30 * y).choices_
+
+
+def test_coordinates_beyond_squares_are_refused():
+    X, y, _ = survey()
+    with pytest.raises(InputError, match=r"coordinates extend over 1e\+155.*another unit"):
+        SpatialRegressor().fit(1e155 * X, y)
