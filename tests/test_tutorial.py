@@ -21,6 +21,7 @@ WITH_CODE = [page for page, text in TEXTS.items() if "```python" in text]
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: f"{page.parent.name}/{page.stem}")
+@pytest.mark.slow
 def test_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks run in order in one namespace, in an empty folder; a text block below one is its output."""
     monkeypatch.chdir(tmp_path)

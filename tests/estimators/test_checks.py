@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bochner import FourierFeatures, SpatialRegressor
@@ -16,5 +17,6 @@ from bochner.kernels import Matern
         FourierFeatures(),
     ]
 )
+@pytest.mark.slow
 def test_scikit_learn_check(estimator, check):
     check(estimator)

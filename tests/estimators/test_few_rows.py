@@ -42,12 +42,14 @@ def mean_coverage(n_fields: int, n: int, model: SpatialRegressor | None = None, 
 
 
 @pytest.mark.parametrize(("nu", "noise"), [(0.5, 1.0), (0.5, 0.3), (2.5, 1.0)])
+@pytest.mark.slow
 def test_the_surface_is_covered_from_fifty_noisy_rows(nu, noise):
     """An average of seven sets held .78 of rough fields; 12 fields have a standard error of about .02."""
     assert 0.88 < mean_coverage(12, 50, nu=nu, noise=noise)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.slow
 def test_the_surface_is_covered_in_every_dimension(dim):
     assert 0.88 < mean_coverage(8, 60, dim=dim, reach=0.15 * dim)
 

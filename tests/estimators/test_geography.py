@@ -119,6 +119,7 @@ def truth(x, y):
     return np.sin(x / 20) + np.cos(y / 15)
 
 
+@pytest.mark.slow
 def test_areas_and_points_enter_one_model(mixed):
     frame, y, _ = mixed
     rng = np.random.default_rng(2)
@@ -148,6 +149,7 @@ def test_the_mean_over_an_area_is_that_of_its_points(mixed):
     assert_allclose(model.predict(frame, return_std=True)["sd"], sd, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_areas_are_predicted_and_saved(mixed, tmp_path):
     frame, y, means = mixed
     model = SpatialRegressor(Matern(nu=2.5)).fit(frame, y)

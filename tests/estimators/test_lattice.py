@@ -42,6 +42,7 @@ def test_auto_takes_the_lattice_for_many_rows_and_says_so():
     assert model.score(X, y) > 0.9
 
 
+@pytest.mark.slow
 def test_learns_by_default_on_many_rows():
     X, y = field(3500)
     model = SpatialRegressor().fit(X, y)
@@ -107,6 +108,7 @@ def test_one_row_and_one_place():
     assert_allclose(flat.predict(np.ones((1, 2))), y.mean(), rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_axes_in_unlike_units_have_length_scales_of_their_own():
     """Kilometres and days, no kernel given: one length scale for both would know nothing."""
     rng = np.random.default_rng(0)

@@ -33,6 +33,7 @@ def test_some_thousand_rows_need_no_approximation() -> None:
     assert model.choices_["features"].value == model.fitted_.model.scheme == "exact"
 
 
+@pytest.mark.slow
 def test_more_rows_are_kriged_from_all_of_them() -> None:
     X, new = places(5_200, 4), places(100, 4)
     y = field(X, Matern(0.5, nu=1.5)) + 0.1 * np.random.default_rng(1).normal(size=len(X))
@@ -54,6 +55,7 @@ def many() -> tuple[SpatialRegressor, np.ndarray, np.ndarray]:
     return model, X[9_000:], y[9_000:]
 
 
+@pytest.mark.slow
 def test_nearest_rows_beat_too_few_waves(many: tuple[SpatialRegressor, np.ndarray, np.ndarray]) -> None:
     model, new, y = many
     assert model.choices_["solver"].value == "nearest rows" and model.fitted_.model.scheme == "nearest"
@@ -94,6 +96,7 @@ def test_a_model_of_the_nearest_rows_is_saved(
     assert again.choices_["solver"].value == "nearest rows"
 
 
+@pytest.mark.slow
 def test_waves_stay_where_noise_must_be_averaged_away() -> None:
     X = places(5_500, 5)
     y = field(X, SquaredExponential(2.0)) + np.random.default_rng(1).normal(size=len(X))

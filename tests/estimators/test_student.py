@@ -30,6 +30,7 @@ def rmse(model: SpatialRegressor, places: np.ndarray, surface: np.ndarray) -> fl
 
 
 @pytest.mark.parametrize("n", [250, 1500])
+@pytest.mark.slow
 def test_a_few_blunders_hardly_bend_the_surface(n):
     """3 % of the rows are off by 20 standard deviations; n = 1,500 is tuned by neighbours."""
     X, clean, spoiled, places, surface = soundings(n)
@@ -43,6 +44,7 @@ def test_a_few_blunders_hardly_bend_the_surface(n):
     assert "dof" in robust.summary() and robust.noise_variance_ == 0
 
 
+@pytest.mark.slow
 def test_intervals_of_new_observations_hold_what_they_say():
     X, _, spoiled, places, surface = soundings(400)
     model = SpatialRegressor(family="student").fit(X, spoiled)

@@ -71,6 +71,7 @@ def test_evidence_is_of_the_user_s_units():
 
 @pytest.mark.parametrize("features", ["exact", "quasi", "nystroem"])
 @pytest.mark.parametrize("tune", ["spatial-cv", KFold(5, shuffle=True, random_state=0)], ids=["spatial-cv", "k-fold"])
+@pytest.mark.slow
 def test_cross_validation_score_is_improved(features, tune):
     """The block score of what spatial-cv learned is no worse than that of what the evidence learned."""
     X, y = simulated(Matern(0.2), 120)

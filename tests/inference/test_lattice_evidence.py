@@ -76,6 +76,7 @@ def test_masses_are_those_the_lattice_was_made_of(dim):
     assert_allclose(lattice_mass(kernel, waves.lattice), waves.mass, rtol=1e-3)  # terms were cut one by one
 
 
+@pytest.mark.slow
 def test_a_smooth_field_under_much_noise_is_learned_from_all_rows():
     """Neighbours cannot tell its smoothness; all rows together can."""
     rng = np.random.default_rng(1)

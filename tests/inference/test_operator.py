@@ -59,6 +59,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("dim", "kernel"), CASES)
+@pytest.mark.slow
 def test_agrees_with_the_dense_factor(dim, kernel):
     obs, rows = observed(kernel, dim), places(dim)
     dense, fast = ExactEngine(kernel, 0.01).fit(obs), IterativeEngine(kernel, 0.01).fit(obs)
@@ -76,6 +77,7 @@ def test_agrees_with_the_dense_factor(dim, kernel):
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.1])
+@pytest.mark.slow
 def test_evidence_ranks_kernels_as_the_dense_factor_does(noise):
     """Differences of evidence between kernels, in nats: what is compared."""
     obs = observed(Matern(0.2, nu=0.5), 2, n=400)
@@ -88,6 +90,7 @@ def test_evidence_ranks_kernels_as_the_dense_factor_does(noise):
     assert np.array_equal(np.argsort(fast), np.argsort(dense))
 
 
+@pytest.mark.slow
 def test_interpolates_a_smooth_field_without_noise():
     kernel = Matern(0.3, nu=1.5)
     obs, rows = observed(kernel, 2, noise=0.0), places(2)
@@ -97,6 +100,7 @@ def test_interpolates_a_smooth_field_without_noise():
     assert np.median(np.abs(fast.posterior.mean(rows) - dense.posterior.mean(rows)) / near) < 0.05
 
 
+@pytest.mark.slow
 def test_leaving_out_agrees_with_the_dense_factor(monkeypatch):
     monkeypatch.setattr("bochner.inference.fits.limits.MAX_FACTORED_ROWS", 0)
     kernel = Matern(0.2, nu=0.5)
@@ -111,6 +115,7 @@ def test_leaving_out_agrees_with_the_dense_factor(monkeypatch):
 
 
 @pytest.mark.parametrize("kernel", [Matern(0.2, nu=0.5), SquaredExponential(0.2)])
+@pytest.mark.slow
 def test_blocks_left_out_are_those_of_a_new_fit(kernel, monkeypatch):
     """Few folds are solved, many come from a factor, or from neighbours; a buffer belongs to neither side."""
     obs = observed(kernel, 2, n=800)
@@ -152,6 +157,7 @@ def test_far_outside_only_trend_and_prior_are_left():
     assert_allclose(posterior.mean(beside), dense.mean(beside), atol=0.02)
 
 
+@pytest.mark.slow
 def test_a_hard_system_is_solved_or_told():
     kernel = SquaredExponential(0.5)
     obs = observed(kernel, 2, n=300, noise=1e-4)

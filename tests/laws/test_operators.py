@@ -47,6 +47,7 @@ def error_of(case: Case) -> float:
 
 
 @every_operator
+@pytest.mark.slow
 def test_products_are_those_of_the_matrix(name, dim):
     case = case_of(name, dim)
     operator, v = case.operator, columns_of(case_of(name, dim))
@@ -67,6 +68,7 @@ def test_the_matrix_is_symmetric(name, dim):
 
 
 @every_operator
+@pytest.mark.slow
 def test_rows_as_targets_give_the_products_of_the_rows(name, dim):
     case = case_of(name, dim)
     operator, v = case.operator, columns_of(case)
@@ -76,6 +78,7 @@ def test_rows_as_targets_give_the_products_of_the_rows(name, dim):
 
 
 @every_operator
+@pytest.mark.slow
 def test_products_are_linear_in_the_columns(name, dim):
     case = case_of(name, dim)
     operator, v = case.operator, columns_of(case, 2)

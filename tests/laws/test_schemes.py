@@ -39,6 +39,7 @@ def task_of(dim, family=None, n=60, **settings):
 @every_scheme
 @every_dimension
 @pytest.mark.parametrize("family", [None, Poisson()], ids=["gaussian", "poisson"])
+@pytest.mark.slow
 def test_solves_and_says_what_answered(name, dim, family):
     task, eta = task_of(dim, family)
     scheme = scheme_named(name)
@@ -85,6 +86,7 @@ def test_own_evidence_only_where_frequencies_follow_theta(name, dim):
 
 
 @every_scheme
+@pytest.mark.slow
 def test_averages_over_every_set_of_hyperparameters(name):
     task, _ = task_of(2)
     learned = Average((KERNEL, KERNEL.replace(length_scale=0.5)), np.array([NOISE, 0.06]), np.array([0.7, 0.3]))

@@ -18,7 +18,7 @@ from bochner.families.links import Identity, Link, by_name
 _FIRST_DOF = 4.0
 _LEARNED_DOF = (2.1, 100.0)  # above two, so that a standard deviation exists; beyond a hundred it is a Gaussian
 _LOG_PRECISION_STEP = 0.4  # of the log precision in the mixture, at most: densities are good to 1e-9
-_LEAST_MASS = 1e-14  # of the mixture, in the far tails
+_NO_MASS = 1e-14  # of the mixture, in the far tails
 
 
 @dataclass(frozen=True)
@@ -118,10 +118,10 @@ class Student(Family):
     def noise_parts(self) -> tuple[FloatArray, FloatArray]:
         """Variances and masses of Gaussians: t is normal with a precision that is gamma; trapezoidal in its log."""
         nu = self._dof
-        step, reach = min(_LOG_PRECISION_STEP, 0.6 * float(np.sqrt(2 / nu))), -2 * np.log(_LEAST_MASS) / nu
+        step, reach = min(_LOG_PRECISION_STEP, 0.6 * float(np.sqrt(2 / nu))), -2 * np.log(_NO_MASS) / nu
         x = step * np.arange(np.floor(-(reach + 2) / step), np.ceil(np.log(reach + 10) / step) + 1)
         log_mass = 0.5 * nu * (x + 1 - np.exp(x))  # at most zero
-        x, log_mass = x[log_mass > np.log(_LEAST_MASS)], log_mass[log_mass > np.log(_LEAST_MASS)]
+        x, log_mass = x[log_mass > np.log(_NO_MASS)], log_mass[log_mass > np.log(_NO_MASS)]
         mass = np.exp(log_mass)
         return self._dispersion * np.exp(-x), mass / mass.sum()
 

@@ -140,6 +140,8 @@ WORTH_CRPS             0.005                                of the CRPS: what a 
 TURNED_START           1.4                                  ratio to the mean of the length     benchmarks/zoo
                                                             scales that turned axes start from
 TURNED_ANGLES          0, 45, 90, 135 degrees               and their directions                benchmarks/zoo
+TURNED_LEAST           0.2                                  sine of twice the angle: nearer to  benchmarks/zoo
+                                                            an axis, it is that axis
 UNLIKE_EXTENTS         3.0                                  ratio of longest to shortest axis   benchmarks/dependent
                                                             above which axes are taken to have
                                                             different units
@@ -279,6 +281,7 @@ MAX_TOLD_SMOOTHNESS = 3.0
 N_GAP_FOLDS = 3
 MAX_WANTED_PLACES = 30_000
 WORTH_CRPS = 0.005
+TURNED_LEAST = 0.2
 TURNED_START = 1.4
 TURNED_ANGLES = (0.0, 0.785, 1.571, 2.356)
 UNLIKE_EXTENTS = 3.0

@@ -61,8 +61,10 @@ def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0, fi
         split = _per_axis(search, best, dim)
         count += split.n_evaluations
     if dim == 2 and split is not None and not toll and search.shared is None and first is None:
-        turned, price = _turned(search, best), float(np.log(n_rows))  # two more than one length scale
-        if turned and turned[0].value > max(best.value, split.value - price / 2) + price:
+        price = float(np.log(n_rows))  # of two more than one length scale
+        least = max(best.value, split.value - price / 2) + price
+        turned = _turned(search, best, least)
+        if turned:
             gain, nu = turned[0].value - best.value, turned[0].kernel.nu  # type: ignore[attr-defined]
             told = f"Matern with nu = {nu:g} along turned axes, which gain {gain:.1f} > {price:.1f}"
             count += sum(t.n_evaluations for t in turned)
@@ -89,8 +91,12 @@ def _due(tuned: Tuned, toll: float) -> float:
     return toll if tuned.kernel.nu > min(limits.SELECTED_SMOOTHNESS) else 0.0  # type: ignore[attr-defined]
 
 
-def _turned(search: Search, best: Tuned) -> tuple[Tuned, ...]:
-    """Two length scales along axes of any direction, for every smoothness, the best first; none for unlike axes."""
+def _turned(search: Search, best: Tuned, least: float) -> tuple[Tuned, ...]:
+    """Two length scales along axes of any direction, for every smoothness, the best first.
+
+    None where the axes are unlike, where with the same smoothness the objective does not reach `least`, or where the
+    direction is that of an axis.
+    """
     extent = search.scale.extent
     if extent.max() > limits.UNLIKE_EXTENTS * extent.min():
         return ()
@@ -101,8 +107,9 @@ def _turned(search: Search, best: Tuned) -> tuple[Tuned, ...]:
     ]
     ranked = sorted(starts, key=lambda k: -search.evaluate(k, best.noise_variance)[0])
     found = [search.maximise(ranked[0], best.noise_variance)]
-    if found[0].value <= best.value + 1:  # hardly a direction: no need to know it of every smoothness
-        return tuple(found)
+    angle = float(found[0].kernel.rotation)  # type: ignore[attr-defined]
+    if found[0].value <= least or abs(np.sin(2 * angle)) < limits.TURNED_LEAST:
+        return ()
     for nu in limits.SELECTED_SMOOTHNESS:
         if nu != best.kernel.nu:  # type: ignore[attr-defined]
             found.append(search.maximise(found[0].kernel.replace(nu=nu), found[0].noise_variance))
