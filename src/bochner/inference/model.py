@@ -207,8 +207,7 @@ def fit_model(
         scheme=solved.scheme,
         scale=task.scale,
         log_evidence=first.log_evidence + learned.gain,
-        log_likelihood=(first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood)
-        + learned.gain,
+        log_likelihood=likelihood + learned.gain,
         choices=tuple(collected((chosen, *learned.choices, *solved.choices)).values()),
         family=learned.family,
         n_frequencies=solved.n_frequencies,
