@@ -160,16 +160,12 @@ class Family:
         zero = np.zeros(np.broadcast(y, eta, size).shape)
         return zero, zero, zero
 
-    def expected_precision(self, square: FloatArray) -> FloatArray:
-        """Precision of the noise of each row, of which E (y - eta)^2 is known; of a reweighted family."""
+    def expected_precision(self, square: FloatArray, variance: FloatArray) -> FloatArray:
+        """Precision of the noise of each row that lies off by a `square` from a prediction of known variance."""
         raise NotImplementedError
 
-    def precision_gain(self, precision: FloatArray) -> FloatArray:
-        """What rows of known expected precision add to the evidence of Gaussian ones, as a lower bound."""
-        raise NotImplementedError
-
-    def refitted(self, square: FloatArray, weight: FloatArray) -> Self:
-        """With parameters that are to be learned at their likeliest, rows of known E (y - eta)^2 being given."""
+    def refitted(self, square: FloatArray, variance: FloatArray, weight: FloatArray) -> Self:
+        """With parameters that are to be learned at their likeliest, rows being so far from predictions of eta."""
         raise NotImplementedError
 
     def noise_parts(self) -> tuple[FloatArray, FloatArray]:
@@ -201,7 +197,7 @@ class Family:
         raise NotImplementedError
 
     def log_average(self, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray) -> FloatArray:
-        """Log density averaged over eta ~ N(mean, variance); asked of families whose link is not smooth."""
+        """Log density averaged over eta ~ N(mean, variance); asked of reweighted families, and of links not smooth."""
         raise NotImplementedError
 
     def average_cdf(self, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray) -> FloatArray:

@@ -12,12 +12,14 @@ from scipy import optimize, special
 
 from bochner.arrays import FloatArray, positive
 from bochner.exceptions import PartError
+from bochner.families.averages import in_chunks
 from bochner.families.base import Derivatives, Family, check_finite
 from bochner.families.links import Identity, Link, by_name
 
 _FIRST_DOF = 4.0
 _LEARNED_DOF = (2.1, 100.0)  # above two, so that a standard deviation exists; beyond a hundred it is a Gaussian
 _LOG_PRECISION_STEP = 0.4  # of the log precision in the mixture, at most: densities are good to 1e-9
+_MAX_REFITTED = 4_000  # rows that are enough to learn two parameters
 _NO_MASS = 1e-14  # of the mixture, in the far tails
 
 
@@ -30,8 +32,8 @@ class Student(Family):
     The dispersion :math:`\phi` is the square of the scale of the errors, and :math:`\nu` are their degrees of freedom:
     the fewer, the farther single rows may lie from the surface without bending it.
 
-    Such noise is Gaussian with a hidden precision of each row, gamma with mean :math:`1 / \phi`. Given what is known of
-    eta, its expectation is :math:`(\nu + 1) / (\nu \phi + E (y - \eta)^2)`: rows count by it, and outliers hardly do.
+    Such noise is Gaussian with a hidden precision of each row, gamma with mean :math:`1 / \phi`. Given eta, its
+    expectation is :math:`(\nu + 1) / (\nu \phi + (y - \eta)^2)`: rows count by it, and outliers hardly do.
     Minus the second derivative of the log density can be negative; the curvature is its expectation,
     :math:`(\nu + 1) / ((\nu + 3) \phi)`.
 
@@ -84,31 +86,45 @@ class Student(Family):
         d = self.derivatives(y, eta, size)
         return 0.5 * (weight * square - 1), -d.score * nu / (nu + square), -d.curvature
 
-    def expected_precision(self, square: FloatArray) -> FloatArray:
-        return np.asarray((self._dof + 1) / (self._dof * self._dispersion + square))
+    def expected_precision(self, square: FloatArray, variance: FloatArray) -> FloatArray:
+        return in_chunks(self._precision, len(self.noise_parts()[1]), square, variance)
 
-    def precision_gain(self, precision: FloatArray) -> FloatArray:
-        # (E log - log E) / 2 of a precision that is gamma (a, b), less its divergence from the prior gamma (c, c)
-        a, c = (self._dof + 1) / 2, self._dof / 2
-        b = a / (precision * self._dispersion)
-        apart = (
-            (a - c) * special.digamma(a) - special.gammaln(a) + special.gammaln(c) + c * np.log(b / c) + a * (c / b - 1)
-        )
-        return np.asarray(0.5 * (special.digamma(a) - np.log(a)) - apart)
+    def _precision(self, square: FloatArray, variance: FloatArray) -> FloatArray:
+        log_density, parts = self._parts(square, variance)
+        share = np.exp(log_density - log_density.max(axis=0))
+        return np.asarray((share / parts[:, None]).sum(axis=0) / share.sum(axis=0))
 
-    def refitted(self, square: FloatArray, weight: FloatArray) -> Self:
+    def _parts(self, square: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Log densities (k, n) of the Gaussian parts, eta being known up to a variance, and their variances (k,)."""
+        parts, mass = self.noise_parts()
+        total = parts[:, None] + variance
+        return np.log(mass)[:, None] - 0.5 * (np.log(2 * np.pi * total) + square / total), parts
+
+    def log_average(self, y: FloatArray, mean: FloatArray, variance: FloatArray, size: FloatArray) -> FloatArray:
+        def average(square: FloatArray, variance: FloatArray) -> FloatArray:
+            return np.asarray(special.logsumexp(self._parts(square, variance)[0], axis=0))
+
+        return in_chunks(average, len(self.noise_parts()[1]), (y - mean) ** 2, variance)
+
+    def refitted(self, square: FloatArray, variance: FloatArray, weight: FloatArray) -> Self:
         if not self.unknown:
             return self
-        size = max(1.4826**2 * float(np.median(square)), 1e-12 * float(np.mean(square)), 1e-300)
+        every = max(1, len(square) // _MAX_REFITTED)
+        square, variance, weight = square[::every], variance[::every], weight[::every]
+        excess = np.maximum(square - variance, 0.1 * square)
+        size = max(1.4826**2 * float(np.median(excess)), 1e-12 * float(np.mean(square)), 1e-300)
+        off, zero = np.sqrt(square), np.zeros(len(square))
         first = {"dispersion": size, "dof": _FIRST_DOF}
         ends = {"dispersion": (1e-10 * size, 1e10 * size), "dof": _LEARNED_DOF}
-        off, zero = np.sqrt(square), np.zeros(len(square))
 
         def at(x: FloatArray) -> Student:
             return self.replace(**dict(zip(self.unknown, map(float, np.exp(x)), strict=True)))
 
+        def negative(x: FloatArray) -> float:
+            return -float(weight @ at(x).log_average(off, zero, variance, zero)) / float(weight.sum())
+
         found = optimize.minimize(
-            lambda x: -float(np.sum(weight * at(x).log_density(off, zero, zero))) / float(np.sum(weight)),
+            negative,
             np.log([first[name] for name in self.unknown]),
             method="L-BFGS-B",
             bounds=[tuple(np.log(ends[name])) for name in self.unknown],

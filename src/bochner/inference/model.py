@@ -197,9 +197,9 @@ def fit_model(
     first = solved.modes[0]
     fits = tuple(mode.fit for mode in solved.modes)
     noises = np.array([fit.noise_variance for fit in fits])
-    gain = 0.0 if weights is None else weights.gain(first.noise_variance, responses.weight)
     kernel = learned.average.kernels[0] if solved.kernel is None else solved.kernel
     answers = scheme_named(solved.scheme)
+    likelihood = first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood
     checked = not answers.adaptive and weights is None
     odd, pairs = _odd_rows(task, kernel, first.noise_variance) if checked else ((), None)
     return Model(
@@ -208,8 +208,8 @@ def fit_model(
         kernel=kernel,
         scheme=solved.scheme,
         scale=task.scale,
-        log_evidence=first.log_evidence + gain,
-        log_likelihood=(first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood) + gain,
+        log_evidence=first.log_evidence + learned.gain,
+        log_likelihood=likelihood + learned.gain,
         choices=tuple(collected((chosen, *held, *learned.choices, *solved.choices)).values()),
         family=learned.family,
         n_frequencies=solved.n_frequencies,

@@ -48,7 +48,8 @@ class Learned:
     at_bounds: tuple[str, ...] = ()
     trend: FloatArray | None = None  # that maximises the marginal likelihood, if that was asked for
     log_likelihood: float | None = None  # None: as the solver finds it
-    reweighted: Reweighted | None = None  # weights of the rows, where outliers are expected
+    reweighted: Reweighted | None = None  # weights of the rows, where outliers are expected, ...
+    gain: float = 0.0  # ... and what the law of the family then adds to the Gaussian evidence
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,8 @@ def _reweighted(task: Task, scheme: Scheme) -> Learned:
             break
     values = now.family.parameters
     told = [Choice(name, values[name], "learned, with the weights of the rows") for name in r.family.unknown]
-    return replace(learned, family=now.family, choices=(*learned.choices, *told), reweighted=used)
+    gain = now.gain(used.relative, learned.average.pairs[0][1], r.weight)
+    return replace(learned, family=now.family, choices=(*learned.choices, *told), reweighted=used, gain=gain)
 
 
 # ------------------------------------------------------------------------- nothing to learn

@@ -1,13 +1,14 @@
 """Reweighting: Gaussian fits whose outliers count little.
 
 Noise that is Gaussian with a hidden precision for each row (Student t) is learned in two steps, in turn. Given the
-precisions, the rows are Gaussian with weights. Given the law of the surface, E (y - eta)^2 of each row is known: from
-it follow the expected precision of the row, and the likeliest parameters of the family.
+precisions, the rows are Gaussian with weights. Given what the other rows say of a row, its precision has an
+expectation, and the parameters of the family a likeliest value. The others are asked, because a rough field follows
+an outlier.
 
 Rows within the usual scatter count alike: were each counted by its precision, a row near the surface would bend it
 more than others, and the surface come nearer still (such variational posteriors are too narrow, and too smooth a kernel
-confirms itself). Beyond, rows count by their precision beside that of the usual ones. The information of a row is then
-about its Fisher information.
+confirms itself). Beyond, rows count by their precision beside that at the edge of the usual. The information of a row
+is then about its Fisher information.
 """
 
 from __future__ import annotations
@@ -32,17 +33,21 @@ from bochner.neighbours import left_out
 
 @dataclass(frozen=True)
 class Reweighted:
-    """Family with its parameters, and E (y - eta)^2 of each row, from which its weight follows."""
+    """Family with its parameters, and how far each row lies from what others predict, from which its weight follows."""
 
     family: Family
-    square: FloatArray
+    square: FloatArray  # (y - mean)^2
+    variance: FloatArray  # of eta, given the others
 
     @property
     def relative(self) -> FloatArray:
         """Weight of each row: one within the usual scatter, and less beyond."""
-        usual = limits.USUAL_SCATTER**2 * 1.4826**2 * np.median(self.square)
-        precision = self.family.expected_precision(np.maximum(self.square, usual))
-        return np.asarray(precision / precision.max())
+        expected = self.variance + (self.family.dispersion or 0.0)
+        edge = limits.USUAL_SCATTER**2 * 1.4826**2 * np.median(self.square / expected) * expected
+        relative, beyond = np.ones(len(edge)), self.square > edge
+        at = (self.family.expected_precision(s[beyond], self.variance[beyond]) for s in (self.square, edge))
+        relative[beyond] = np.minimum(np.divide(*at), 1.0)
+        return relative
 
     def weighted(self, responses: Responses) -> Responses:
         """Gaussian responses that count by their weights, as many in all as there are rows.
@@ -54,19 +59,26 @@ class Reweighted:
 
     def divided(self, unit: float) -> Reweighted:
         """The same in another unit of the response."""
-        return Reweighted(self.family.divided(unit), self.square / unit**2)
+        return Reweighted(self.family.divided(unit), self.square / unit**2, self.variance / unit**2)
 
-    def gain(self, noise_variance: float, weight: FloatArray) -> float:
-        """What the family adds to the evidence of the Gaussian rows, as a lower bound."""
-        relative = _of_mean_one(self.relative, weight)
-        each = self.family.precision_gain(relative / noise_variance) + 0.5 * np.log(relative)
-        return float(weight @ each)
+    def gain(self, relative: FloatArray, noise_variance: float, weight: FloatArray) -> float:
+        """What the family adds to the evidence of Gaussian rows with some weights, each given the others."""
+        relative = _of_mean_one(relative, weight)
+        off, zero, total = np.sqrt(self.square), np.zeros(len(relative)), self.variance + noise_variance / relative
+        gaussian = -0.5 * (np.log(2 * np.pi * total) + self.square / total)
+        own = self.family.log_average(off, zero, self.variance, zero)
+        # a weight below one is noise of its own, and not so many copies
+        return float(weight @ (own - gaussian + 0.5 * np.log(relative)))
 
 
 def first_weights(responses: Responses) -> Reweighted:
     """By how far each row lies from the median of its neighbours."""
     square = (responses.y - responses.offset - _median_around(responses)) ** 2
-    return Reweighted(responses.family.refitted(square, responses.weight), square)
+    return _reweighted(responses, square, np.zeros(len(square)))
+
+
+def _reweighted(responses: Responses, square: FloatArray, variance: FloatArray) -> Reweighted:
+    return Reweighted(responses.family.refitted(square, variance, responses.weight), square, variance)
 
 
 def gaussian_task(task: Task, now: Reweighted) -> Task:
@@ -80,10 +92,11 @@ def gaussian_task(task: Task, now: Reweighted) -> Task:
 def settled(kernel: Kernel, noise_variance: float, responses: Responses, now: Reweighted) -> Reweighted:
     """Weights and parameters of the family that a kernel and the noise of the usual rows lead to."""
     few = len(responses) <= limits.MAX_EXACT_TUNING_ROWS
-    moments = _exact_moments(kernel, noise_variance, responses) if few else _local_moments(kernel, noise_variance)
+    predicted = _exactly(kernel, noise_variance, responses) if few else _locally(kernel, noise_variance)
     for _ in range(limits.MAX_REWEIGHTINGS):
-        square = moments(now.weighted(responses).observations())
-        new = Reweighted(responses.family.refitted(square, responses.weight), square)
+        obs = now.weighted(responses).observations()
+        mean, variance = predicted(obs)
+        new = _reweighted(responses, (obs.y - mean) ** 2, variance)
         change = float(np.quantile(np.abs(np.log(new.relative / now.relative)), limits.WATCHED_SHARE))
         now = new
         if change < limits.SETTLED_PRECISION:
@@ -95,33 +108,32 @@ def _of_mean_one(relative: FloatArray, weight: FloatArray) -> FloatArray:
     return np.asarray(relative * (weight.sum() / np.sum(weight * relative)))
 
 
-Moments = Callable[[Observations], FloatArray]
-"""From Gaussian observations to E (y - eta)^2 of each row."""
+LeftOut = Callable[[Observations], tuple[FloatArray, FloatArray]]
+"""From Gaussian observations to mean and variance of eta at each row, given the others."""
 
 
-def _exact_moments(kernel: Kernel, noise_variance: float, responses: Responses) -> Moments:
+def _exactly(kernel: Kernel, noise_variance: float, responses: Responses) -> LeftOut:
     engine = ExactEngine(kernel, noise_variance).of(responses.rows)
 
-    def moments(obs: Observations) -> FloatArray:
-        fit = engine.fit(obs)
-        residual = fit.row_weights(obs) * obs.copy_variance(noise_variance) / obs.weight
-        return np.asarray(residual**2 + fit.posterior.variance(obs.rows))
+    def predicted(obs: Observations) -> tuple[FloatArray, FloatArray]:
+        held = engine.fit(obs).leave_out(obs, None)
+        order = np.argsort(held.index)
+        return held.mean[order], held.variance[order]
 
-    return moments
+    return predicted
 
 
-def _local_moments(kernel: Kernel, noise_variance: float) -> Moments:
-    """From the nearest others of each row, and then from the row itself."""
+def _locally(kernel: Kernel, noise_variance: float) -> LeftOut:
+    """From the nearest others."""
 
-    def moments(obs: Observations) -> FloatArray:
+    def predicted(obs: Observations) -> tuple[FloatArray, FloatArray]:
         every, coords, noise = np.arange(len(obs)), obs.rows.coords, obs.copy_variance(noise_variance) / obs.weight
         residual, units = residual_of(obs), axis_units(kernel, np.ptp(coords, axis=0))
         k = limits.REWEIGHTING_NEIGHBOURS
         mean, variance = left_out(kernel, noise, coords, residual, every, every, k, units)
-        share = noise / (variance + noise)  # of the others in the mean of the row
-        return np.asarray((share * (residual - mean)) ** 2 + share * variance)
+        return obs.y - residual + mean, variance
 
-    return moments
+    return predicted
 
 
 def _median_around(responses: Responses) -> FloatArray:
