@@ -12,8 +12,8 @@ from bochner.kernels import Matern
 @parametrize_with_checks(
     [
         SpatialRegressor(),
-        SpatialRegressor(Matern(), features="quasi", n_frequencies=30),
-        SpatialRegressor(features="nystroem"),
+        SpatialRegressor(Matern(), features="quasi", n_frequencies=30, tune=None),
+        SpatialRegressor(Matern(), features="nystroem", tune=None),
         FourierFeatures(),
     ]
 )
