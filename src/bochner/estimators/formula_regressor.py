@@ -7,6 +7,7 @@ from typing import Any, Self
 from bochner.estimators import storage
 from bochner.estimators.distribution import Distribution
 from bochner.estimators.regressor import SpatialRegressor
+from bochner.geo.tables import check_columns
 from bochner.layout import Design, Given, parse_formula
 from bochner.layout.formula import as_table, column_of
 
@@ -89,7 +90,9 @@ class FormulaRegressor(SpatialRegressor):
         for name in ("trials", "exposure", "offset"):
             known.setdefault(name, getattr(self, name))
         groups = known.pop("groups", None)
-        groups = as_table(X)[groups] if isinstance(groups, str) else groups
+        if isinstance(groups, str):
+            check_columns([groups], [str(c) for c in as_table(X).columns], "the table")
+            groups = as_table(X)[groups]
         given = Given(**{name: column_of(X, value) for name, value in known.items()}, groups=groups)
         response = column_of(X, formula.response) if y is None else y
         names = [name for name in design.frame(X).columns if name not in formula.coords]

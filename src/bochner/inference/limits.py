@@ -16,6 +16,7 @@ OUTLIER_OF_MODEL    3.0    ... so many of the model's own, which outliers have w
 MAX_OUTLIERS        1,000  that are kept by number
 MIN_PAIRS           30     close pairs from which their scatter says something
 PAIR_SHARE          0.9    of the close pairs, by the least of which their scatter is measured: outliers do not count
+PAIR_NOISE          0.5    of what close pairs may scatter: below this share the learned noise is not what they judge
 ==================  =====  ============================================================================================
 """
 
@@ -34,3 +35,4 @@ OUTLIER_OF_MODEL = 3.0
 MAX_OUTLIERS = 1_000
 MIN_PAIRS = 30
 PAIR_SHARE = 0.9
+PAIR_NOISE = 0.5

@@ -55,7 +55,10 @@ def pair_scatter(kernel: Kernel, noise_variance: float, obs: Observations) -> fl
     here = kernel.covariance(coords[first][:, None], coords[first][:, None])[:, 0, 0]
     expected = error[first] + error[second] + 2 * np.maximum(here - lag, 0.0)
     off = np.abs(residual[first] - residual[second]) / np.sqrt(np.maximum(expected, 1e-300))
-    return float(np.quantile(off, limits.PAIR_SHARE) / special.ndtri((1 + limits.PAIR_SHARE) / 2))
+    ratio = float(np.quantile(off, limits.PAIR_SHARE) / special.ndtri((1 + limits.PAIR_SHARE) / 2))
+    by_noise = float(np.median(2 * noise_variance / np.maximum(expected, 1e-300)))
+    # known errors, or a field that changes between the two, may be what did not show: that says nothing of the noise
+    return None if ratio < 1 and by_noise < limits.PAIR_NOISE else ratio
 
 
 def _standardised(

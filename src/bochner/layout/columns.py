@@ -92,7 +92,7 @@ def named_columns(X: Any, coords: Selector, covariates: Selector, known: Collect
     rest = [name for name in names if name not in linear]
     places = [name for name in rest if EAST.fullmatch(name.lower()) or NORTH.fullmatch(name.lower())]
     if any(EAST.fullmatch(n.lower()) for n in places) and any(NORTH.fullmatch(n.lower()) for n in places):
-        found = [name for name in rest if name in places or FURTHER.fullmatch(name.lower())]
+        found = [n for n in rest if n in places or (n not in known and FURTHER.fullmatch(n.lower()))]
     else:
         found = [name for name in rest if name not in known and not _numbers_rows(X[name], name)]
         found = found if len(found) else rest

@@ -45,10 +45,10 @@ class Encoding:
             return None
         for name in frame.columns:
             column = frame[name]
-            if name in covariates and is_category(column):
-                levels[name] = _levels(column, name)
-            elif is_time(column):
+            if is_time(column):
                 times[name] = str(np.datetime64(instants(column, name).min(), "D"))
+            elif name in covariates and is_category(column):
+                levels[name] = _levels(column, name)
         if not times and not levels:
             return None
         return cls(tuple(map(str, frame.columns)), times, levels)

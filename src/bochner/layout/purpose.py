@@ -6,6 +6,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
+from bochner.features import find_grid
 from bochner.geo import Placement
 from bochner.inference import Domain
 from bochner.layout import limits
@@ -48,8 +49,8 @@ def stations(coords: FloatArray, map_axes: tuple[int, ...], asked: FloatArray | 
     if coords.shape[1] not in (3, 4):
         return None
     pairs, group = np.unique(coords[:, map_axes], axis=0, return_inverse=True)
-    if len(pairs) * limits.STATION_ROWS > len(coords):
-        return None
+    if len(pairs) * limits.STATION_ROWS > len(coords) or find_grid(pairs) is not None:
+        return None  # few rows at each, or pixels of a stack: what is missing there is seen at other times
     if asked is not None:
         known = cKDTree(pairs).query(asked[:, map_axes])[0] <= 1e-9 * np.ptp(pairs, axis=0).max()
         if np.mean(known) > 0.5:

@@ -40,6 +40,12 @@ class Given:
         labels = np.asarray(self.groups, dtype=object).ravel()
         if len(labels) != n:
             raise InputError(f"groups has {len(labels):,} values; needed is one per row, {n:,}.")
+        missing = np.array([v is None or v != v for v in labels])
+        if missing.any():
+            row = int(np.argmax(missing))
+            raise InputError(
+                f"groups is missing in {int(missing.sum()):,} rows, first in row {row}; name the group of each."
+            )
         return np.unique(labels.astype(str), return_inverse=True)[1].astype(np.intp)
 
     def checked(self, family: Family, y: FloatArray, fit_intercept: bool) -> _Checked:
