@@ -11,6 +11,16 @@ FLAT_FIELD        0.01   variance of the field relative to the noise, below whic
 SERVE_BETTER      0.95   RMSE of boosted trees relative to the field's, below which a user should know
 MAX_NAMED_ROWS    6      of those that look wrong, by number
 ODD_PAIR_SCATTER  2.0    sd of close rows relative to the learned one (or the other way round) that a user should know
+SHOWN_FROM        5.0    expected seconds of a fit from which a line tells how it goes
+FEW_TIMED_ROWS    3,000  rows up to which the kernel is exact: ...
+FEW_SECONDS       12.0   ... so many seconds for all of them (``benchmarks/zoo.py``, one core), less for fewer
+GAUSSIAN_SECONDS  22.0   for every further ten thousand rows, ...
+OTHER_SECONDS     25.0   ... of other families, ...
+TREND_SECONDS     3.5    ... and for each of their fixed effects
+WIDE_FACTOR       1.3    in three dimensions and more
+LATER_SHARE       0.1    of the same, beyond thirty thousand rows
+SOLVED_SHARE      0.3    of a fit that is not learning the kernel
+LEAST_LEFT        0.1    of the time so far, that is left at least
 ================  =====  =============================================================================================
 """
 
@@ -24,3 +34,13 @@ FLAT_FIELD = 0.01
 SERVE_BETTER = 0.95
 MAX_NAMED_ROWS = 6
 ODD_PAIR_SCATTER = 2.0
+SHOWN_FROM = 5.0
+FEW_TIMED_ROWS = 3_000
+FEW_SECONDS = 12.0
+GAUSSIAN_SECONDS = 22.0
+OTHER_SECONDS = 25.0
+TREND_SECONDS = 3.5
+WIDE_FACTOR = 1.3
+LATER_SHARE = 0.1
+SOLVED_SHARE = 0.3
+LEAST_LEFT = 0.1

@@ -197,7 +197,7 @@ def _by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
         return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
     first = _first_climb(task, climbs[0], noise)
     if task.settings.kernel is None and len(data) >= limits.MIN_SUM_ROWS and not first.failed:
-        first, summed = _near_and_far(task, climbs[1], first, noise)
+        summed = _near_and_far(task, climbs[1], first, noise)
         if summed is not None:
             return replace(summed, choices=(told, *summed.choices), laplace=climbs[1])
     shared = None if task.settings.kernel is not None else task.domain.shared
@@ -219,10 +219,8 @@ def _by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
     return replace(on_waves, choices=(Choice("tuning", "lattice", text=text), *on_waves.choices))
 
 
-def _near_and_far(
-    task: Task, objective: LaplaceObjective, first: Tuned, noise: float | None
-) -> tuple[Tuned, Climb | None]:
-    """One field by the finer evidence of parts, and a sum of a short and a long one, if it is worth its parameters.
+def _near_and_far(task: Task, objective: LaplaceObjective, first: Tuned, noise: float | None) -> Climb | None:
+    """A sum of a short and a long field, if by the finer evidence of parts it is worth its parameters.
 
     Households share what their village does not, and stands of trees what their county does not: one field then takes
     the short range, and places without rows around are predicted by the trend alone.
@@ -237,13 +235,13 @@ def _near_and_far(
     two = search.maximise(short.scaled(0.5) + long.scaled(0.5), single.noise_variance)
     gain = two.value - single.value
     if single.failed or two.failed or gain <= limits.WORTH_SUM:
-        return (first if single.failed else single), None
+        return None
     ranges = sorted(float(k.length_scale) for k in two.kernel.leaves())  # type: ignore[attr-defined]
     text = (
         f"sum of two Matern fields with nu = {nu:g}, of length scales {ranges[0]:.3g} and {ranges[1]:.3g}: it gains "
         f"{gain:.1f} > {limits.WORTH_SUM:g} over one"
     )
-    return single, Climb(search, two, (Choice("kernel", "sum of two scales", text=text),))
+    return Climb(search, two, (Choice("kernel", "sum of two scales", text=text),))
 
 
 def _first_climb(task: Task, objective: LaplaceObjective, noise: float | None) -> Tuned:

@@ -175,8 +175,10 @@ MIN_SUM_ROWS           3,000                                rows from which a su
                                                             and a long field is tried, of other
                                                             families than the Gaussian: fewer
                                                             than the parts hold
-SHORT_START, LONG_START 1/20, 1/4                           of the extent: length scales that   benchmarks/zoo
-                                                            the climb of such a sum begins from
+SHORT_START            1/20                                 of the extent: length scales of the benchmarks/zoo
+                                                            short field, at most, ...
+LONG_START             1/4                                  ... and of the long one, that the   benchmarks/zoo
+                                                            climb begins from
 WORTH_SUM              3.0                                  log evidence of the parts that it   benchmarks/presence
                                                             must gain: two parameters
 LEAST_GROUPS           5                                    groups from which whole ones are    benchmarks/stations
