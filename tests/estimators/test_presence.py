@@ -157,9 +157,11 @@ def test_households_and_districts_are_two_scales():
     rng = np.random.default_rng(3)
     villages = rng.uniform(size=(80, 2))
     places = np.repeat(villages, 50, axis=0) + 0.004 * rng.normal(size=(4_000, 2))
-    waves, phase = rng.normal(size=(2, 400)) / 0.35, rng.uniform(0, 2 * np.pi, 400)
-    far = 1.4 * np.sqrt(2 / 400) * np.cos(places @ waves + phase).sum(axis=1)
-    near = np.repeat(rng.normal(size=2_000), 2)  # neighbours share it
+    phase = rng.uniform(0, 2 * np.pi, (2, 400))
+    far, near = (
+        1.5 * np.sqrt(2 / 400) * np.cos(places @ rng.normal(size=(2, 400)) / length + p).sum(axis=1)
+        for length, p in zip((0.35, 0.003), phase, strict=True)
+    )
     y = (rng.uniform(size=4_000) < 1 / (1 + np.exp(1 - far - near))).astype(float)
     model = SpatialRegressor(family="bernoulli").fit(places, y)
     assert model.choices_["kernel"].value == "sum of two scales"
