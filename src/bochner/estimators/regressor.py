@@ -20,6 +20,7 @@ from bochner.estimators.distribution import Distribution
 from bochner.estimators.door import checked_rows, checked_training
 from bochner.estimators.fitted import Estimate, Fitted
 from bochner.estimators.mapped import Mapped
+from bochner.estimators.narrow_intervals import narrow_intervals
 from bochner.estimators.progress import expected_seconds, progress_logging
 from bochner.estimators.summary import findings, summary
 from bochner.exceptions import CheckWarning, InputError, warn
@@ -574,6 +575,10 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         """What looks wrong with the fit; each finding is also raised as a `CheckWarning`."""
         check_is_fitted(self)
         found = findings(self.fitted_, float(self.tolerance))
+        if self.has_training:
+            with resources_of(self).in_use():
+                narrow = narrow_intervals(self.fitted_.model, self.training_responses(), self.training_groups())
+            found += [] if narrow is None else [narrow]
         for finding in found:
             warn(finding, CheckWarning)
         return found
