@@ -31,9 +31,8 @@ def main() -> None:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     found = np.mean([scores(args.rows, args.share, seed) for seed in range(args.fields)], axis=0)
-    print(
-        "| errors | blunders | RMSE | coverage of the surface | of new observations | CPU s |\n|---|---|---|---|---|---|"
-    )
+    print("| errors | blunders | RMSE | coverage of the surface | of new observations | CPU s |")
+    print("|---|---|---|---|---|---|")
     for (family, spoiled), row in zip(CASES, found, strict=True):
         blunders = f"{args.share:.0%}" if spoiled else "none"
         print(f"| {family} | {blunders} | {row[0]:.4f} | {row[1]:.3f} | {row[2]:.3f} | {row[3]:.1f} |")
