@@ -7,7 +7,9 @@ does the same work; ``BOCHNER_COMPILED=0`` in the environment leaves all to NumP
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from types import ModuleType
@@ -16,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
+from bochner.exceptions import FallbackWarning, warn
 from bochner.kernels.radial_form import METRIC, SHAPE, VARIANCE, RadialForm
 from bochner.kernels.radial_table import RadialTable, radial_table
 from bochner.neighbours import limits
@@ -60,21 +63,40 @@ def compiled_kernel(kernel: Any, dim: int, n_systems: int, lag_range: LagRange |
 
 
 def has_compiler() -> bool:
-    """Whether compiled loops may be used."""
-    return os.environ.get("BOCHNER_COMPILED", "1") != "0" and _has_numba()
+    """Whether compiled loops may be used; Numba is imported to know."""
+    return os.environ.get("BOCHNER_COMPILED", "1") != "0" and _imported() is not None
+
+
+def loops() -> Any:
+    """The compiled loops."""
+    return _imported()
 
 
 @cache
-def _has_numba() -> bool:
-    return find_spec("numba") is not None
-
-
-@cache
-def loops() -> ModuleType:
-    """The compiled loops; Numba is imported with them."""
-    from bochner.neighbours import compiled_loops
-
+def _imported() -> ModuleType | None:
+    if find_spec("numba") is None:
+        return None
+    try:
+        with _without_impostor("coverage"):
+            from bochner.neighbours import compiled_loops
+    except Exception as error:  # whatever is wrong with Numba, there is NumPy
+        warn(f"Numba cannot be imported ({error}); neighbours are done by NumPy, slower.", FallbackWarning)
+        return None
     return compiled_loops
+
+
+@contextmanager
+def _without_impostor(name: str) -> Iterator[None]:
+    """Within: a file of this name beside the user's script is not taken for the package that Numba looks for."""
+    spec = None if name in sys.modules else find_spec(name)
+    if spec is None or spec.submodule_search_locations is not None:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[name]
 
 
 def in_runs(work: Callable[[slice], Any], n: int) -> list[Any]:
