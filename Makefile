@@ -10,7 +10,7 @@ CODE := $(wildcard src tests benchmarks examples docs)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test lint docs bench clean help
+.PHONY: demo test lint docs bench studies clean help
 
 demo: $(VENV)/.demo ## map malaria in a simulated country, from files to a report, into demo-output/
 	$(BIN)/bochner demo -o demo-output
@@ -27,7 +27,10 @@ lint: $(VENV)/.test ## check style and types
 docs: $(VENV)/.docs ## build the documentation into docs/_build/html; a warning is an error
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
-bench: $(VENV)/.test ## run every script in benchmarks/
+bench: $(VENV)/.test $(VENV)/.peers ## speed against the limit and peers, one table and plots into out/bench; ARGS=--quick: five minutes
+	$(BIN)/python benchmarks/speed.py $(ARGS)
+
+studies: $(VENV)/.test ## run every script in benchmarks/: scores, coverage, memory; hours
 	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script $(ARGS); done
 
 clean: ## remove what the other targets made, except .venv
@@ -36,7 +39,7 @@ clean: ## remove what the other targets made, except .venv
 	find $(CODE) -type d -name __pycache__ -prune -exec rm -rf {} +
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # One stamp per extra: installed again when the requirements or the version change.
 $(VENV)/.%: pyproject.toml src/bochner/_version.py | $(BIN)/python

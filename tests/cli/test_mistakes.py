@@ -27,6 +27,7 @@ def folder(tmp_path_factory):
     frame = survey(40)
     (path / "folder.bochner").mkdir()
     frame.to_csv(path / "data.csv", index=False)
+    frame.to_csv(path / "data.txt", index=False)
     frame.rename(columns={"lon": "lat", "lat": "lon"}).assign(lat=frame.lon + 100).to_csv(path / "swapped.csv")
     frame.assign(temp=frame.temp.astype(str).replace(str(frame.temp[7]), "cold")).to_csv(path / "text.csv")
     frame.assign(positive=frame.positive.where(frame.index != 11, 999)).to_csv(path / "over.csv")

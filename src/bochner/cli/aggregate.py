@@ -41,6 +41,11 @@ def aggregate(
           --covariate elevation=dem.tif --exceed 0.2 -o districts.csv
       bochner aggregate temp.bochner --areas regions.geojson -o regions.gpkg
     """
+    from bochner.cli._files import must_exist
+
+    must_exist(model, what="model file")
+    must_exist(areas, weights)
+
     from bochner.cli._areas import WRITTEN, area_rows, area_table, write_areas
     from bochner.cli._mapping import check_offset
     from bochner.cli._models import opened

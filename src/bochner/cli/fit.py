@@ -50,15 +50,19 @@ def fit(
       bochner fit --config model.toml
     """
     options = {name: value for name, value in locals().items() if name not in ("config", "json")}
-    from bochner.cli._models import check_model_name, facts, fit_spec
+    from bochner.cli._files import must_exist
     from bochner.cli._spec import Spec
-    from bochner.cli._terminal import note, say, say_json
-    from bochner.diagnostics import remember
     from bochner.exceptions import InputError
 
     spec = Spec.of(config, options)
     if spec.output is None:
         raise InputError("no output was given; name the model file to write with -o, or set output in --config.")
+    must_exist(spec.data, *spec.covariate.values())
+
+    from bochner.cli._models import check_model_name, facts, fit_spec
+    from bochner.cli._terminal import note, say, say_json
+    from bochner.diagnostics import remember
+
     check_model_name(spec.output, spec.files)
     model, rows = fit_spec(spec)
     remember(model)

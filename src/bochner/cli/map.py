@@ -61,6 +61,11 @@ def map(
       bochner map image.bochner --like image.tif --fill-only -o filled.tif
       bochner map temp.bochner --resolution 0.05deg --covariate elevation=dem.tif -o temp.nc
     """
+    from bochner.cli._files import must_exist
+
+    must_exist(model, what="model file")
+    must_exist(like, within)
+
     from bochner.cli._mapping import MapRequest, check_offset
     from bochner.cli._models import opened
     from bochner.cli._spec import inputs_named, path_or_number

@@ -49,6 +49,11 @@ def predict(
       bochner predict model.bochner villages.gpkg --trials examined -o predicted.gpkg
       bochner predict model.bochner places.csv --covariate elevation=dem.tif --exceed 0.2 -o predicted.parquet
     """
+    from bochner.cli._files import must_exist
+
+    must_exist(model, what="model file")
+    must_exist(data)
+
     from bochner.cli._models import opened
     from bochner.cli._predictions import Wanted, predicted
     from bochner.cli._spec import inputs_named, names_in

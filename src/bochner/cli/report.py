@@ -50,6 +50,11 @@ def report(
       bochner report prevalence.bochner --data villages.csv --covariate elevation=dem.tif \\
           --within country.gpkg --threshold 0.2 -o report.html
     """
+    from bochner.cli._files import must_exist
+
+    must_exist(model, what="model file")
+    must_exist(data, within)
+
     from bochner.cli._models import opened
     from bochner.cli._reports import page_layers, response_name, survey_of
     from bochner.cli._spec import inputs_named, names_in

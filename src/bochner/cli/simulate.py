@@ -64,13 +64,17 @@ def simulate(
       bochner simulate --kernel "matern12(length_scale=0.3)" --bounds 0,0,2,2 --resolution 0.05 -o field.tif
       bochner simulate prevalence.bochner --at villages.csv --latent -n 100 -o draws.parquet
     """
+    from bochner.cli._files import must_exist
+    from bochner.exceptions import InputError
+
+    if output is None:
+        raise InputError("no output was given; name the file to write with -o.")
+    must_exist(model, what="model file")
+    must_exist(at, like)
+
     from bochner.cli._draws import Drawn, Request, draw
     from bochner.cli._terminal import note, say, status
 
-    if output is None:
-        from bochner.exceptions import InputError
-
-        raise InputError("no output was given; name the file to write with -o.")
     request = Request(
         model=model,
         at=at,

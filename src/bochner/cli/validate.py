@@ -61,13 +61,17 @@ def validate(
     options = {
         name: value for name, value in locals().items() if name not in ("blocks", "folds", "score", "config", "json")
     }
-    from bochner.cli._models import fit_spec
+    from bochner.cli._files import must_exist
     from bochner.cli._spec import Spec
+
+    spec = Spec.of(config, options)
+    must_exist(spec.data, *spec.covariate.values())
+
+    from bochner.cli._models import fit_spec
     from bochner.cli._terminal import as_table, note, say, say_json, status
     from bochner.cli._validation import held_out
     from bochner.validation import get_scores
 
-    spec = Spec.of(config, options)
     names = list(get_scores(score)) if score else None
     model, rows = fit_spec(spec)
     with status("holding out"):

@@ -20,6 +20,7 @@ from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import KernelError
 from bochner.kernels.axes import Axes
 from bochner.kernels.measure import spectral_density, total_variance
+from bochner.kernels.radial_form import RadialForm
 from bochner.kernels.roles import Role, Scale, role_named
 
 
@@ -112,6 +113,10 @@ class Kernel:
     def lag_covariance(self, tau: FloatArray) -> FloatArray:
         """Covariance at lags (n, dim) of a shift-invariant kernel: (n,). Trusts its input."""
         return self.covariance(tau, np.zeros((1, tau.shape[1])))[:, 0]
+
+    def radial_form(self, dim: int) -> RadialForm | None:
+        """The same kernel for compiled loops, if it is made of functions of squared lags; None: it is not."""
+        return None
 
     # ------------------------------------------------------------- hyperparameters
 
@@ -253,6 +258,10 @@ class Sum(_Pair):
         k2, g2 = self.k2.covariance_and_gradient(x, z)
         return k1 + k2, g1 + g2
 
+    def radial_form(self, dim: int) -> RadialForm | None:
+        one, two = self.k1.radial_form(dim), self.k2.radial_form(dim)
+        return None if one is None or two is None else one.plus(two, len(self.k1.theta))
+
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
         return self._names()
@@ -288,6 +297,10 @@ class Product(_Pair):
         k2, g2 = self.k2.covariance_and_gradient(x, z)
         kept = [g for g, free in zip(g2, self._free, strict=True) if free]
         return k1 * k2, [g * k2 for g in g1] + [k1 * g for g in kept]
+
+    def radial_form(self, dim: int) -> RadialForm | None:
+        one, two = self.k1.radial_form(dim), self.k2.radial_form(dim)
+        return None if one is None or two is None else one.times(two, len(self.k1.theta), self._free)
 
     @property
     def _free(self) -> list[bool]:

@@ -19,6 +19,8 @@ MAX_MODES        2^18   of a periodogram, all axes together: 4 MB of powers
 LINES_PER_PEAK   5      frequencies of the grid that one peak takes
 N_ROUNDS         40     of a mixture fitted to a periodogram
 COSINES_AT_ONCE  2^22   held at once: 32 MiB
+FIRST_OCTAVE     -68    of squared scaled distances in tables for compiled loops: nearer places are one place
+LAST_OCTAVE      64     of the same: a distance of 4e9 length scales; farther ones count as that
 ===============  =====  ==============================================================================================
 """
 
@@ -40,3 +42,5 @@ MAX_MODES = 2**18
 LINES_PER_PEAK = 5
 N_ROUNDS = 40
 COSINES_AT_ONCE = 2**22
+FIRST_OCTAVE = -68
+LAST_OCTAVE = 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -17,7 +18,7 @@ from bochner.kernels.stationary import IsotropicKernel
 
 TABLE_FROM = 2_000  # distances from which a table is cheaper
 SMALLEST = 1e-10  # distance; nearer ones are zero
-LARGEST = 700.0  # beyond it the correlation is zero in float64
+LARGEST = 700.0  # distance; beyond it the correlation is zero in float64
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,6 +75,23 @@ class Matern(IsotropicKernel):
         # d/ds s^nu K_nu(s) = -s^nu K_(nu-1)(s)
         return _bessel_form(s, self.nu, self.nu - 1, power=1, at_zero=0.0)
 
+    def shape_slopes(self, distance: FloatArray) -> list[FloatArray]:
+        if not self.learn_nu:
+            return []
+        few = np.size(distance) <= TABLE_FROM
+        return [self.correlation(distance) * _inside(_nu_slope if few else _tabulated_nu_slope, distance, self.nu)]
+
+    def profile(self, distance: FloatArray) -> list[FloatArray]:
+        if self.nu in (0.5, 1.5, 2.5):
+            found = [self.correlation(distance), self.decay(distance)]
+        else:  # what becomes a table needs none on the way
+            s, nu = np.sqrt(2 * self.nu) * distance, self.nu
+            found = [
+                _bessel_form(s, nu, nu, at_zero=1.0, tabulate=False),
+                _bessel_form(s, nu, nu - 1, power=1, at_zero=0.0, tabulate=False),
+            ]
+        return [*found, found[0] * _inside(_nu_slope, distance, self.nu)] if self.learn_nu else found
+
     def radial_density(self, w: FloatArray, dim: int) -> FloatArray:
         # multivariate Student t with 2 nu degrees of freedom
         nu = self.nu
@@ -86,13 +104,15 @@ class Matern(IsotropicKernel):
         return np.asarray(np.sqrt(dim * np.minimum(special.fdtri(dim, 2 * self.nu, u), 1e300)))
 
 
-def _bessel_form(s: FloatArray, nu: float, order: float, *, power: int = 0, at_zero: float) -> FloatArray:
+def _bessel_form(
+    s: FloatArray, nu: float, order: float, *, power: int = 0, at_zero: float, tabulate: bool = True
+) -> FloatArray:
     """2^(1-nu) / Gamma(nu) s^(nu+power) K_order(s), by logarithms so that nothing overflows."""
     out = np.full(np.shape(s), at_zero)
-    inside = s > SMALLEST
-    t = np.asarray(s)[inside]
-    if t.size > TABLE_FROM:
-        out[inside] = _tabulated(np.minimum(t, LARGEST), nu, order, power)
+    inside = s > (SMALLEST if tabulate else 0.0)
+    t = np.minimum(np.asarray(s)[inside], _largest(nu))
+    if tabulate and t.size > TABLE_FROM:
+        out[inside] = _tabulated(t, nu, order, power)
     else:
         out[inside] = np.exp(_log_form(t, nu, order, power))
     return out
@@ -103,6 +123,45 @@ def _log_form(t: FloatArray, nu: float, order: float, power: int) -> FloatArray:
     return np.asarray(log_constant + (nu + power) * np.log(t) + log_bessel_k(order, t))
 
 
+def _inside(function: Callable[[FloatArray, float], FloatArray], distance: FloatArray, nu: float) -> FloatArray:
+    """A function of distances that are neither zero nor so large that nothing is left; zero for those near zero."""
+    out = np.zeros(np.shape(distance))
+    inside = distance > 0
+    out[inside] = function(np.minimum(np.asarray(distance)[inside], LARGEST), nu)
+    return out
+
+
+def _nu_slope(r: FloatArray, nu: float) -> FloatArray:
+    """Derivative of the log correlation in log nu: no closed form, so by differences of fourth order."""
+    step = 1e-3
+    near, far = (
+        _log_form(np.sqrt(2 * up) * r, up, up, 0) - _log_form(np.sqrt(2 * down) * r, down, down, 0)
+        for up, down in ((nu * np.exp(h), nu * np.exp(-h)) for h in (step, 2 * step))
+    )
+    return np.asarray((8 * near - far) / (12 * step))
+
+
+def _tabulated_nu_slope(r: FloatArray, nu: float) -> FloatArray:
+    return _on_equal_knots(_nu_slope_table(nu), np.log(np.maximum(r, SMALLEST)))
+
+
+@lru_cache(maxsize=64)
+def _nu_slope_table(nu: float) -> CubicSpline:
+    knots = _knots(LARGEST)
+    return CubicSpline(knots, _nu_slope(np.exp(knots), nu))
+
+
+def _largest(nu: float) -> float:
+    """Where nothing is left of s^nu K_nu(s); a smooth field's correlation is one of s / sqrt(2 nu)."""
+    return float(LARGEST + 40 * np.sqrt(2 * nu))
+
+
+def _knots(largest: float) -> FloatArray:
+    """Logarithms of distances: 240 per unit keep the error of a spline near 1e-13."""
+    low, high = np.log(SMALLEST) - 1e-9, np.log(largest) + 1e-9
+    return np.linspace(low, high, int(240 * (high - low)) + 2)
+
+
 def _tabulated(t: FloatArray, nu: float, order: float, power: int) -> FloatArray:
     """The same by a cubic spline in log t: Bessel functions of many distances cost too much."""
     return np.asarray(np.exp(_on_equal_knots(_table(nu, order, power), np.log(t)) - t))
@@ -110,9 +169,8 @@ def _tabulated(t: FloatArray, nu: float, order: float, power: int) -> FloatArray
 
 @lru_cache(maxsize=64)
 def _table(nu: float, order: float, power: int) -> CubicSpline:
-    """The logarithm plus t, which is smooth in log t; 240 knots per unit keep the error near 1e-13."""
-    low, high = np.log(SMALLEST) - 1e-9, np.log(LARGEST) + 1e-9
-    knots = np.linspace(low, high, int(240 * (high - low)) + 2)
+    """The logarithm plus t, which is smooth in log t."""
+    knots = _knots(_largest(nu))
     return CubicSpline(knots, _log_form(np.exp(knots), nu, order, power) + np.exp(knots))
 
 

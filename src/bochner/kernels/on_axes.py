@@ -13,6 +13,7 @@ from bochner.exceptions import KernelError
 from bochner.kernels.axes import Axes
 from bochner.kernels.base import Hyperparameter, Kernel
 from bochner.kernels.measure import spectral_density
+from bochner.kernels.radial_form import RadialForm
 from bochner.kernels.spectral import SpectralKernel
 from bochner.kernels.waves import Atoms
 
@@ -84,6 +85,11 @@ class OnAxes(SpectralKernel):
     def covariance_and_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
         axes = list(self.seen_axes(x.shape[-1]))
         return self.kernel.covariance_and_gradient(x[..., axes], z[..., axes])
+
+    def radial_form(self, dim: int) -> RadialForm | None:
+        axes = self.seen_axes(dim)
+        inner = self.kernel.radial_form(len(axes))
+        return None if inner is None else inner.embedded(axes, dim)
 
     def check_dim(self, dim: int) -> None:
         self.kernel.check_dim(len(self.seen_axes(dim)))

@@ -12,6 +12,7 @@ from bochner.exceptions import KernelError
 from bochner.kernels.base import Hyperparameter, Kernel, Product
 from bochner.kernels.measure import total_variance
 from bochner.kernels.on_axes import OnAxes
+from bochner.kernels.radial_form import RadialForm
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,6 +81,9 @@ class Separable(Kernel):
 
     def covariance_and_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
         return self.product.covariance_and_gradient(x, z)
+
+    def radial_form(self, dim: int) -> RadialForm | None:
+        return self.product.radial_form(dim)
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:

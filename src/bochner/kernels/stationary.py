@@ -21,6 +21,7 @@ from bochner.exceptions import KernelError
 from bochner.kernels import anisotropy
 from bochner.kernels.base import Hyperparameter, Kernel
 from bochner.kernels.parameters import check_positive, freeze
+from bochner.kernels.radial_form import METRIC, VARIANCE, Factor, RadialForm, Slope, metric_changes, one_factor
 from bochner.kernels.spectral import SpectralKernel
 
 
@@ -78,6 +79,10 @@ class SimpleKernel(Kernel):
                 f"{type(self).__name__} has {len(self.length_scale)} length scales for {dim} coordinates; "
                 f"give one number, or one per coordinate."
             )
+
+    def profile(self, distance: FloatArray) -> list[FloatArray]:
+        """Correlation, its decay and its slopes in `shapes` at scaled distances (see `RadialForm`)."""
+        raise NotImplementedError
 
     def scales(self, dim: int) -> FloatArray:
         """Length scale of every axis, shape (dim,)."""
@@ -181,6 +186,15 @@ class IsotropicKernel(ScaledKernel):
         """-s times the derivative of the correlation at s: its derivative in the log length scale."""
         raise NotImplementedError
 
+    def shape_slopes(self, distance: FloatArray) -> list[FloatArray]:
+        """Derivatives of the correlation in the log of each of `shapes`: by differences, unless a kernel knows them."""
+        step, slopes = 1e-5, []
+        for name in self.shapes:
+            value = getattr(self, name)
+            up, down = (self.replace(**{name: value * np.exp(sign * step)}).correlation(distance) for sign in (1, -1))
+            slopes.append((up - down) / (2 * step))
+        return slopes
+
     def radial_density(self, w: FloatArray, dim: int) -> FloatArray:
         """Spectral density at |omega| = w for unit length scale, as a density on R^dim."""
         raise NotImplementedError
@@ -217,8 +231,10 @@ class IsotropicKernel(ScaledKernel):
         return k, [*scales, k, *self._shape_gradients(s)]
 
     def covariance_and_slopes(self, x: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], list[float]]]:
-        if self.rotation is not None or not isinstance(self.length_scale, tuple) or x.shape[1] <= 3:
+        if self.rotation is not None:
             return super().covariance_and_slopes(x)
+        if not isinstance(self.length_scale, tuple) or x.shape[1] <= 3:
+            return self._slopes_of_pairs(x)
         z = (x - x.mean(axis=0)) / self.scales(x.shape[1])
         squared = distance.cdist(z, z, "sqeuclidean")
         s = np.sqrt(squared)
@@ -230,6 +246,30 @@ class IsotropicKernel(ScaledKernel):
             # sum_ij share_ij (z_i - z_j)^2 along every axis at once: two products in place of a matrix for each
             along = 2 * (share.sum(axis=1) @ z**2 - np.einsum("id,id->d", z, share @ z))
             return [*along.tolist(), float(np.vdot(g, k)), *(float(np.vdot(g, d)) for d in self._shape_gradients(s))]
+
+        return k, slopes
+
+    def _slopes_of_pairs(self, x: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], list[float]]]:
+        """`covariance_and_slopes` from every pair once: half the work of a matrix."""
+        z = (x - x.mean(axis=0)) / self.scales(x.shape[1])
+        apart = isinstance(self.length_scale, tuple)
+        squares = [distance.pdist(part, "sqeuclidean") for part in (z.T[:, :, None] if apart else [z])]
+        squared = sum(squares[1:], squares[0])
+        s = np.sqrt(squared)
+        pairs = self.variance * self.correlation(s)
+        k = distance.squareform(pairs)
+        k[np.diag_indices(len(x))] = self.variance
+
+        def slopes(g: FloatArray) -> list[float]:
+            twice = 2 * distance.squareform(g, force="tovector", checks=False)
+            decay = self.variance * self.decay(s)
+            if apart:
+                share = np.divide(decay, squared, out=np.zeros_like(s), where=squared > 0) * twice
+                scales = [float(share @ square) for square in squares]
+            else:
+                scales = [float(decay @ twice)]
+            of_variance = float(twice @ pairs) + self.variance * float(np.trace(g))
+            return [*scales, of_variance, *(float(twice @ d) for d in self._shape_gradients(s))]
 
         return k, slopes
 
@@ -254,17 +294,24 @@ class IsotropicKernel(ScaledKernel):
         return k, [*gradients, k, *self._shape_gradients(s)]
 
     def _shape_gradients(self, s: FloatArray) -> list[FloatArray]:
-        # Shape parameters enter through special functions without a simple derivative.
-        step, gradients = 1e-5, []
-        for name in self.shapes:
-            value = getattr(self, name)
-            up, down = (self.replace(**{name: value * np.exp(sign * step)}).correlation(s) for sign in (1, -1))
-            gradients.append(self.variance * (up - down) / (2 * step))
-        return gradients
+        return [self.variance * slope for slope in self.shape_slopes(s)]
 
     def _squares(self, x: FloatArray, z: FloatArray) -> list[FloatArray]:
         scales = self.scales(x.shape[-1])
         return [np.square((x[..., :, None, j] - z[..., None, :, j]) / scales[j]) for j in range(x.shape[-1])]
+
+    def profile(self, distance: FloatArray) -> list[FloatArray]:
+        return [self.correlation(distance), self.decay(distance), *self.shape_slopes(distance)]
+
+    def radial_form(self, dim: int) -> RadialForm | None:
+        unit = self.replace(length_scale=1.0, variance=1.0, rotation=None)
+        if self.rotation is not None:
+            w = anisotropy.whitening(self.length_scale, self.rotation)  # type: ignore[arg-type]
+            entries = anisotropy.stretch_of(self.length_scale, self.rotation)  # type: ignore[arg-type]
+            changes = anisotropy.metric_gradient(entries)
+            return one_factor(self.variance, Factor(unit, w.T @ w), changes, len(self.shapes))
+        changes = metric_changes(self.scales(dim), isinstance(self.length_scale, tuple))
+        return one_factor(self.variance, Factor(unit, np.diag(self.scales(dim) ** -2.0)), changes, len(self.shapes))
 
     def unit_density(self, w: FloatArray) -> FloatArray:
         return self.radial_density(np.sqrt(np.sum(w**2, axis=1)), w.shape[1])
@@ -307,6 +354,19 @@ class AxisKernel(ScaledKernel):
         if not isinstance(self.length_scale, tuple):
             scales = [np.sum(scales, axis=0)]
         return k, [*scales, k]
+
+    def profile(self, distance: FloatArray) -> list[FloatArray]:
+        correlation = self.axis_correlation(distance)
+        return [correlation, correlation * self.axis_decay(distance)]
+
+    def radial_form(self, dim: int) -> RadialForm | None:
+        unit = self.replace(length_scale=1.0, variance=1.0)
+        along = metric_changes(self.scales(dim), apart=True)
+        factors = tuple(Factor(unit, -0.5 * change) for change in along)
+        several = isinstance(self.length_scale, tuple)
+        slopes = [Slope(j if several else 0, 0, j, METRIC, change) for j, change in enumerate(along)]
+        slopes.append(Slope(dim if several else 1, 0, 0, VARIANCE, np.zeros((dim, dim))))
+        return RadialForm((self.variance,), (factors,), tuple(slopes))
 
     def _lags(self, x: FloatArray, z: FloatArray) -> list[FloatArray]:
         scales = self.scales(x.shape[-1])

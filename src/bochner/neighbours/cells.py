@@ -12,6 +12,7 @@ from scipy.linalg import lapack
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.neighbours import limits
+from bochner.neighbours.compiled import compiled_kernel
 from bochner.neighbours.nearest_kriging import Covariance, Neighbours
 from bochner.neighbours.replicates import merge
 from bochner.resources import blas_threads, in_threads
@@ -41,6 +42,8 @@ class CellKriging:
         scales: FloatArray | None = None,
     ) -> None:
         self.kernel, self.coords = kernel, coords
+        ready = compiled_kernel(kernel, coords.shape[1], len(coords))
+        self._covariance = kernel.covariance if ready is None else ready.covariance
         prior = kernel.covariance(coords[:, None, :], coords[:, None, :])[:, 0, 0]
         self._precision = 1 / np.maximum(noise, limits.LEAST_NOISE_SHARE * prior + 1e-300)
         places = merge(coords, np.zeros(len(coords)), self._precision)
@@ -82,8 +85,8 @@ class CellKriging:
 
     def _krige(self, rows: IntArray, values: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
         known = self.known[rows]
-        factor = _lower(self.kernel.covariance(known, known), self.variances[rows])
-        right = np.column_stack([self.kernel.covariance(known, targets), values])
+        factor = _lower(self._covariance(known, known), self.variances[rows])
+        right = np.column_stack([self._covariance(known, targets), values])
         whitened, _ = lapack.dtrtrs(factor, right, lower=1)
         cross, white = whitened[:, : len(targets)], whitened[:, len(targets) :]
         prior = self.kernel.covariance(targets[:, None, :], targets[:, None, :])[:, 0, 0]

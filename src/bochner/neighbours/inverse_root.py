@@ -7,6 +7,7 @@ from scipy import sparse
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.neighbours import batches
+from bochner.neighbours.compiled import CompiledKernel, compiled_kernel, in_runs, loops
 from bochner.neighbours.nearest_kriging import Covariance
 from bochner.neighbours.ordering import maximin_order, predecessors
 
@@ -41,6 +42,9 @@ def whitening_rows(
     """Rows of W for the places at some positions of an order, (len(positions), n)."""
     neighbours = predecessors(coords if near is None else near, order, n_neighbours, positions)
     targets = order[positions]
+    ready = compiled_kernel(kernel, coords.shape[1], len(targets))
+    if ready is not None:
+        return _compiled_rows(ready, noise, coords, targets, neighbours)
 
     def rows_of(batch: slice) -> tuple[IntArray, FloatArray]:
         rows = np.vstack([neighbours[batch].T, targets[batch]])  # (k + 1, b), the target last
@@ -59,6 +63,25 @@ def whitening_rows(
     parts = list(batches.in_batches(rows_of, len(targets), neighbours.shape[1] + 1))
     columns = np.concatenate([rows for rows, _ in parts])
     values = np.concatenate([w for _, w in parts])
+    return _sparse(columns, values, len(coords))
+
+
+def _compiled_rows(
+    kernel: CompiledKernel, noise: FloatArray, coords: FloatArray, targets: IntArray, neighbours: IntArray
+) -> sparse.csr_array:
+    size = neighbours.shape[1] + 1
+    columns, values = np.empty((len(targets), size), dtype=np.int64), np.empty((len(targets), size))
+    places, noise = np.ascontiguousarray(coords), np.ascontiguousarray(np.broadcast_to(noise, (len(coords),)))
+
+    def whiten(run: slice) -> None:
+        loops().whitening(*kernel, places, noise, targets[run], neighbours[run], columns[run], values[run])
+
+    in_runs(whiten, len(targets))
+    return _sparse(columns, values, len(coords))
+
+
+def _sparse(columns: IntArray, values: FloatArray, n: int) -> sparse.csr_array:
+    """Sparse rows from columns, -1 where there is none, and values, both (t, k)."""
     kept = columns >= 0
     pointer = np.r_[0, np.cumsum(kept.sum(axis=1))].astype(np.int32)
-    return sparse.csr_array((values[kept], columns[kept].astype(np.int32), pointer), shape=(len(targets), len(coords)))
+    return sparse.csr_array((values[kept], columns[kept].astype(np.int32), pointer), shape=(len(columns), n))

@@ -7,7 +7,8 @@ from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.neighbours import batches, limits
-from bochner.neighbours.nearest_kriging import Covariance
+from bochner.neighbours.compiled import compiled_kernel
+from bochner.neighbours.nearest_kriging import Covariance, compiled_kriging
 from bochner.resources import n_threads
 
 
@@ -50,6 +51,9 @@ def left_out(
     given = others[np.take_along_axis(found, first, axis=1)].T  # (k, m)
     prior = kernel.covariance(coords[:, None, :], coords[:, None, :])[:, 0, 0]
     noise = np.maximum(noise, limits.LEAST_NOISE_SHARE * prior + 1e-300)
+    ready = compiled_kernel(kernel, coords.shape[1], len(rows))
+    if ready is not None:
+        return compiled_kriging(ready, noise, coords, residual, coords[rows], lambda run: given.T[run])
 
     def krige(batch: slice) -> FloatArray:
         known = given[:, batch]

@@ -1,8 +1,8 @@
 """Limits: every threshold of this room.
 
-=================  =======  ==========================================================================================
+=================  =======  ============================================================================================
 name               value    what it bounds, and why
-=================  =======  ==========================================================================================
+=================  =======  ============================================================================================
 COARSE_SHARE       0.25     of the evaluated points: the first of the order, which carry the long scales
 CLOSE              0.05     of the usual distance to a neighbour of rank ...
 CLOSE_RANK         4        ... four: rows so near to each other are a close pair (0.5 % of rows spread at random)
@@ -17,7 +17,13 @@ CACHED_ENTRIES     2^16     of a packed batch: 0.5 MiB, so that its arrays stay 
 LARGEST_ENTRIES    2^21     of a packed batch: 16 MiB, whatever the number of neighbours
 EFFICIENT_BATCH    128      matrices: fewer leave numpy's inner loops too short
 SMALLEST_PIVOT     1e-13    relative to the diagonal entry: smaller ones are rounding
-=================  =======  ==========================================================================================
+COMPILED_FROM      1,000    systems of a likelihood, evaluated again and again: NumPy does fewer before Numba is there
+COMPILED_ONCE      10,000   systems solved once: NumPy takes 1 s for so many; compiling, once on a machine, 10 s
+COMPILED_RUN       256      systems that a thread takes at a time in compiled loops: some milliseconds
+MOST_LANES         16       of them side by side, in the innermost loops: two or four vectors of the processor
+PACKED_AT_ONCE     2^13     of all systems side by side: 64 KiB an array, so that all stay in the cache
+TABLE_ERROR        1e-8     of the correlation: a function that its table misses by more has a kink (others: 1e-11)
+=================  =======  ============================================================================================
 """
 
 from __future__ import annotations
@@ -36,3 +42,9 @@ CACHED_ENTRIES = 2**16
 LARGEST_ENTRIES = 2**21
 EFFICIENT_BATCH = 128
 SMALLEST_PIVOT = 1e-13
+COMPILED_FROM = 1_000
+COMPILED_ONCE = 10_000
+COMPILED_RUN = 256
+MOST_LANES = 16
+PACKED_AT_ONCE = 2**13
+TABLE_ERROR = 1e-8

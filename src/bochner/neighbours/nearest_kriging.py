@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.neighbours import batches, limits
+from bochner.neighbours.compiled import CompiledKernel, compiled_kernel, in_runs, loops
 from bochner.neighbours.ordering import maximin_order
 from bochner.neighbours.replicates import merge
 
@@ -65,6 +67,14 @@ def local_kriging(
     unit = np.ones(coords.shape[1]) if scales is None else scales
     sought = Neighbours(known / unit, min(n_neighbours, len(known)), n_far)
     k = sought.n
+    ready = compiled_kernel(kernel, coords.shape[1], len(targets))
+    if ready is not None:
+
+        def search(run: slice) -> IntArray:
+            rows, absent = sought.of(targets[run] / unit)
+            return np.where(absent, -1, rows).T
+
+        return compiled_kriging(ready, variances, known, values, targets, search)
 
     def krige(batch: slice) -> FloatArray:
         rows, absent = sought.of(targets[batch] / unit)  # (k, b)
@@ -83,6 +93,26 @@ def local_kriging(
 
     done = list(batches.in_batches(krige, len(targets), k + 1))
     mean, variance = np.concatenate(done, axis=1) if done else np.empty((2, 0))
+    return mean, variance
+
+
+def compiled_kriging(
+    kernel: CompiledKernel,
+    noise: FloatArray,
+    coords: FloatArray,
+    residual: FloatArray,
+    targets: FloatArray,
+    search: Callable[[slice], IntArray],
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance at targets by compiled loops; `search` gives the rows (b, k) of some of them, -1 for none."""
+    mean, variance = np.empty(len(targets)), np.empty(len(targets))
+    known, noise, residual, places = (np.ascontiguousarray(a) for a in (coords, noise, residual, targets))
+
+    def krige(run: slice) -> None:
+        given = np.ascontiguousarray(search(run))
+        loops().kriging(*kernel, known, noise, residual, places[run], given, mean[run], variance[run])
+
+    in_runs(krige, len(targets))
     return mean, variance
 
 

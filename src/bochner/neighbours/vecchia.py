@@ -7,17 +7,21 @@ the whitened columns are all that generalised least squares, ML and REML need; s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.kernels import Kernel
 from bochner.neighbours import batches, limits
 from bochner.neighbours.close_pairs import close_pairs
+from bochner.neighbours.compiled import CompiledKernel, compiled_kernel, in_runs, loops
 from bochner.neighbours.ordering import maximin_order, predecessors
 from bochner.neighbours.pure_error import PureError
 from bochner.neighbours.replicates import merge
@@ -171,12 +175,49 @@ class Vecchia:
         return float(value), gradient
 
     def _sums(self, kernel: Kernel, noise_variance: float, counts: FloatArray) -> _Sums:
-        k = self.neighbours.shape[1] + 1
-        terms = batches.in_batches(
-            lambda batch: self._batch(kernel, noise_variance, counts[batch], batch), len(self.targets), k
-        )
         copies = self._copies(noise_variance, counts, len(kernel.theta) + 1)
+        ready = compiled_kernel(kernel, self.coords.shape[1], len(self.targets), lambda: self._lag_range)
+        terms: Iterable[_Sums]
+        if ready is not None:
+            terms = in_runs(lambda run: self._compiled_run(ready, noise_variance, counts, run), len(self.targets))
+        else:
+            terms = batches.in_batches(
+                lambda batch: self._batch(kernel, noise_variance, counts[batch], batch),
+                len(self.targets),
+                self.neighbours.shape[1] + 1,
+            )
         return _Sums(*(sum(parts[1:], parts[0]) for parts in zip(copies, *terms, strict=True)))
+
+    @cached_property
+    def _lag_range(self) -> tuple[float, float]:
+        """Bounds of the distance of two places that are apart."""
+        places = np.unique(self.coords, axis=0)
+        nearest = cKDTree(places).query(places, k=[2])[0] if len(places) > 1 else np.ones(1)
+        return float(nearest.min()), float(np.linalg.norm(np.ptp(places, axis=0))) + 1e-300
+
+    def _compiled_run(self, kernel: CompiledKernel, noise_variance: float, counts: FloatArray, run: slice) -> _Sums:
+        """Sums over some of the targets, as of `_batch`."""
+        n_theta, p = len(kernel.at_zero), self.columns.shape[1]
+        log_density, d_log_density = np.zeros(1), np.zeros(n_theta)
+        gram, half = np.zeros((p, p)), np.zeros((n_theta, p, p))
+        d_noise = noise_variance / self.weight
+        loops().vecchia_sums(
+            kernel.form,
+            kernel.at_zero,
+            np.ascontiguousarray(self.coords),
+            np.ascontiguousarray(self.columns),
+            d_noise + self.measurement_variance / self.weight,
+            d_noise,
+            self.targets[run],
+            self.neighbours[run],
+            counts[run],
+            log_density,
+            d_log_density,
+            gram,
+            half,
+        )
+        log_density -= 0.5 * LOG_2PI * counts[run].sum()
+        return _Sums(float(log_density[0]), d_log_density, gram, half + half.swapaxes(1, 2))
 
     def _batch(self, kernel: Kernel, noise_variance: float, counts: FloatArray, batch: slice) -> _Sums:
         """Sums over some of the targets."""
@@ -236,10 +277,11 @@ def _covariances(kernel: Kernel, places: FloatArray, present: NDArray[np.bool_])
     The diagonal is lifted by 1e-12 of itself: without noise, systems of a smooth field could not be solved.
     """
     covariance, gradients = kernel.covariance_and_gradient(*batches.pairs(places))
-    matrices = [batches.packed(matrix) for matrix in (covariance, *gradients)]
     diagonal = np.cumsum(np.arange(1, len(present) + 1)) - 1
-    for matrix in matrices:
-        matrix[diagonal] *= 1 + limits.LEAST_NOISE_SHARE
+    # once each: the slope of the variance may be the covariance itself
+    for matrix in {id(matrix): matrix for matrix in (covariance, *gradients)}.values():
+        batches.packed(matrix)[diagonal] *= 1 + limits.LEAST_NOISE_SHARE
+    matrices = [batches.packed(matrix) for matrix in (covariance, *gradients)]
     if not present.all():
         rows, columns = np.tril_indices(len(present))
         both = present[rows] & present[columns]

@@ -100,9 +100,10 @@ def leave_out_exact(kernel: Kernel, obs: Observations, noise_variance: float, fo
 def inverse_of(sigma: CholeskyFactor) -> FloatArray:
     """Inverse of a factored matrix."""
     inverse, _ = linalg.lapack.dpotri(sigma.root, lower=1)
-    upper = np.triu_indices_from(inverse, 1)
-    inverse[upper] = inverse.T[upper]
-    return np.asarray(inverse * sigma.scale * sigma.scale[:, None])
+    lower = np.tril(inverse)
+    lower *= sigma.scale
+    lower *= sigma.scale[:, None]
+    return np.asarray(lower + np.tril(lower, -1).T)
 
 
 def residual_precision(posterior: KrigingPosterior) -> FloatArray:

@@ -1,0 +1,436 @@
+"""Speed, in one run: our parts against the limit and against peers, as one Markdown table and a picture.
+
+    make bench ARGS=--quick                    every case on small sizes: under five minutes on two cores
+    make bench                                 as the documentation shows it
+    python benchmarks/speed.py --only vecchia  cases whose name holds a word
+    python benchmarks/speed.py --threads 1     on a machine that is busy with other things
+
+Peers are the extra `peers`; one that is not installed is left out and told of. Both sides of a row run one after the
+other in this process, each as often as `--repeats` says, and the fastest counts. Written to out/bench: speed.md,
+speed.json, scaling.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+NOISE = 0.1
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: seconds of ours and of another, and the RMSE of both on held-out rows, where they predict."""
+
+    case: str
+    size: str
+    ours: float
+    other: str
+    theirs: float
+    score: float | None = None
+    their_score: float | None = None
+
+    @property
+    def ratio(self) -> float:
+        return self.theirs / self.ours
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Sizes of a run."""
+
+    quick: bool
+    repeats: int
+    threads: int | None
+
+    def size(self, full: int, quick: int) -> int:
+        return quick if self.quick else full
+
+    def seconds(self, work: Callable[[], Any]) -> float:
+        """Seconds on the clock of the fastest of some repeats, after one that warms up."""
+        work()
+        return min(self.once(work) for _ in range(self.repeats))
+
+    @staticmethod
+    def once(work: Callable[[], Any]) -> float:
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small sizes")
+    parser.add_argument("--only", nargs="*", default=[], help="words of the cases to run")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", type=int, help="of every computation (default: one per core)")
+    parser.add_argument("--output", type=Path, default=Path("out/bench"))
+    args = parser.parse_args()
+    if args.threads:
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+            os.environ[name] = str(args.threads)
+    plan = Plan(args.quick, args.repeats, args.threads)
+    rows, curves = [], {}
+    for case in CASES:
+        if not args.only or any(word in case.__name__ for word in args.only):
+            print(f"{case.__name__} ...", file=sys.stderr, flush=True)
+            rows += case(plan)
+    if not args.only or "scaling" in args.only:
+        print("scaling ...", file=sys.stderr, flush=True)
+        curves = scaling(plan)
+    publish(args.output, plan, rows, curves)
+
+
+# ------------------------------------------------------------------------------------- parts against NumPy
+
+
+def vecchia_likelihood(plan: Plan) -> Iterator[Row]:
+    """Vecchia's likelihood with gradient, compiled and in NumPy."""
+    from bochner.kernels import Matern
+    from bochner.neighbours import Vecchia
+
+    n = plan.size(6_000, 3_000)
+    coords, y = places(n), np.random.default_rng(1).normal(size=n)
+    vecchia = Vecchia.plan(coords, y, np.ones((n, 1)), n_neighbours=20)
+    kernels = {
+        "exponential": lambda i: Matern(0.1 + 1e-3 * i, nu=0.5),
+        "anisotropic Matern, free nu": lambda i: Matern((0.2, 0.1), nu=1.1 + 1e-3 * i, learn_nu=True),
+        "rotated Matern, free nu": lambda i: Matern((0.2, 0.1), rotation=0.5, nu=1.1 + 1e-3 * i, learn_nu=True),
+    }
+    for name, kernel in kernels.items():
+        number = iter(range(1_000))  # another kernel every time, as in a search
+        yield against_numpy(
+            plan,
+            f"Vecchia likelihood and gradient, {name}",
+            f"{n:,} x 20",
+            lambda kernel=kernel, number=number: vecchia.evaluate(kernel(next(number)), NOISE),
+        )
+
+
+def small_systems(plan: Plan) -> Iterator[Row]:
+    """The sparse inverse root and kriging from nearest rows, compiled and in NumPy."""
+    from bochner.kernels import Matern
+    from bochner.neighbours import CellKriging, inverse_root, local_kriging
+
+    n = plan.size(100_000, 12_000)
+    coords, kernel, noise = places(n), Matern(0.1, nu=0.5), np.full(n, NOISE)
+    y, targets = np.random.default_rng(1).normal(size=n), np.random.default_rng(2).uniform(size=(12_000, 2))
+    yield against_numpy(
+        plan, "sparse inverse root", f"{n:,} x 20", lambda: inverse_root(kernel, noise, coords, 20), repeats=1
+    )
+    yield against_numpy(
+        plan,
+        "kriging, each place from its nearest",
+        "12,000 x 60",
+        lambda: local_kriging(kernel, noise, coords, y, targets, 60),
+        repeats=1,
+    )
+    yield against_numpy(
+        plan,
+        "kriging by cells: sd of many places",
+        f"{n:,} rows, 12,000 places",
+        lambda: CellKriging(kernel, noise, coords, 60, 20).at(targets),
+        repeats=1,
+    )
+
+
+def against_numpy(plan: Plan, case: str, size: str, work: Callable[[], Any], repeats: int | None = None) -> Row:
+    """The same work compiled and by NumPy."""
+    plan = Plan(plan.quick, repeats or plan.repeats, plan.threads)
+    with resources(plan):
+        os.environ["BOCHNER_COMPILED"] = "0"
+        numpy = plan.seconds(work)
+        os.environ["BOCHNER_COMPILED"] = "1"
+        compiled = plan.seconds(work)
+    return Row(case, size, compiled, "NumPy", numpy)
+
+
+# ------------------------------------------------------------------------------------- models against peers
+
+
+def dense_features(plan: Plan) -> Iterator[Row]:
+    """Ridge regression on random features, kernel given."""
+    from sklearn.kernel_approximation import Nystroem, RBFSampler
+    from sklearn.linear_model import Ridge
+    from sklearn.pipeline import make_pipeline
+
+    from bochner import SpatialRegressor
+    from bochner.kernels import SquaredExponential
+
+    n, m, dim = plan.size(100_000, 10_000), plan.size(1_000, 400), 8
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n + 2_000, dim))
+    y = np.sin(X[:, 0]) + np.cos(X[:, 1] * X[:, 2]) + NOISE * rng.normal(size=len(X))
+    model = SpatialRegressor(
+        SquaredExponential(2.0),
+        features="monte-carlo",
+        n_frequencies=m,
+        tune=None,
+        noise_variance=NOISE**2,
+        n_jobs=plan.threads,
+    )
+    ours = fitted(plan, model, X[:n], y[:n], X[n:], y[n:])
+    peers = {
+        "scikit-learn RBFSampler + Ridge": RBFSampler(gamma=1 / 8, n_components=2 * m, random_state=0),
+        "scikit-learn Nystroem + Ridge": Nystroem(gamma=1 / 8, n_components=min(2 * m, 1_000), random_state=0),
+    }
+    for name, features in peers.items():
+        theirs = fitted(plan, make_pipeline(features, Ridge(NOISE**2)), X[:n], y[:n], X[n:], y[n:])
+        yield Row(
+            "ridge on features, kernel given",
+            f"{n:,} x {dim}, {2 * m:,} columns",
+            ours[0],
+            name,
+            *swapped(ours, theirs),
+        )
+
+
+def exact_process(plan: Plan) -> Iterator[Row]:
+    """A Gaussian process that learns its hyperparameters."""
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+    from bochner import SpatialRegressor
+
+    n = plan.size(1_500, 600)
+    X, y = field(n + 500)
+    kernel = ConstantKernel() * Matern(0.2, nu=1.5) + WhiteKernel(NOISE)
+    theirs = fitted(plan, GaussianProcessRegressor(kernel, normalize_y=True), X[:n], y[:n], X[n:], y[n:])
+    ours = fitted(plan, SpatialRegressor(n_jobs=plan.threads), X[:n], y[:n], X[n:], y[n:])
+    given = fitted(plan, SpatialRegressor("matern32", n_jobs=plan.threads), X[:n], y[:n], X[n:], y[n:])
+    name = "scikit-learn GaussianProcessRegressor"
+    yield Row("learned process, kernel chosen too", f"{n:,} rows", ours[0], name, *swapped(ours, theirs))
+    yield Row("learned process, Matern 3/2 given", f"{n:,} rows", given[0], name, *swapped(given, theirs))
+
+
+def large_field(plan: Plan) -> Iterator[Row]:
+    """Default fit and prediction with sd against GPBoost's Vecchia approximation."""
+    from bochner import SpatialRegressor
+
+    for n in (5_000,) if plan.quick else (10_000, 100_000):
+        X, y = field(n + 2_000)
+        ours = fitted(plan, SpatialRegressor(n_jobs=plan.threads), X[:n], y[:n], X[n:], y[n:])
+        if not installed("gpboost"):
+            return
+        theirs = gpboost(X[:n], y[:n], X[n:], y[n:])
+        yield Row("default fit, prediction with sd", f"{n:,} rows", ours[0], "GPBoost, Vecchia", *swapped(ours, theirs))
+
+
+def ordinary_kriging(plan: Plan) -> Iterator[Row]:
+    """Prediction with variance of all from all, kernel given."""
+    from bochner import SpatialRegressor
+    from bochner.kernels import Matern
+
+    n, m = plan.size(2_000, 800), plan.size(20_000, 4_000)
+    X, y = field(n + m)
+    model = SpatialRegressor(Matern(0.2, nu=0.5), tune=None, noise_variance=NOISE, n_jobs=plan.threads)
+    ours = fitted(plan, model, X[:n], y[:n], X[n:], y[n:])
+    for name, peer in (("pykrige", pykrige), ("gstools", gstools)):
+        if installed(name):
+            theirs = peer(X[:n], y[:n], X[n:], y[n:])
+            yield Row(
+                "kriging of all from all, kernel given",
+                f"{n:,} rows, {m:,} places",
+                ours[0],
+                name,
+                *swapped(ours, theirs),
+            )
+
+
+def gpboost(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+    import gpboost
+
+    start = time.perf_counter()
+    model = gpboost.GPModel(gp_coords=X, cov_function="exponential", gp_approx="vecchia", likelihood="gaussian")
+    model.fit(y=y, X=np.ones((len(y), 1)))
+    found = model.predict(gp_coords_pred=new, X_pred=np.ones((len(new), 1)), predict_var=True)
+    return time.perf_counter() - start, rmse(found["mu"], truth)
+
+
+def pykrige(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+    from pykrige.ok import OrdinaryKriging
+
+    start = time.perf_counter()
+    variogram = {"psill": 1.0, "range": 0.6, "nugget": NOISE}  # its range is three length scales
+    model = OrdinaryKriging(X[:, 0], X[:, 1], y, variogram_model="exponential", variogram_parameters=variogram)
+    mean, _ = model.execute("points", new[:, 0], new[:, 1])
+    return time.perf_counter() - start, rmse(np.asarray(mean), truth)
+
+
+def gstools(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+    import gstools
+
+    start = time.perf_counter()
+    model = gstools.Exponential(dim=2, var=1.0, len_scale=0.2, nugget=NOISE)
+    mean, _ = gstools.krige.Ordinary(model, X.T, y, exact=False)(new.T)
+    return time.perf_counter() - start, rmse(np.asarray(mean), truth)
+
+
+CASES = (vecchia_likelihood, small_systems, dense_features, exact_process, large_field, ordinary_kriging)
+
+# ------------------------------------------------------------------------------------- cost against size
+
+
+def scaling(plan: Plan) -> dict[str, dict[str, list[float]]]:
+    """Seconds against rows, waves and coordinates of a fit on features, kernel given."""
+    from bochner import SpatialRegressor
+    from bochner.kernels import SquaredExponential
+
+    def seconds(n: int, m: int, dim: int) -> float:
+        X = np.random.default_rng(0).normal(size=(n, dim))
+        y = np.sin(X[:, 0])
+        model = SpatialRegressor(
+            SquaredExponential(2.0),
+            features="monte-carlo",
+            n_frequencies=m,
+            tune=None,
+            noise_variance=NOISE,
+            n_jobs=plan.threads,
+        )
+        return min(plan.once(lambda: model.fit(X, y)) for _ in range(2))
+
+    seconds(1_000, 50, 4)  # imports
+    base = plan.size(40_000, 10_000)
+    sweeps = {
+        "rows": [(base * k, 200, 4) for k in (1, 2, 4, 8)],
+        "waves": [(base, m, 4) for m in (100, 200, 400, 800)],
+        "coordinates": [(base, 200, dim) for dim in (4, 8, 16, 32)],
+    }
+    place = {"rows": 0, "waves": 1, "coordinates": 2}
+    return {
+        name: {"at": [case[place[name]] for case in cases], "seconds": [seconds(*case) for case in cases]}
+        for name, cases in sweeps.items()
+    }
+
+
+# ------------------------------------------------------------------------------------- what is shared
+
+
+def places(n: int) -> np.ndarray:
+    return np.random.default_rng(0).uniform(size=(n, 2))
+
+
+def field(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places and a rough field with noise, by waves drawn at random."""
+    rng = np.random.default_rng(0)
+    coords = rng.uniform(size=(n, 2))
+    omega = rng.standard_t(1, size=(2_000, 1)) * rng.normal(size=(2_000, 2)) / 0.2
+    omega *= np.minimum(1, 2_000 / np.linalg.norm(omega, axis=1))[:, None]
+    phase, y = rng.uniform(0, 2 * np.pi, 2_000), np.empty(n)
+    for i in range(0, n, 5_000):
+        y[i : i + 5_000] = np.sqrt(2 / 2_000) * np.cos(coords[i : i + 5_000] @ omega.T + phase).sum(axis=1)
+    return coords, y + np.sqrt(NOISE) * rng.normal(size=n)
+
+
+def fitted(
+    plan: Plan, model: Any, X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray
+) -> tuple[float, float]:
+    """Seconds of a fit with prediction (and its sd, where the model has one), and the RMSE on held-out rows."""
+    mean: Any = None
+    with_std = hasattr(model, "sample_y")
+
+    def work() -> None:
+        nonlocal mean
+        model.fit(X, y)
+        mean = model.predict(new, return_std=True)[0] if with_std else model.predict(new)
+
+    with resources(plan):
+        return plan.once(work), rmse(mean, truth)
+
+
+def rmse(mean: np.ndarray, truth: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((mean - truth) ** 2)))
+
+
+def swapped(ours: tuple[float, float], theirs: tuple[float, float]) -> tuple[float, float, float]:
+    return theirs[0], ours[1], theirs[1]
+
+
+def resources(plan: Plan) -> Any:
+    from bochner.resources import Resources
+
+    return Resources(n_jobs=plan.threads).in_use()
+
+
+def installed(peer: str) -> bool:
+    if find_spec(peer) is None:
+        print(f"{peer} is not installed: its row is left out; pip install 'bochner[peers]'", file=sys.stderr)
+        return False
+    return True
+
+
+def machine(plan: Plan) -> str:
+    """The processor, its cores, and what ran on it."""
+    from bochner import __version__
+    from bochner.resources import n_cores
+
+    name = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [
+            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
+        ]
+        name = names[0] if names else name
+    threads = plan.threads or n_cores()
+    return f"{name}, {n_cores()} cores, {threads} thread(s); Python {platform.python_version()}, bochner {__version__}"
+
+
+def publish(folder: Path, plan: Plan, rows: list[Row], curves: dict[str, dict[str, list[float]]]) -> None:
+    """The table on the terminal and in a file, numbers as JSON, and a picture."""
+    folder.mkdir(parents=True, exist_ok=True)
+    table = as_markdown(plan, rows, curves)
+    print(table)
+    (folder / "speed.md").write_text(table, encoding="utf-8")
+    numbers = {
+        "machine": machine(plan),
+        "rows": [asdict(row) | {"ratio": row.ratio} for row in rows],
+        "scaling": curves,
+    }
+    (folder / "speed.json").write_text(json.dumps(numbers, indent=1), encoding="utf-8")
+    if curves and find_spec("matplotlib"):
+        draw(folder / "scaling.png", curves)
+
+
+def as_markdown(plan: Plan, rows: list[Row], curves: dict[str, dict[str, list[float]]]) -> str:
+    lines = [f"{machine(plan)}{', quick sizes' if plan.quick else ''}", ""]
+    lines += [
+        "| case | size | bochner (s) | against | (s) | times faster | RMSE | its RMSE |",
+        "|---|---|--:|---|--:|--:|--:|--:|",
+    ]
+    for row in rows:
+        scores = [f"{s:.4f}" if s is not None else "" for s in (row.score, row.their_score)]
+        cells = [row.case, row.size, f"{row.ours:.3g}", row.other, f"{row.theirs:.3g}", f"{row.ratio:.1f}", *scores]
+        lines.append(f"| {' | '.join(cells)} |")
+    for name, curve in curves.items():
+        slope = np.polyfit(np.log(curve["at"]), np.log(curve["seconds"]), 1)[0]
+        pairs = ", ".join(f"{at:,}: {s:.2g} s" for at, s in zip(curve["at"], curve["seconds"], strict=True))
+        lines += ["", f"Cost against {name}: {pairs} (slope {slope:.2f})."]
+    return "\n".join(lines) + "\n"
+
+
+def draw(path: Path, curves: dict[str, dict[str, list[float]]]) -> None:
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(curves), figsize=(10, 3.2), layout="constrained")
+    for axis, (name, curve) in zip(axes, curves.items(), strict=True):
+        axis.loglog(curve["at"], curve["seconds"], "o-", color="#0072B2")
+        axis.set(xlabel=name, ylabel="seconds of a fit")
+    figure.savefig(path, dpi=150)
+
+
+if __name__ == "__main__":
+    main()

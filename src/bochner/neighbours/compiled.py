@@ -1,0 +1,161 @@
+"""Compiled kriging of small systems: kernels made ready for loops, and whether there are such loops.
+
+The loops (`compiled_loops`) are Numba's. Without Numba, for a kernel without a radial form, and for few systems, NumPy
+does the same work; ``BOCHNER_COMPILED=0`` in the environment leaves all to NumPy.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.exceptions import FallbackWarning, warn
+from bochner.kernels.radial_form import METRIC, SHAPE, VARIANCE, RadialForm
+from bochner.kernels.radial_table import RadialTable, radial_table
+from bochner.neighbours import limits
+from bochner.resources import in_threads
+
+LagRange = Callable[[], tuple[float, float]]
+_KINDS = {VARIANCE: 0, METRIC: 1, SHAPE: 2}
+
+
+class CompiledKernel(NamedTuple):
+    """A kernel as compiled loops take it."""
+
+    form: tuple[Any, ...]
+    at_zero: FloatArray  # variance, and its derivatives in theta
+
+    def covariance(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        """Covariances (n, m) of places x (n, dim) with places z (m, dim)."""
+        out = np.empty((len(x), len(z)))
+        loops().cross_covariance(self.form, _plain(x), _plain(z), out)
+        return out
+
+
+def compiled_kernel(kernel: Any, dim: int, n_systems: int, lag_range: LagRange | None = None) -> CompiledKernel | None:
+    """A kernel for compiled loops over so many systems; None, where NumPy is to do it.
+
+    Parameters
+    ----------
+    kernel : Covariance
+        One with a `radial_form`, or any other, which has none.
+    dim, n_systems : int
+        Of places, and how many small systems are to be solved.
+    lag_range : function, optional
+        Shortest (but zero) and longest distance among the places, where the kernel changes from call to call: functions
+        that are dear are tabulated between them only.
+    """
+    least = limits.COMPILED_ONCE if lag_range is None else limits.COMPILED_FROM
+    if n_systems < least or not has_compiler():
+        return None
+    radial_form = getattr(kernel, "radial_form", None)
+    form: RadialForm | None = None if radial_form is None else radial_form(dim)
+    return None if form is None else _ready(form, len(kernel.theta), lag_range)
+
+
+def has_compiler() -> bool:
+    """Whether compiled loops may be used; Numba is imported to know."""
+    return os.environ.get("BOCHNER_COMPILED", "1") != "0" and _imported() is not None
+
+
+def loops() -> Any:
+    """The compiled loops."""
+    return _imported()
+
+
+@cache
+def _imported() -> ModuleType | None:
+    if find_spec("numba") is None:
+        return None
+    try:
+        with _without_impostor("coverage"):
+            from bochner.neighbours import compiled_loops
+    except Exception as error:  # whatever is wrong with Numba, there is NumPy
+        warn(f"Numba cannot be imported ({error}); neighbours are done by NumPy, slower.", FallbackWarning)
+        return None
+    return compiled_loops
+
+
+@contextmanager
+def _without_impostor(name: str) -> Iterator[None]:
+    """Within: a file of this name beside the user's script is not taken for the package that Numba looks for."""
+    spec = None if name in sys.modules else find_spec(name)
+    if spec is None or spec.submodule_search_locations is not None:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[name]
+
+
+def in_runs(work: Callable[[slice], Any], n: int) -> list[Any]:
+    """`work` on runs of n systems, in order; the runs are the same whatever the threads, and so are sums over them."""
+    size = limits.COMPILED_RUN
+    return list(in_threads(work, _slices(n, size)))
+
+
+def _slices(n: int, size: int) -> Iterable[slice]:
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def _ready(form: RadialForm, n_theta: int, lag_range: LagRange | None) -> CompiledKernel | None:
+    """A form as arrays; None if one of its functions has a kink that no table holds."""
+    factors = [factor for term in form.factors for factor in term]
+    tables = [_table_of(factor.function, factor.metric, lag_range) for factor in factors]
+    if not all(table.error <= limits.TABLE_ERROR for table in tables):
+        return None
+    at_zero = np.zeros(1 + n_theta)
+    at_zero[0] = sum(form.variances)
+    for slope in form.slopes:
+        if slope.kind == VARIANCE:
+            at_zero[1 + slope.theta] += form.variances[slope.term]
+    arrays = (
+        np.asarray(form.variances, dtype=float),
+        np.cumsum([0, *(len(term) for term in form.factors)]),
+        np.stack([_plain(factor.metric) for factor in factors]),
+        *_joined(tables),
+        np.array([(s.theta, s.term, s.factor, _KINDS[s.kind] + s.shape) for s in form.slopes], dtype=np.int64),
+        np.stack([_plain(s.change) for s in form.slopes]),
+    )
+    return CompiledKernel(arrays, at_zero)
+
+
+def _table_of(function: Any, metric: FloatArray, lag_range: LagRange | None) -> RadialTable:
+    if lag_range is None or not function.shapes:
+        return radial_table(function)
+    stretches, (shortest, longest) = np.linalg.eigvalsh(metric), lag_range()
+    lowest, highest = stretches[0] * shortest**2, stretches[-1] * longest**2
+    # a metric that does not see all axes has lags of any length, down to zero
+    return radial_table(function, lowest, highest) if lowest > 0 else radial_table(function)
+
+
+def _joined(tables: list[RadialTable]) -> tuple[IntArray, FloatArray]:
+    """Where each table begins, by its first piece, its place and its last piece; all of them as one."""
+    unique = list({id(table): table for table in tables}.values())
+    if len(unique) == 1:
+        (one,) = unique
+        return np.tile([one.first, 0, len(one.coefficients) - 1], (len(tables), 1)), one.coefficients
+    n_functions = max(table.coefficients.shape[1] for table in unique)
+    starts = np.cumsum([0, *(len(table.coefficients) for table in unique)])
+    whole = np.zeros((starts[-1], n_functions, unique[0].coefficients.shape[2]))
+    where = {}
+    for table, start in zip(unique, starts, strict=False):
+        n, found = table.coefficients.shape[:2]
+        whole[start : start + n, :found] = table.coefficients
+        where[id(table)] = (table.first, start, n - 1)
+    return np.array([where[id(table)] for table in tables], dtype=np.int64), whole
+
+
+def _plain(array: FloatArray) -> FloatArray:
+    return np.ascontiguousarray(array, dtype=np.float64)

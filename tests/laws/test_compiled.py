@@ -1,0 +1,143 @@
+"""Compiled loops say what NumPy says: of every kernel on the registry, with one thread or two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from bochner.kernels import IsotropicKernel, Matern, Separable, SquaredExponential
+from bochner.kernels.radial_table import radial_table
+from bochner.neighbours import CellKriging, Vecchia, compiled, inverse_root, left_out, limits, local_kriging
+from bochner.resources import Resources
+from tests.laws.registry import DIMS, KERNELS, NOT_SHIFT_INVARIANT, RICH_KERNELS
+
+pytestmark = pytest.mark.skipif(not compiled.has_compiler(), reason="Numba is not installed")
+
+ALL_KERNELS = {**KERNELS, **RICH_KERNELS, **NOT_SHIFT_INVARIANT}
+every_kernel = pytest.mark.parametrize("name", ALL_KERNELS)
+every_dimension = pytest.mark.parametrize("dim", DIMS)
+
+NUS = [0.1, 0.37, 0.5, 0.8, 1.0, 1.5, 2.2, 3.0, 7.7, 19.9, 25.0, 60.0]
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Compiled loops for any number of systems."""
+    monkeypatch.setattr(limits, "COMPILED_FROM", 0)
+    monkeypatch.setattr(limits, "COMPILED_ONCE", 0)
+
+
+@pytest.fixture
+def by_numpy(monkeypatch):
+    """A function that leaves a computation to NumPy."""
+
+    def run(work):
+        monkeypatch.setenv("BOCHNER_COMPILED", "0")
+        try:
+            return work()
+        finally:
+            monkeypatch.setenv("BOCHNER_COMPILED", "1")
+
+    return run
+
+
+def survey(dim, n=150):
+    """Places, of which two are one, a response, and two trend columns."""
+    rng = np.random.default_rng(3)
+    coords = rng.uniform(0, 3, size=(n, dim))
+    coords[5] = coords[4]
+    y = np.sin(3 * coords.sum(axis=1)) + 0.3 * rng.normal(size=n)
+    return coords, y, np.column_stack([np.ones(n), rng.normal(size=n)])
+
+
+@every_dimension
+@every_kernel
+def test_likelihood_and_gradient_are_those_of_numpy(name, dim, few, by_numpy):
+    vecchia, kernel = Vecchia.plan(*survey(dim), n_neighbours=9), ALL_KERNELS[name](dim)
+    value, gradient = vecchia.evaluate(kernel, 0.1)
+    expected, slope = by_numpy(lambda: vecchia.evaluate(kernel, 0.1))
+    assert_allclose(value, expected, rtol=1e-9)
+    assert_allclose(gradient, slope, rtol=0, atol=1e-9 * np.abs(slope).max())
+
+
+@pytest.mark.parametrize("kernel", [Matern((0.9, 0.4), rotation=0.6, nu=1.1, learn_nu=True), SquaredExponential(0.3)])
+def test_rotated_axes_and_smooth_fields_without_noise(kernel, few, by_numpy):
+    """Pivots lost to rounding are lifted alike; a hundred digits of condition leave few in common."""
+    vecchia = Vecchia.plan(*survey(2), n_neighbours=9)
+    value, gradient = vecchia.evaluate(kernel, 1e-2)
+    expected, slope = by_numpy(lambda: vecchia.evaluate(kernel, 1e-2))
+    assert_allclose(value, expected, rtol=1e-9)
+    assert_allclose(gradient, slope, rtol=0, atol=1e-9 * np.abs(slope).max())
+
+
+@every_dimension
+@every_kernel
+def test_kriging_and_roots_are_those_of_numpy(name, dim, few, by_numpy):
+    coords, y, _ = survey(dim)
+    kernel, noise = ALL_KERNELS[name](dim), np.linspace(0.05, 0.3, len(y))
+    targets, rows = np.random.default_rng(4).uniform(0, 3.5, size=(40, dim)), np.arange(30)
+
+    def answers():
+        cells = CellKriging(kernel, noise, coords, 20, 3)
+        return (
+            inverse_root(kernel, noise, coords, 8).toarray(),
+            *local_kriging(kernel, noise, coords, y, targets, 12, n_far=3),
+            *left_out(kernel, noise, coords, y, rows, np.arange(150), 10),
+            *cells.at(targets, y[:, None]),
+        )
+
+    for found, expected in zip(answers(), by_numpy(answers), strict=True):
+        assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_one_thread_and_two_give_the_same_bits(few, monkeypatch):
+    """Runs of systems are summed in order, whoever computed them."""
+    monkeypatch.setattr(limits, "COMPILED_RUN", 20)
+    vecchia, kernel = Vecchia.plan(*survey(2), n_neighbours=9), Matern(0.5, nu=0.8, learn_nu=True)
+    answers = []
+    for n_jobs in (1, 2):
+        with Resources(n_jobs=n_jobs).in_use():
+            value, gradient = vecchia.evaluate(kernel, 0.1)
+            answers.append((np.r_[value, gradient], inverse_root(kernel, np.full(150, 0.1), vecchia.coords[:150]).data))
+    assert_array_equal(answers[0][0], answers[1][0])
+    assert_array_equal(answers[0][1], answers[1][1])
+
+
+@pytest.mark.parametrize("nu", NUS)
+def test_a_table_holds_a_matern_of_any_smoothness(nu):
+    """Within 1e-10, at distances that are no nodes; of large orders, the logarithms themselves are rounded more."""
+    kernel = Matern(nu=nu, learn_nu=True)
+    assert radial_table(kernel).error < max(1e-10, 1e-11 * nu)
+    assert radial_table(kernel, 1e-7, 50.0).error < max(1e-10, 1e-11 * nu)
+
+
+@pytest.mark.parametrize("name", sorted(KERNELS))
+def test_kernels_of_lags_are_compiled(name):
+    """What loops cannot do is done by NumPy; these they can."""
+    assert compiled.compiled_kernel(KERNELS[name](2), 2, limits.COMPILED_ONCE) is not None
+
+
+def test_space_and_time_are_compiled_and_lines_are_not():
+    n = limits.COMPILED_ONCE
+    assert compiled.compiled_kernel(Separable(Matern(nu=0.8), Matern()), 3, n) is not None
+    assert compiled.compiled_kernel(RICH_KERNELS["periodic"](2), 2, n) is None
+    assert compiled.compiled_kernel(Matern(), 2, n - 1) is None
+
+
+@dataclass(frozen=True, repr=False)
+class Triangle(IsotropicKernel):
+    """A correlation with a kink, in one dimension."""
+
+    def correlation(self, distance):
+        return np.maximum(1 - 0.7 * distance, 0.0)
+
+    def decay(self, distance):
+        return np.where(0.7 * distance < 1, 0.7 * distance, 0.0)
+
+
+def test_a_kernel_with_a_kink_is_left_to_numpy():
+    assert radial_table(Triangle()).error > limits.TABLE_ERROR
+    assert compiled.compiled_kernel(Triangle(), 1, limits.COMPILED_ONCE) is None
