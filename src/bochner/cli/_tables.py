@@ -177,26 +177,11 @@ def _fitted_table(places: Places, covariates: list[str]) -> tuple[list[str], Any
 
 def _wanted(path: Path, places: Places, coords: list[str]) -> Any:
     """Places to be predicted as a table of coordinates, in the CRS of the rows."""
-    at = _gaps(places) if path == GAPS else _read_coords(path, None, coords, None, None)
+    at = places.gaps() if path == GAPS else _read_coords(path, None, coords, None, None)
     if at.crs is None and places.crs is not None:
         at = replace(at, crs=places.crs)
     at = at.complete(at.coords)
     return _located(at, coords, places.crs)
-
-
-def _gaps(places: Places) -> Places:
-    """Pixels of a raster without a value."""
-    import pandas as pd
-
-    if places.grid is None or places.pixels is None:
-        raise InputError(f"--predict-at gaps needs a raster; {places.source} is none: give a file of places.")
-    missing = np.ones(places.grid.n_pixels, dtype=bool)
-    missing[places.pixels] = False
-    empty = np.flatnonzero(missing)
-    if not len(empty):
-        raise InputError(f"every pixel of {places.source} has a value, so there are no gaps; leave --predict-at out.")
-    frame = pd.DataFrame(places.grid.centres()[empty], columns=list(places.coords))
-    return replace(places, frame=frame, pixels=empty, geometry=None)
 
 
 def _located(places: Places, names: list[str], crs: Any) -> Any:

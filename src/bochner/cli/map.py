@@ -44,6 +44,13 @@ def map(
     trials: Annotated[str | None, typer.Option(metavar="N|RASTER", help="Map counts out of these trials.")] = None,
     exposure: Annotated[str | None, typer.Option(metavar="N|RASTER", help="Map counts for this exposure.")] = None,
     offset: Annotated[str | None, typer.Option(metavar="N|RASTER", help="Known part of the linear predictor.")] = None,
+    layer: Annotated[
+        str | None,
+        typer.Option(metavar="LABEL", help="Image of a NetCDF or Zarr stack of --like whose gaps are filled."),
+    ] = None,
+    crs: Annotated[
+        str | None, typer.Option("--crs", metavar="EPSG:n", help="CRS of the raster of --like, if it does not say.")
+    ] = None,
     memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Memory that a window may take, e.g. 200MB.")
     ] = None,
@@ -59,6 +66,7 @@ def map(
       bochner map prevalence.bochner --resolution 2km --within country.gpkg \\
           --covariate elevation=dem.tif --exceed 0.2 -o prevalence.tif
       bochner map image.bochner --like image.tif --fill-only -o filled.tif
+      bochner map daily.bochner --like stack.nc --layer 2020-06-30 --fill-only --covariate time=2020-06-30 -o filled.nc
       bochner map temp.bochner --resolution 0.05deg --covariate elevation=dem.tif -o temp.nc
     """
     from bochner.cli._mapping import MapRequest, check_offset
@@ -76,7 +84,7 @@ def map(
     extra = {"trials": trials, "exposure": exposure, "offset": offset}
     options: dict[str, Any] = {name: path_or_number(text) for name, text in extra.items() if text is not None}
     check_offset(fitted, options, "map")
-    request = MapRequest.of(fitted, resolution, like, within, bounds, fill_only)
+    request = MapRequest.of(fitted, resolution, like, within, bounds, fill_only, layer, crs)
     options |= {
         "covariates": layers,
         "exceed": exceed or (),

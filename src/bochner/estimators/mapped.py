@@ -31,6 +31,22 @@ class Mapped:
         """
         return _above("predict_grid")(self, resolution, like=like, within=within, **options)
 
+    def fill(self, array: Any, *, return_std: bool = False, **options: Any) -> Any:
+        """The gaps of an image or a stack of images, an xarray DataArray, filled by the mean.
+
+        Observed values, dimensions, their order and their coordinates are kept. With `return_std` a pair: the filled
+        array and the standard deviations, 0 where a value was observed. Of a Dataset the answer is one, too.
+
+        Parameters
+        ----------
+        array : DataArray or Dataset
+            Over the coordinates of the model: lon and lat, x and y, and time if the model has it.
+        return_std : bool
+        **options
+            As in `bochner.maps.fill`: `crs`, `covariates`, `target`, `include_noise`.
+        """
+        return _above("fill")(self, array, return_std=return_std, **options)
+
     def plot_map(self, *args: Any, **options: Any) -> Any:
         """Figure of mean and sd; see `bochner.maps.plot_map`."""
         return _above("plot_map")(self, *args, **options)

@@ -33,6 +33,7 @@ class Places:
     notes : sentences for the user
     geometry : GeoSeries, for a vector file
     grid, pixels : for a raster or a cube, its grid and the flat position of each row in it
+    labels : for a stack, those of its images; pixels then count through one image after the other
     """
 
     frame: Any
@@ -44,6 +45,7 @@ class Places:
     geometry: Any = None
     grid: RasterGrid | None = None
     pixels: IntArray | None = None
+    labels: Any = None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -86,6 +88,23 @@ class Places:
         """Easting and northing, or longitude and latitude, (n, 2)."""
         names = [self.coords[j] for j in lonlat_axes(self.coords)]
         return np.asarray(self.numbers(names).to_numpy(dtype=np.float64))
+
+    def gaps(self) -> Places:
+        """Pixels of a raster or a stack that have no row."""
+        import pandas as pd
+
+        if self.grid is None or self.pixels is None:
+            raise InputError(f"gaps are those of a raster, and {self.source} is none; give a file of places.")
+        n_images = 1 if self.labels is None else len(self.labels)
+        missing = np.ones(self.grid.n_pixels * n_images, dtype=bool)
+        missing[self.pixels] = False
+        empty = np.flatnonzero(missing)
+        if not len(empty):
+            raise InputError(f"every pixel of {self.source} has a value, so there are no gaps; leave --predict-at out.")
+        frame = pd.DataFrame(self.grid.centres()[empty % self.grid.n_pixels], columns=list(self.coords[:2]))
+        if self.labels is not None:
+            frame[self.coords[2]] = np.asarray(self.labels)[empty // self.grid.n_pixels]
+        return dataclasses.replace(self, frame=frame, pixels=empty, geometry=None)
 
     def complete(self, columns: Sequence[str], linear: Sequence[str] = (), named: Sequence[str] = ()) -> Places:
         """The rows without a missing value in some columns, and a note that counts the others by column.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from bochner.geo.formats import CUBES, RASTERS, TABLES, VECTORS
 from bochner.geo.frames import attributes, frame_coords
 from bochner.geo.lonlat import check_degrees, is_lonlat, lonlat_axes
 from bochner.geo.places import Places, made_names
-from bochner.geo.rasters import dataset_grid, opened_raster, read_band
+from bochner.geo.rasters import band_names, dataset_grid, opened_raster, read_band
 from bochner.geo.tables import check_columns, find_coords, read_table
 from bochner.geo.vectors import is_geoparquet, read_vector
 
@@ -116,7 +117,7 @@ def _from_vector(
 def _from_raster(path: Path, crs: Any, columns: Sequence[str] | None) -> Places:
     with opened_raster(path) as dataset:
         grid = dataset_grid(dataset)
-        names = _band_names(dataset)
+        names = band_names(dataset)
         wanted = names if columns is None else list(columns)
         check_columns(wanted, names, path.name)
         bands = np.column_stack([read_band(dataset, names.index(name) + 1).ravel() for name in wanted])
@@ -126,11 +127,19 @@ def _from_raster(path: Path, crs: Any, columns: Sequence[str] | None) -> Places:
 def _from_cube(path: Path, layer: str | None, crs: Any, columns: Sequence[str] | None) -> Places:
     with opened_cube(path) as cube:
         rows = cube_rows(cube, path.name, columns, layer)
-    if rows.grid is not None:
+    if rows.along is None and rows.grid is not None:
         return _from_pixels(rows.grid, rows.values, rows.names, crs, path.name, "cube", rows.axes)
-    frame, pixels, notes = _valid_rows(rows.values, rows.names, rows.coords, rows.axes, path.name)
-    found = agreed_crs(as_crs(LONLAT) if is_lonlat(rows.axes) else None, crs, path.name)
-    return Places(frame, rows.axes, found, "cube", path.name, notes, pixels=pixels)
+    coords = rows.coords if rows.grid is None else rows.grid.centres()
+    own = None if rows.grid is None else rows.grid.crs
+    found = agreed_crs(own or (as_crs(LONLAT) if is_lonlat(rows.axes) else None), crs, path.name)
+    axes: tuple[str, ...] = rows.axes
+    times = None
+    if rows.along is not None:
+        times = np.repeat(rows.labels, len(coords))
+        coords, axes = np.tile(coords, (len(rows.labels), 1)), (*rows.axes, rows.along)
+    frame, pixels, notes = _valid_rows(rows.values, rows.names, coords, axes, path.name, times)
+    grid = None if rows.grid is None else replace(rows.grid, crs=found)
+    return Places(frame, axes, found, "cube", path.name, notes, grid=grid, pixels=pixels, labels=rows.labels)
 
 
 def _from_pixels(
@@ -138,12 +147,12 @@ def _from_pixels(
 ) -> Places:
     found = agreed_crs(grid.crs, crs, source)
     frame, pixels, notes = _valid_rows(values, names, grid.centres(), axes, source)
-    grid = type(grid)(grid.transform, grid.height, grid.width, found)
+    grid = replace(grid, crs=found)
     return Places(frame, axes, found, kind, source, notes, grid=grid, pixels=pixels)
 
 
 def _valid_rows(
-    values: FloatArray, names: Sequence[str], coords: FloatArray, axes: tuple[str, str], source: str
+    values: FloatArray, names: Sequence[str], coords: FloatArray, axes: Sequence[str], source: str, times: Any = None
 ) -> tuple[Any, Any, tuple[str, ...]]:
     """Data frame of the pixels that have any value, their positions, and a note that counts the others."""
     import pandas as pd
@@ -151,20 +160,11 @@ def _valid_rows(
     valid = np.flatnonzero(np.isfinite(values).any(axis=1))
     if not len(valid):
         raise InputError(f"{source} has no pixel with a value in {list(names)}; choose other bands or variables.")
-    columns = [*coords[valid].T, *values[valid].T]
+    columns = [*coords[valid].T, *([] if times is None else [times[valid]]), *values[valid].T]
     frame = pd.DataFrame(dict(zip([*axes, *names], columns, strict=True)))
     empty = len(values) - len(valid)
     note = f"{empty:,} of {len(values):,} pixels of {source} have no value and are left out."
     return frame, valid, (note,) if empty else ()
-
-
-def _band_names(dataset: Any) -> list[str]:
-    """Descriptions of the bands; band1, band2, ... where there is none or it would be taken twice."""
-    names: list[str] = []
-    for number, text in enumerate(dataset.descriptions, start=1):
-        name = (text or "").strip()
-        names.append(name if name and name not in {"x", "y", *names} else f"band{number}")
-    return names
 
 
 def _check_coords(places: Places) -> None:

@@ -6,6 +6,7 @@
 `predict_on_grid`       its windows one by one, for uses of one's own
 `estimate_map`          memory and time before the work
 `make_grid`             the grid: by resolution, like a raster, within polygons
+`fill`                  gaps of an xarray image or stack, filled; its dimensions kept
 `aggregate`             means over areas, weighted by people, with intervals and exceedance from joint draws
 `plot_map` and others   figures by matplotlib
 ======================  =============================================================================================
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bochner.maps.aggregation import aggregate
     from bochner.maps.files.writers import register_writer
+    from bochner.maps.filling import fill
     from bochner.maps.grid_maps import MapReport, estimate_map, map_to_file, predict_grid, predict_on_grid
     from bochner.maps.grids.estimate import MapEstimate
     from bochner.maps.grids.extent import make_grid
@@ -30,6 +32,7 @@ _ROOMS = {
     "MapReport": "grid_maps",
     "aggregate": "aggregation",
     "estimate_map": "grid_maps",
+    "fill": "filling",
     "make_grid": "grids.extent",
     "map_to_file": "grid_maps",
     "plot_calibration": "plots",
@@ -46,6 +49,7 @@ __all__ = [
     "MapReport",
     "aggregate",
     "estimate_map",
+    "fill",
     "make_grid",
     "map_to_file",
     "plot_calibration",
