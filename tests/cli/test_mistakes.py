@@ -85,7 +85,7 @@ def folder(tmp_path_factory):
         # columns
         (("fit", "data.csv", "--target", "tmp", "-o", "out.bochner"), "did you mean 'temp'?"),
         (("fit", "data.csv", "-o", "out.bochner"), "no target was given"),
-        (("fit", "text.csv", "--target", "temp", "-o", "out.bochner"), "the first is 'cold' in row 8"),
+        (("fit", "text.csv", "--target", "temp", "-o", "out.bochner"), "line 9: temp is 'cold'"),
         (("fit", "data.csv", "--target", "station", "-o", "out.bochner"), "not numbers"),
         ((*FIT, "--coords", "x,y"), "no column 'x'"),
         ((*FIT, "--covariates", "temp"), "named twice"),
@@ -114,7 +114,7 @@ def folder(tmp_path_factory):
         ((*FIT, "--trials", "examined"), "has neither trials nor exposure"),
         (BINOMIAL, "no trials were given"),
         ((*BINOMIAL, "--trials", "exmined"), "did you mean 'examined'?"),
-        (("fit", "over.csv", *BINOMIAL[2:], "--trials", "examined"), "999 in 'positive' of row 12, more than the"),
+        (("fit", "over.csv", *BINOMIAL[2:], "--trials", "examined"), "line 13: 999 in 'positive', of"),
         ((*FIT, "--covariate", "elevation"), "needed is NAME=RASTER"),
         ((*FIT, "--covariates", "height", "--covariate", "height=bare.tif"), "leave the raster out"),
         ((*FIT, "--covariate", "dem=dem.tif"), "dem.tif does not exist"),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-FORMATS = "CSV, Parquet, GeoPackage, shapefile, GeoJSON, GeoTIFF, NetCDF or Zarr"
+FORMATS = "CSV, Excel, Parquet, GeoPackage, shapefile, GeoJSON, GeoTIFF, NetCDF or Zarr"
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `bochner fit` wrote.")]
 Places = Annotated[Path, typer.Argument(metavar="DATA", help=f"Places: {FORMATS}.")]
@@ -88,6 +88,10 @@ PredictAt = Annotated[
         help="Places to be predicted; they shape what is held out when a kernel is chosen. The word gaps stands for "
         "the pixels of a raster without a value.",
     ),
+]
+DropBad = Annotated[
+    bool,
+    typer.Option("--drop-bad", help="Leave out rows that are amiss, and name them, instead of refusing the file."),
 ]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of everything random; default 0.")]
 

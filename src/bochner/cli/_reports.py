@@ -35,6 +35,9 @@ def survey_of(
     if "target" not in known:
         raise InputError(f"the model does not say which column of {path.name} is its response; name it with --target.")
     places = read_like(model, path, coords=coords, crs=crs, layer=layer)
+    wanted = [name for name in [*places.coords, *layout.inputs, *known.values()] if name in places.names]
+    bad = places.bad_rows(list(dict.fromkeys(wanted)), [n for n in layout.inputs if n not in places.coords])
+    places = places.without(bad, True, "them")
     places = with_rasters(places, {name: raster for name, raster in inputs.items() if name not in places.names})
     linear = [name for name in layout.inputs if name not in layout.columns.coord_names]
     places = places.complete([*places.coords, *linear, *known.values()], linear)

@@ -39,13 +39,15 @@ class Spec:
     crs: str | None = None
     layer: str | None = None
     seed: int = 0
+    drop_bad: bool = False
     output: Path | None = None
 
     @classmethod
     def of(cls, config: Path | None, given: Mapping[str, Any]) -> Spec:
         """Options of the command line, and below them those of a file."""
         options = {} if config is None else read_config(config)
-        options |= {name: READERS[name](value, name) for name, value in given.items() if value not in (None, [])}
+        said = {name: value for name, value in given.items() if not (value is None or value is False or value == [])}
+        options |= {name: READERS[name](value, name) for name, value in said.items()}
         if "data" not in options:
             raise InputError("no DATA was given; name the file of places and measurements, or set data in --config.")
         return cls(**options)
@@ -138,6 +140,12 @@ def _whole(value: Any, name: str) -> int:
     raise InputError(f"{name} is {value!r}; needed is a whole number.")
 
 
+def _flag(value: Any, name: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise InputError(f"{name} is {value!r}; needed is true or false.")
+
+
 def _number(value: Any, name: str) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
@@ -181,4 +189,5 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "n_frequencies": _whole,
     "noise_variance": _number,
     "seed": _whole,
+    "drop_bad": _flag,
 }

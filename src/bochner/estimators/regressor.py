@@ -298,6 +298,11 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         found = (*(() if survey is None else (survey,)), *odd.alarms, *odd.notes)
         self.set_fitted(Fitted(layout, replace(model, choices=tuple(told)), found))
 
+    def tell(self, choice: Choice) -> None:
+        """Keep one decision more with the fit, e.g. which rows of a file were left out; files and reports tell it."""
+        model = self.fitted_.model
+        self.set_fitted(replace(self.fitted_, model=replace(model, choices=(*model.choices, choice))))
+
     def set_fitted(self, fitted: Fitted) -> None:
         """Take a fitted value as one's own: that of a file, or one that carries its diagnostics."""
         model = fitted.model

@@ -10,6 +10,9 @@ WIDE_TOLERANCE     0.02        the same where the alternative costs more: a grid
                                dimensions
 MOSTLY_TEXT        0.5         share of the entries of a text column that are no numbers, above which it is a category;
                                below, it is a column of numbers with misprints, refused by its first bad row
+FEW_MISPRINTS      0.2         share of the rows that may have coordinates beyond the Earth and count as misprints; if
+                               more have, the coordinates are projected and want a CRS
+LISTED_ROWS        20          rows that are amiss and named one by one in a message
 PLANE_RADIUS       2000.0      km from the centre, up to which an equal-area plane serves
 =================  ==========  =======================================================================================
 
@@ -23,4 +26,6 @@ MAX_RASTER_PIXELS = 16_000_000
 STRETCH_TOLERANCE = 0.01
 WIDE_TOLERANCE = 0.02
 MOSTLY_TEXT = 0.5
+FEW_MISPRINTS = 0.2
+LISTED_ROWS = 20
 PLANE_RADIUS = 2000.0

@@ -15,15 +15,15 @@ from bochner.exceptions import InputError
 from bochner.geo.crs import LONLAT, agreed_crs, as_crs, crs_name, is_geographic, is_projected
 from bochner.geo.cubes import cube_rows, opened_cube
 from bochner.geo.distortion import refuse_degrees
-from bochner.geo.formats import CUBES, RASTERS, TABLES, VECTORS
+from bochner.geo.formats import CUBES, RASTERS, READ_TABLES, VECTORS
 from bochner.geo.frames import attributes, frame_coords
-from bochner.geo.lonlat import check_degrees, is_lonlat, lonlat_axes
+from bochner.geo.lonlat import check_degrees, few_off_earth, is_lonlat, lonlat_axes
 from bochner.geo.places import Places, made_names
 from bochner.geo.rasters import band_names, dataset_grid, opened_raster, read_band
-from bochner.geo.tables import check_columns, find_coords, read_table
+from bochner.geo.tables import check_columns, find_coords, misprints, read_table
 from bochner.geo.vectors import is_geoparquet, read_vector
 
-READABLE = (*TABLES, *VECTORS, *RASTERS, *CUBES)
+READABLE = (*READ_TABLES, *VECTORS, *RASTERS, *CUBES)
 
 
 def read_places(
@@ -39,7 +39,7 @@ def read_places(
     Parameters
     ----------
     path : file
-        CSV, Parquet; GeoParquet, GeoPackage, shapefile, GeoJSON; GeoTIFF; NetCDF, Zarr.
+        CSV, Excel, Parquet; GeoParquet, GeoPackage, shapefile, GeoJSON; GeoTIFF; NetCDF, Zarr.
     layer : str, optional
         Layer of a GeoPackage, or the label along a further dimension (time, say) of a cube.
     coords : names, optional
@@ -55,7 +55,7 @@ def read_places(
         raise InputError(f"{path} ends in {suffix!r}; what can be read is {', '.join(READABLE)}.")
     if not path.exists():
         raise InputError(f"{path} does not exist; check the name of the file.")
-    if layer is not None and (suffix in (*TABLES, *RASTERS) or is_geoparquet(path)):
+    if layer is not None and (suffix in (*READ_TABLES, *RASTERS) or is_geoparquet(path)):
         raise InputError(f"layer {layer!r} was asked for, but {path.name} has no layers; leave it out.")
     if suffix in RASTERS:
         places = _from_raster(path, crs, columns)
@@ -76,7 +76,8 @@ def _from_table(path: Path, coords: Sequence[str] | None, crs: Any, columns: Seq
     frame = table.arrow.to_pandas()
     if columns is not None:
         frame = frame[list(dict.fromkeys([*names, *columns]))]
-    return _placed(frame, names, crs, "table", path.name)
+    places = _placed(frame, names, crs, "table", path.name)
+    return replace(places, notes=(*table.notes, *places.notes))
 
 
 def _placed(frame: Any, names: list[str], crs: Any, kind: str, source: str, **others: Any) -> Places:
@@ -171,8 +172,12 @@ def _check_coords(places: Places) -> None:
     """Refuse degrees that are none, and degrees under a projected CRS."""
     if places.crs is None or len(places.coords) < 2:
         return
+    if any(misprints(places.frame[name]).any() for name in places.coords):
+        return  # refused, or left out, row by row where the rows are wanted
     pair = places.pair()
     pair = pair[np.isfinite(pair).all(axis=1)]
+    if is_geographic(places.crs) and few_off_earth(pair):
+        return
     if not len(pair):
         raise InputError(f"every row of {places.source} has a missing coordinate; nothing is left.")
     if is_geographic(places.crs):

@@ -31,6 +31,7 @@ CHOICES = {
     "fixed effects": "Fixed effects",
     "categories": "Categories",
     "time": "Time",
+    "rows": "Rows left out",
     "columns": "Columns",
     "trees": "Boosted trees",
 }
