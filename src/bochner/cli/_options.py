@@ -111,6 +111,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 Level = Annotated[float, typer.Option(metavar="P", help="Probability that the interval should hold.")]
 Within = Annotated[Path | None, typer.Option(metavar="POLYGONS", help="Polygons that the map is cut to.")]
 Exceed = Annotated[
-    list[float] | None,
-    typer.Option(metavar="T", help="Threshold whose exceedance probability is wanted; may be given several times."),
+    list[str] | None,
+    typer.Option(metavar="T", help="Threshold, 0.2 or 20%, that is exceeded; may be given several times."),
 ]

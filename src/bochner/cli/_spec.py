@@ -115,6 +115,20 @@ def path_or_number(text: str) -> Path | float:
         return Path(text)
 
 
+def share_or_number(text: str, option: str) -> float:
+    """A number, or a share as per cent: 20% is 0.2."""
+    plain = text.strip().replace("\u202f", "")
+    try:
+        return float(plain[:-1]) / 100 if plain.endswith("%") else float(plain)
+    except ValueError:
+        raise InputError(f"{option} is {text!r}; needed is a number such as 0.2, or per cent such as 20%.") from None
+
+
+def thresholds_in(texts: list[str] | None) -> list[float]:
+    """Thresholds out of --exceed."""
+    return [share_or_number(text, "--exceed") for text in texts or ()]
+
+
 def names_in(value: Any, name: str = "names") -> tuple[str, ...]:
     """Column names out of a list, or out of text with commas."""
     if isinstance(value, str):

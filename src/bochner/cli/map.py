@@ -71,7 +71,7 @@ def map(
     """
     from bochner.cli._mapping import MapRequest, check_offset
     from bochner.cli._models import opened
-    from bochner.cli._spec import inputs_named, path_or_number
+    from bochner.cli._spec import inputs_named, path_or_number, thresholds_in
     from bochner.cli._terminal import note, progress, say, say_json
     from bochner.geo import check_writable
     from bochner.maps import map_to_file
@@ -87,7 +87,7 @@ def map(
     request = MapRequest.of(fitted, resolution, like, within, bounds, fill_only, layer, crs)
     options |= {
         "covariates": layers,
-        "exceed": exceed or (),
+        "exceed": thresholds_in(exceed),
         "quantiles": quantile or (),
         "include_noise": new,
         "memory_limit": memory,

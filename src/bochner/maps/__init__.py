@@ -7,6 +7,7 @@
 `estimate_map`          memory and time before the work
 `make_grid`             the grid: by resolution, like a raster, within polygons
 `fill`                  gaps of an xarray image or stack, filled; its dimensions kept
+`hotspots`              connected places above a threshold with high probability
 `aggregate`             means over areas, weighted by people, with intervals and exceedance from joint draws
 `plot_map` and others   figures by matplotlib
 ======================  =============================================================================================
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from bochner.maps.grid_maps import MapReport, estimate_map, map_to_file, predict_grid, predict_on_grid
     from bochner.maps.grids.estimate import MapEstimate
     from bochner.maps.grids.extent import make_grid
+    from bochner.maps.hot_places import hotspots
     from bochner.maps.plots import plot_calibration, plot_map, plot_spectrum, plot_variogram
 
 _ROOMS = {
@@ -33,6 +35,7 @@ _ROOMS = {
     "aggregate": "aggregation",
     "estimate_map": "grid_maps",
     "fill": "filling",
+    "hotspots": "hot_places",
     "make_grid": "grids.extent",
     "map_to_file": "grid_maps",
     "plot_calibration": "plots",
@@ -50,6 +53,7 @@ __all__ = [
     "aggregate",
     "estimate_map",
     "fill",
+    "hotspots",
     "make_grid",
     "map_to_file",
     "plot_calibration",
