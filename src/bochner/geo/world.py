@@ -49,7 +49,7 @@ def _in_crs(line: FloatArray, crs: Any, middle: float) -> FloatArray:
     if not is_geographic(crs):
         return transform(line, LONLAT, crs)
     turn = 360 * np.round((middle - line[:, 0].mean()) / 360)  # round the globe as often as the map does
-    return (*line, turn, 0.0)
+    return np.column_stack([line[:, 0] + turn, line[:, 1]])
 
 
 def _near(box: Bounds) -> list[tuple[FloatArray, bool]]:
