@@ -126,7 +126,6 @@ def folder(tmp_path_factory):
         (("fit", "--config", "broken.toml"), "cannot be read as TOML"),
         (("fit", "--config", "no.toml"), "no.toml does not exist"),
         # maps, areas, scores, draws, reports
-        (("map", "m.bochner", "-o", "out.tif"), "no grid was given"),
         (("map", "m.bochner", "--resolution", "5miles", "-o", "out.tif"), "positive length such as 5km"),
         (("map", "m.bochner", "--resolution", "50km", "-o", "out.tif"), "--covariate height=RASTER"),
         (
@@ -168,7 +167,7 @@ def folder(tmp_path_factory):
         ),
         (("map", "m.bochner", "--resolution", "9km", "--fill-only", "-o", "out.tif"), "without --like"),
         (("map", "m.bochner", "--resolution", "9km", "--bounds", "1,2,3", "-o", "out.tif"), "four numbers"),
-        (("map", "m.bochner", "--resolution", "9km", "-o", "out.jpg"), "needed is one of"),
+        (("map", "m.bochner", "--resolution", "9km", "-o", "out.bmp"), "needed is one of"),
         (("aggregate", "m.bochner", "--areas", "hollow.gpkg", "-o", "out.csv"), "empty polygons: row 2"),
         (("aggregate", "m.bochner", "--areas", "areas.gpkg", "-o", "out.csv"), "--covariate height=RASTER"),
         (("aggregate", "m.bochner", "--areas", "data.csv", "-o", "out.csv"), "needed is one of"),

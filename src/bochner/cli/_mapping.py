@@ -14,7 +14,9 @@ from bochner.cli._stacks import read_stack
 from bochner.exceptions import ColumnError, InputError
 from bochner.geo import RasterGrid, agreed_crs, crs_text, grid_like, read_areas
 from bochner.geo.stacks import Stack
-from bochner.maps import estimate_map, make_grid
+from bochner.maps import estimate_map, make_grid, plot_map
+
+PICTURES = (".png", ".svg", ".pdf", ".jpg")
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,6 @@ class MapRequest:
         layer: str | None = None,
         crs: str | None = None,
     ) -> MapRequest:
-        if resolution is None and like is None:
-            raise InputError("no grid was given; say --resolution 5km (or 0.05deg, or a number), or --like RASTER.")
         if fill_only and like is None:
             raise InputError("--fill-only was given without --like; name the raster whose gaps are to be filled.")
         if like is None and (layer is not None or crs is not None):
@@ -68,6 +68,24 @@ class MapRequest:
         found, free = estimate_map(self.model, self.grid, **options), disk_usage(output.parent).free
         full = f"the disk has {free / 1e9:,.1f} GB left, which may not do; take larger pixels, or another disk"
         return [str(found), *([full] if found.file_bytes > free else [])]
+
+
+def draw_picture(
+    model: SpatialRegressor, request: MapRequest, options: Mapping[str, Any], title: str, label: str, output: Path
+) -> None:
+    """Draw a map for a slide: mean and sd, or mean and exceedance, with title, scale bar, legend and outlines."""
+    wanted = {key: value for key, value in options.items() if key not in ("memory_limit", "observed")}
+    from bochner.geo import complete_files
+
+    names = [f"exceedance_{t:.12g}" for t in options["exceed"]]
+    bands = ["mean", *(names or ["sd"])]
+    share = model.family_.link_function.range == (0.0, 1.0)
+    figure = plot_map(model, like=request.grid, bands=bands, label=label, title=title, percent=share, **wanted)
+    with complete_files(output) as partial:
+        figure.savefig(partial, dpi=PICTURE_DPI, bbox_inches="tight", facecolor="white")
+
+
+PICTURE_DPI = 200
 
 
 def _template_stack(model: SpatialRegressor, like: Path, layer: str | None, crs: str | None) -> Stack:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bochner.maps.grids.estimate import MapEstimate
     from bochner.maps.grids.extent import make_grid
     from bochner.maps.hot_places import hotspots
-    from bochner.maps.plots import plot_calibration, plot_map, plot_spectrum, plot_variogram
+    from bochner.maps.plots import plot, plot_calibration, plot_map, plot_spectrum, plot_variogram
 
 _ROOMS = {
     "MapEstimate": "grids.estimate",
@@ -38,6 +38,7 @@ _ROOMS = {
     "hotspots": "hot_places",
     "make_grid": "grids.extent",
     "map_to_file": "grid_maps",
+    "plot": "plots",
     "plot_calibration": "plots",
     "plot_map": "plots",
     "plot_spectrum": "plots",
@@ -56,6 +57,7 @@ __all__ = [
     "hotspots",
     "make_grid",
     "map_to_file",
+    "plot",
     "plot_calibration",
     "plot_map",
     "plot_spectrum",
