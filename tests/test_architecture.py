@@ -59,7 +59,14 @@ INNER_FLOORS = {
         ),
         ("model",),
     ),
-    "maps": (("limits",), ("mappable",), ("grids",), ("files",), ("aggregation", "grid_maps"), ("plots",)),
+    "maps": (
+        ("limits",),
+        ("mappable",),
+        ("grids",),
+        ("files",),
+        ("aggregation", "filling", "grid_maps", "hot_places"),
+        ("plots",),
+    ),
 }
 
 # `from bochner import SpatialRegressor` is for users, and for the two rooms that write as users do.

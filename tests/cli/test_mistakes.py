@@ -86,7 +86,7 @@ def folder(tmp_path_factory):
         # columns
         (("fit", "data.csv", "--target", "tmp", "-o", "out.bochner"), "did you mean 'temp'?"),
         (("fit", "data.csv", "-o", "out.bochner"), "no target was given"),
-        (("fit", "text.csv", "--target", "temp", "-o", "out.bochner"), "the first is 'cold' in row 8"),
+        (("fit", "text.csv", "--target", "temp", "-o", "out.bochner"), "line 9: temp is 'cold'"),
         (("fit", "data.csv", "--target", "station", "-o", "out.bochner"), "not numbers"),
         ((*FIT, "--coords", "x,y"), "no column 'x'"),
         ((*FIT, "--covariates", "temp"), "named twice"),
@@ -115,7 +115,7 @@ def folder(tmp_path_factory):
         ((*FIT, "--trials", "examined"), "has neither trials nor exposure"),
         (BINOMIAL, "no trials were given"),
         ((*BINOMIAL, "--trials", "exmined"), "did you mean 'examined'?"),
-        (("fit", "over.csv", *BINOMIAL[2:], "--trials", "examined"), "999 in 'positive' of row 12, more than the"),
+        (("fit", "over.csv", *BINOMIAL[2:], "--trials", "examined"), "line 13: 999 in 'positive', of"),
         ((*FIT, "--covariate", "elevation"), "needed is NAME=RASTER"),
         ((*FIT, "--covariates", "height", "--covariate", "height=bare.tif"), "leave the raster out"),
         ((*FIT, "--covariate", "dem=dem.tif"), "dem.tif does not exist"),
@@ -127,7 +127,6 @@ def folder(tmp_path_factory):
         (("fit", "--config", "broken.toml"), "cannot be read as TOML"),
         (("fit", "--config", "no.toml"), "no.toml does not exist"),
         # maps, areas, scores, draws, reports
-        (("map", "m.bochner", "-o", "out.tif"), "no grid was given"),
         (("map", "m.bochner", "--resolution", "5miles", "-o", "out.tif"), "positive length such as 5km"),
         (("map", "m.bochner", "--resolution", "50km", "-o", "out.tif"), "--covariate height=RASTER"),
         (
@@ -169,7 +168,7 @@ def folder(tmp_path_factory):
         ),
         (("map", "m.bochner", "--resolution", "9km", "--fill-only", "-o", "out.tif"), "without --like"),
         (("map", "m.bochner", "--resolution", "9km", "--bounds", "1,2,3", "-o", "out.tif"), "four numbers"),
-        (("map", "m.bochner", "--resolution", "9km", "-o", "out.jpg"), "needed is one of"),
+        (("map", "m.bochner", "--resolution", "9km", "-o", "out.bmp"), "needed is one of"),
         (("aggregate", "m.bochner", "--areas", "hollow.gpkg", "-o", "out.csv"), "empty polygons: row 2"),
         (("aggregate", "m.bochner", "--areas", "areas.gpkg", "-o", "out.csv"), "--covariate height=RASTER"),
         (("aggregate", "m.bochner", "--areas", "data.csv", "-o", "out.csv"), "needed is one of"),

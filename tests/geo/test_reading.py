@@ -228,8 +228,8 @@ def test_cubes_with_time_and_degrees(tmp_path):
     flat = cube(grid, ("lat", "lon"), t=np.arange(20.0).reshape(4, 5))
     times = pd.to_datetime(["2020-01-15", "2020-02-15"])
     xr.concat([flat, flat + 100], pd.Index(times, name="time")).sortby("lat").to_netcdf(tmp_path / "a.nc")
-    with pytest.raises(InputError, match="2 layers along 'time'"):
-        read_places(tmp_path / "a.nc")
+    whole = read_places(tmp_path / "a.nc")
+    assert whole.coords == ("lon", "lat", "time") and len(whole) == 40 and list(whole.labels) == list(times)
     with pytest.raises(InputError, match="no layer '2021'"):
         read_places(tmp_path / "a.nc", layer="2021")
     with pytest.raises(InputError, match="2 layers '2020'"):
@@ -287,7 +287,7 @@ def folder(tmp_path_factory):
     ("name", "options", "message"),
     [
         ("no.csv", {}, "no.csv does not exist"),
-        ("data.xlsx", {}, "what can be read is .csv, .parquet, .gpkg"),
+        ("data.xls", {}, "what can be read is .csv, .parquet, .xlsx, .gpkg"),
         ("data.csv", {"coords": ("lom", "lat")}, "data.csv has no column 'lom'; did you mean 'lon'?"),
         ("data.csv", {"columns": ("tmp",)}, "did you mean 'temp'?"),
         ("data.csv", {"crs": "EPSG:32632"}, "in degrees, but EPSG:32632 is projected"),
@@ -314,11 +314,8 @@ def test_mistakes_are_one_clear_line(folder, name, options, message):
 
 
 def test_text_among_numbers_is_named(folder):
-    message = r"column 'temp' of text.csv holds text, not numbers, in 1 of 30 rows; the first is 'n.a.' in row 7: mend"
-    with pytest.raises(InputError, match=message):
-        read_places(folder / "text.csv").numbers(["temp"])
-    with pytest.raises(InputError, match="write decimals with a point"):
-        read_places(folder / "comma.csv").numbers(["temp"])
+    assert read_places(folder / "text.csv").numbers(["temp"])["temp"].isna().sum() == 1  # n.a.
+    assert read_places(folder / "comma.csv").numbers(["temp"]).notna().all().all()
     with pytest.raises(InputError, match="the first is 's0' in row 1"):
         read_places(folder / "data.csv").numbers(["site"])
     assert read_places(folder / "two.gpkg", layer="two").numbers(["n"]).dtypes.eq("float64").all()

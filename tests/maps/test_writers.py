@@ -37,7 +37,7 @@ def read(path: Path) -> tuple[np.ndarray, tuple[float, ...], int | None]:
     pytest.importorskip("rioxarray")
     engine = "zarr" if path.suffix == ".zarr" else "h5netcdf"
     with xarray.open_dataset(path, decode_coords="all", engine=engine) as cube:
-        values = np.stack([cube[name].values for name in ("mean", "sd", "exceedance_1.5", "q0.1")])
+        values = np.stack([cube[name].values for name in ("mean", "sd", "exceedance_1_5", "q0_1")])
         return values, tuple(cube.rio.transform())[:6], cube.rio.crs.to_epsg()
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import disk_usage
 from typing import Any
 
 from bochner import SpatialRegressor
-from bochner.exceptions import InputError
-from bochner.geo import RasterGrid, crs_text, read_areas
-from bochner.maps import estimate_map, make_grid
+from bochner.arrays import FloatArray
+from bochner.cli._stacks import read_stack
+from bochner.exceptions import ColumnError, InputError
+from bochner.geo import RasterGrid, agreed_crs, crs_text, grid_like, read_areas
+from bochner.geo.stacks import Stack
+from bochner.maps import estimate_map, make_grid, plot_map
+
+PICTURES = (".png", ".svg", ".pdf", ".jpg")
 
 
 @dataclass(frozen=True)
@@ -31,15 +36,26 @@ class MapRequest:
         within: Path | None,
         bounds: str | None,
         fill_only: bool = False,
+        layer: str | None = None,
+        crs: str | None = None,
     ) -> MapRequest:
-        if resolution is None and like is None:
-            raise InputError("no grid was given; say --resolution 5km (or 0.05deg, or a number), or --like RASTER.")
         if fill_only and like is None:
             raise InputError("--fill-only was given without --like; name the raster whose gaps are to be filled.")
+        if like is None and (layer is not None or crs is not None):
+            raise InputError("--layer and --crs are those of the raster of --like, and none was given; leave them out.")
         areas = None if within is None else read_areas(within)
         box = None if bounds is None else box_of(bounds)
-        grid = make_grid(model, resolution, like=like, within=areas, bounds=box)
-        options = {"within": areas, **({"observed": like} if fill_only else {})}
+        stack = _template_stack(model, like, layer, crs) if like is not None and (fill_only or layer) else None
+        template: Any = like
+        if like is not None and crs is not None:
+            found = grid_like(like)
+            template = replace(found, crs=agreed_crs(found.crs, crs, like.name))
+        if stack is not None and crs is None:
+            template = _even_grid(stack, like)
+        grid = make_grid(model, resolution, like=template, within=areas, bounds=box)
+        options = {"within": areas}
+        if fill_only and stack is not None:
+            options["observed"] = _image(stack, like)
         return cls(model, grid, options)
 
     @property
@@ -52,6 +68,48 @@ class MapRequest:
         found, free = estimate_map(self.model, self.grid, **options), disk_usage(output.parent).free
         full = f"the disk has {free / 1e9:,.1f} GB left, which may not do; take larger pixels, or another disk"
         return [str(found), *([full] if found.file_bytes > free else [])]
+
+
+def draw_picture(
+    model: SpatialRegressor, request: MapRequest, options: Mapping[str, Any], title: str, label: str, output: Path
+) -> None:
+    """Draw a map for a slide: mean and sd, or mean and exceedance, with title, scale bar, legend and outlines."""
+    wanted = {key: value for key, value in options.items() if key not in ("memory_limit", "observed")}
+    from bochner.geo import complete_files
+
+    names = [f"exceedance_{t:.12g}" for t in options["exceed"]]
+    bands = ["mean", *(names or ["sd"])]
+    share = model.family_.link_function.range == (0.0, 1.0)
+    figure = plot_map(model, like=request.grid, bands=bands, label=label, title=title, percent=share, **wanted)
+    with complete_files(output) as partial:
+        figure.savefig(partial, dpi=PICTURE_DPI, bbox_inches="tight", facecolor="white")
+
+
+PICTURE_DPI = 200
+
+
+def _template_stack(model: SpatialRegressor, like: Path, layer: str | None, crs: str | None) -> Stack:
+    """The variable of a template that the model was fitted to, or the only one."""
+    target = model.fitted_.layout.roles.get("target")
+    try:
+        return read_stack(like, target, layer, crs)
+    except ColumnError:
+        return read_stack(like, None, layer, crs)
+
+
+def _even_grid(stack: Stack, like: Path | None) -> RasterGrid:
+    if stack.grid is None:
+        raise InputError(f"the pixels of {like} are not evenly spaced; fill it with: bochner fill {like} -o OUT")
+    return stack.grid
+
+
+def _image(stack: Stack, like: Path | None) -> FloatArray:
+    if stack.along is not None:
+        raise InputError(
+            f"{like} has {len(stack.labels)} images along {stack.along!r}; choose one with --layer, or fill them all "
+            f"with: bochner fill {like} -o OUT"
+        )
+    return stack.images[0]
 
 
 def box_of(text: str) -> tuple[float, float, float, float]:

@@ -45,7 +45,6 @@ def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
     spec, rows = training(spec)
     model.set_params(coords=rows.coords, covariates=rows.covariates or None)
     columns = dict(rows.columns)
-    _check_counts(spec, rows)
     expected = expected_seconds(
         len(rows.table),
         len(rows.coords),
@@ -56,6 +55,8 @@ def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
     if expected >= SHOWN_FROM and not sys.stderr.isatty():  # on a terminal the fit shows a line of its own
         note(f"fitting {len(rows.table):,} rows takes about {duration(expected)}.")
     model.fit(rows.table, columns.pop("target"), predict_at=rows.predict_at, **columns)
+    if rows.places.left_out:
+        model.tell(Choice("rows", len(rows.places), text=" ".join(rows.places.left_out)))
     return model, rows
 
 
@@ -109,18 +110,3 @@ def facts(model: SpatialRegressor) -> dict[str, Any]:
 
 def _decision(choice: Choice) -> dict[str, Any]:
     return {key: value for key, value in choice.as_dict().items() if key != "name"}
-
-
-def _check_counts(spec: Spec, rows: Training) -> None:
-    """Refuse more positives than trials by the row of the file, before the library counts rows of its own."""
-    if spec.trials is None:
-        return
-    positives, trials = (rows.columns[role].to_numpy() for role in ("target", "trials"))
-    over = positives > trials
-    if over.any():
-        i = int(np.argmax(over))
-        row = int(rows.places.frame.index[i]) + 1
-        raise InputError(
-            f"{rows.places.source} has {positives[i]:g} in {spec.target!r} of row {row}, more than the "
-            f"{trials[i]:g} of {spec.trials!r}; mend that row."
-        )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-FORMATS = "CSV, Parquet, GeoPackage, shapefile, GeoJSON, GeoTIFF, NetCDF or Zarr"
+FORMATS = "CSV, Excel, Parquet, GeoPackage, shapefile, GeoJSON, GeoTIFF, NetCDF or Zarr"
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `bochner fit` wrote.")]
 Places = Annotated[Path, typer.Argument(metavar="DATA", help=f"Places: {FORMATS}.")]
@@ -89,6 +89,10 @@ PredictAt = Annotated[
         "the pixels of a raster without a value.",
     ),
 ]
+DropBad = Annotated[
+    bool,
+    typer.Option("--drop-bad", help="Leave out rows that are amiss, and name them, instead of refusing the file."),
+]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of everything random; default 0.")]
 
 # ----------------------------------------------------------------------------- files
@@ -107,6 +111,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 Level = Annotated[float, typer.Option(metavar="P", help="Probability that the interval should hold.")]
 Within = Annotated[Path | None, typer.Option(metavar="POLYGONS", help="Polygons that the map is cut to.")]
 Exceed = Annotated[
-    list[float] | None,
-    typer.Option(metavar="T", help="Threshold whose exceedance probability is wanted; may be given several times."),
+    list[str] | None,
+    typer.Option(metavar="T", help="Threshold, 0.2 or 20%, that is exceeded; may be given several times."),
 ]

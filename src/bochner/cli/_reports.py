@@ -11,7 +11,7 @@ from bochner.cli._tables import model_table, read_like, with_rasters
 from bochner.diagnostics import diagnostics_of
 from bochner.exceptions import InputError
 from bochner.geo import read_areas
-from bochner.report import MapLayers, Survey
+from bochner.report import Answer, MapLayers, Survey, answer_of
 from bochner.report.gridded import gridded_layers
 
 
@@ -35,12 +35,46 @@ def survey_of(
     if "target" not in known:
         raise InputError(f"the model does not say which column of {path.name} is its response; name it with --target.")
     places = read_like(model, path, coords=coords, crs=crs, layer=layer)
+    wanted = [name for name in [*places.coords, *layout.inputs, *known.values()] if name in places.names]
+    bad = places.bad_rows(list(dict.fromkeys(wanted)), [n for n in layout.inputs if n not in places.coords])
+    places = places.without(bad, True, "them")
     places = with_rasters(places, {name: raster for name, raster in inputs.items() if name not in places.names})
     linear = [name for name in layout.inputs if name not in layout.columns.coord_names]
     places = places.complete([*places.coords, *linear, *known.values()], linear)
     columns = places.numbers(list(known.values()))
     values = {role: columns[name].to_numpy() for role, name in known.items()}
     return Survey(model_table(model, places), values.pop("target"), **values), places.notes
+
+
+def page_answer(
+    model: SpatialRegressor,
+    areas: Path | None,
+    weights: Path | None,
+    inputs: Mapping[str, Any],
+    threshold: float | None,
+    points: int,
+    within: Path | None,
+    resolution: str | None,
+) -> Answer | None:
+    """Means over areas for the head of the page; None without areas."""
+    if areas is None:
+        if weights is not None:
+            raise InputError("--weights was given without --areas; name the polygons that people are counted in.")
+        return None
+    if threshold is None:
+        raise InputError("--areas was given without --threshold; say what they are to be compared with, e.g. 20%.")
+    noun = areas.stem.lower() if areas.stem.isalpha() and areas.stem.lower().endswith("s") else "areas"
+    return answer_of(
+        model,
+        read_areas(areas),
+        threshold,
+        weights_raster=weights,
+        covariates=inputs,
+        noun=noun,
+        n_points=points,
+        within=None if within is None else read_areas(within),
+        resolution=resolution,
+    )
 
 
 def page_layers(

@@ -39,13 +39,15 @@ class Spec:
     crs: str | None = None
     layer: str | None = None
     seed: int = 0
+    drop_bad: bool = False
     output: Path | None = None
 
     @classmethod
     def of(cls, config: Path | None, given: Mapping[str, Any]) -> Spec:
         """Options of the command line, and below them those of a file."""
         options = {} if config is None else read_config(config)
-        options |= {name: READERS[name](value, name) for name, value in given.items() if value not in (None, [])}
+        said = {name: value for name, value in given.items() if not (value is None or value is False or value == [])}
+        options |= {name: READERS[name](value, name) for name, value in said.items()}
         if "data" not in options:
             raise InputError("no DATA was given; name the file of places and measurements, or set data in --config.")
         return cls(**options)
@@ -113,6 +115,20 @@ def path_or_number(text: str) -> Path | float:
         return Path(text)
 
 
+def share_or_number(text: str, option: str) -> float:
+    """A number, or a share as per cent: 20% is 0.2."""
+    plain = text.strip().replace("\u202f", "")
+    try:
+        return float(plain[:-1]) / 100 if plain.endswith("%") else float(plain)
+    except ValueError:
+        raise InputError(f"{option} is {text!r}; needed is a number such as 0.2, or per cent such as 20%.") from None
+
+
+def thresholds_in(texts: list[str] | None) -> list[float]:
+    """Thresholds out of --exceed."""
+    return [share_or_number(text, "--exceed") for text in texts or ()]
+
+
 def names_in(value: Any, name: str = "names") -> tuple[str, ...]:
     """Column names out of a list, or out of text with commas."""
     if isinstance(value, str):
@@ -136,6 +152,12 @@ def _whole(value: Any, name: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     raise InputError(f"{name} is {value!r}; needed is a whole number.")
+
+
+def _flag(value: Any, name: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise InputError(f"{name} is {value!r}; needed is true or false.")
 
 
 def _number(value: Any, name: str) -> float:
@@ -181,4 +203,5 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "n_frequencies": _whole,
     "noise_variance": _number,
     "seed": _whole,
+    "drop_bad": _flag,
 }

@@ -13,7 +13,7 @@ from bochner.demo.country import NAME
 from bochner.demo.villages import N_VILLAGES
 from bochner.geo import complete_files, grid_like, sample_raster
 
-THRESHOLD = "0.2"  # prevalence above which a district gets nets first, say
+THRESHOLD = "20%"  # prevalence above which a district gets nets first, say
 MODEL = """\
 # What `bochner fit` and `bochner validate` are told; paths are relative to this file.
 data = "data/villages.csv"
@@ -80,7 +80,20 @@ class Story:
             ),
             (
                 "One page to hand on; it shows the villages because --data is given.",
-                ["report", model, *shown, *inner, *rasters, "--threshold", THRESHOLD, "-o", str(out / "report.html")],
+                [
+                    "report",
+                    model,
+                    *shown,
+                    *inner,
+                    *rasters,
+                    *people,
+                    "--points",
+                    "80",
+                    "--threshold",
+                    THRESHOLD,
+                    "-o",
+                    str(out / "report.html"),
+                ],
             ),
         ]
 

@@ -14,7 +14,7 @@ from bochner.arrays import FloatArray
 from bochner.cli._spec import GAPS, Spec
 from bochner.exceptions import ColumnError, InputError
 from bochner.geo import (
-    TABLES,
+    READ_TABLES,
     Places,
     RasterGrid,
     as_crs,
@@ -70,6 +70,10 @@ def training(spec: Spec) -> tuple[Spec, Training]:
             f"column {twice[0]!r} is named twice, as target, coordinate, covariate or the like; name it once."
         )
     check_columns(used, places.names, places.source)
+    bad = places.bad_rows([name for name in used if name not in own], covariates)
+    places = places.without(
+        {**bad, **_too_many(spec, places, bad)}, spec.drop_bad, "them, or leave them out: --drop-bad"
+    )
     whole, places = places, places.complete(used, covariates, own)
     coords, table = _fitted_table(places, covariates)
     numbers = places.numbers(known)
@@ -82,6 +86,20 @@ def training(spec: Spec) -> tuple[Spec, Training]:
     return spec, Training(table, coords, covariates, columns, places, at)
 
 
+def _too_many(spec: Spec, places: Places, bad: Mapping[int, str]) -> dict[int, str]:
+    """Rows with more positives than trials, or fewer than none, by their position."""
+    if spec.trials is None or spec.target is None:
+        return {}
+    fine = places.rows(np.array([row for row in range(len(places)) if row not in bad], dtype=int))
+    rows = [row for row in range(len(places)) if row not in bad]
+    numbers = fine.numbers([spec.target, spec.trials]).to_numpy()
+    wrong = (numbers[:, 0] > numbers[:, 1]) | (numbers < 0).any(axis=1)
+    return {
+        rows[i]: f"{numbers[i, 0]:g} in {spec.target!r}, of {numbers[i, 1]:g} in {spec.trials!r}"
+        for i in np.flatnonzero(wrong)
+    }
+
+
 def with_rasters(places: Places, rasters: Mapping[str, Any]) -> Places:
     """Places with the values of rasters as further columns; NaN where a raster has none."""
     taken = [name for name in rasters if name in places.names]
@@ -92,7 +110,7 @@ def with_rasters(places: Places, rasters: Mapping[str, Any]) -> Places:
         )
     if not rasters:
         return places
-    pair = np.nan_to_num(places.pair())
+    pair = np.nan_to_num(places.pair(loose=True))
     return places.with_columns({name: _sampled(raster, pair, places) for name, raster in rasters.items()})
 
 
@@ -150,7 +168,7 @@ def _read_coords(
     path: Path, coords: tuple[str, ...] | None, own: Sequence[str], crs: str | None, layer: str | None
 ) -> Places:
     """Places by the columns that are named; of a table, else by those that the model knows, or by the usual names."""
-    table = path.suffix.lower() in TABLES and not is_geoparquet(path)
+    table = path.suffix.lower() in READ_TABLES and not is_geoparquet(path)
     for names in [coords] if coords or not table else [tuple(own), None]:
         try:
             return read_places(path, layer=layer, coords=names, crs=crs)
@@ -177,26 +195,11 @@ def _fitted_table(places: Places, covariates: list[str]) -> tuple[list[str], Any
 
 def _wanted(path: Path, places: Places, coords: list[str]) -> Any:
     """Places to be predicted as a table of coordinates, in the CRS of the rows."""
-    at = _gaps(places) if path == GAPS else _read_coords(path, None, coords, None, None)
+    at = places.gaps() if path == GAPS else _read_coords(path, None, coords, None, None)
     if at.crs is None and places.crs is not None:
         at = replace(at, crs=places.crs)
     at = at.complete(at.coords)
     return _located(at, coords, places.crs)
-
-
-def _gaps(places: Places) -> Places:
-    """Pixels of a raster without a value."""
-    import pandas as pd
-
-    if places.grid is None or places.pixels is None:
-        raise InputError(f"--predict-at gaps needs a raster; {places.source} is none: give a file of places.")
-    missing = np.ones(places.grid.n_pixels, dtype=bool)
-    missing[places.pixels] = False
-    empty = np.flatnonzero(missing)
-    if not len(empty):
-        raise InputError(f"every pixel of {places.source} has a value, so there are no gaps; leave --predict-at out.")
-    frame = pd.DataFrame(places.grid.centres()[empty], columns=list(places.coords))
-    return replace(places, frame=frame, pixels=empty, geometry=None)
 
 
 def _located(places: Places, names: list[str], crs: Any) -> Any:

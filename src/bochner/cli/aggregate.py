@@ -49,7 +49,7 @@ def aggregate(
     from bochner.cli._areas import WRITTEN, area_rows, area_table, write_areas
     from bochner.cli._mapping import check_offset
     from bochner.cli._models import opened
-    from bochner.cli._spec import inputs_named
+    from bochner.cli._spec import inputs_named, thresholds_in
     from bochner.cli._terminal import note, progress, say, say_json
     from bochner.geo import check_writable, read_areas
     from bochner.maps import aggregate as aggregated
@@ -65,7 +65,7 @@ def aggregate(
             polygons,
             weights_raster=weights,
             covariates=layers,
-            exceed=exceed or (),
+            exceed=thresholds_in(exceed),
             level=level,
             n_draws=draws,
             n_points=points,

@@ -33,13 +33,15 @@ def fit(
     predict_at: given.PredictAt = None,
     crs: given.Crs = None,
     layer: given.Layer = None,
+    drop_bad: given.DropBad = False,
     seed: given.Seed = None,
     config: given.Config = None,
     json: given.Json = False,
 ) -> None:
     """Learn a spatial model from a file and write it to another.
 
-    Rows with missing values are left out, and counted by column. What was chosen, and why, is printed.
+    Rows with missing values are left out, and counted by column; rows that are amiss (text for a number, more positives
+    than trials) are refused, all in one message, unless --drop-bad leaves them out. What was chosen is printed.
 
     \b
     Examples:

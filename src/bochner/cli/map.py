@@ -16,12 +16,15 @@ def map(
     model: given.Model,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="OUT", help="Raster to write: GeoTIFF (.tif), NetCDF (.nc) or .zarr."),
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="GeoTIFF (.tif), NetCDF (.nc), .zarr; or a picture: .png, .svg, .pdf."
+        ),
     ],
     resolution: Annotated[
         str | None,
         typer.Option(
-            metavar="5km|0.05deg|R", help="Side of a pixel; a plain number is in units of the data's coordinates."
+            metavar="5km|0.05deg|R",
+            help="Side of a pixel; a plain number is in units of the coordinates. Default: 200 along the longer side.",
         ),
     ] = None,
     like: Annotated[Path | None, typer.Option(metavar="RASTER", help="Take the pixels of this raster.")] = None,
@@ -44,6 +47,14 @@ def map(
     trials: Annotated[str | None, typer.Option(metavar="N|RASTER", help="Map counts out of these trials.")] = None,
     exposure: Annotated[str | None, typer.Option(metavar="N|RASTER", help="Map counts for this exposure.")] = None,
     offset: Annotated[str | None, typer.Option(metavar="N|RASTER", help="Known part of the linear predictor.")] = None,
+    layer: Annotated[
+        str | None,
+        typer.Option(metavar="LABEL", help="Image of a NetCDF or Zarr stack of --like whose gaps are filled."),
+    ] = None,
+    crs: Annotated[
+        str | None, typer.Option("--crs", metavar="EPSG:n", help="CRS of the raster of --like, if it does not say.")
+    ] = None,
+    title: Annotated[str, typer.Option(metavar="TEXT", help="Heading of a picture.")] = "",
     memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Memory that a window may take, e.g. 200MB.")
     ] = None,
@@ -58,7 +69,9 @@ def map(
     Examples:
       bochner map prevalence.bochner --resolution 2km --within country.gpkg \\
           --covariate elevation=dem.tif --exceed 0.2 -o prevalence.tif
+      bochner map prevalence.bochner --covariate elevation=dem.tif --exceed 20% --title "Malaria" -o map.png
       bochner map image.bochner --like image.tif --fill-only -o filled.tif
+      bochner map daily.bochner --like stack.nc --layer 2020-06-30 --fill-only --covariate time=2020-06-30 -o filled.nc
       bochner map temp.bochner --resolution 0.05deg --covariate elevation=dem.tif -o temp.nc
     """
     from bochner.cli._files import must_exist
@@ -66,30 +79,39 @@ def map(
     must_exist(model, what="model file")
     must_exist(like, within)
 
-    from bochner.cli._mapping import MapRequest, check_offset
+    from bochner.cli._mapping import PICTURES, MapRequest, check_offset, draw_picture
     from bochner.cli._models import opened
-    from bochner.cli._spec import inputs_named, path_or_number
-    from bochner.cli._terminal import note, progress, say, say_json
+    from bochner.cli._reports import response_name
+    from bochner.cli._spec import inputs_named, path_or_number, thresholds_in
+    from bochner.cli._terminal import note, progress, say, say_json, status
     from bochner.geo import check_writable
     from bochner.maps import map_to_file
     from bochner.maps.files.writers import writer_for
 
     layers = inputs_named(covariate)
-    writer_for(output)
+    pictured = output.suffix.lower() in PICTURES
+    if not pictured:
+        writer_for(output)
     check_writable(output, inputs=(model, like, within, trials, exposure, offset, *layers.values()))
     fitted = opened(model)
     extra = {"trials": trials, "exposure": exposure, "offset": offset}
     options: dict[str, Any] = {name: path_or_number(text) for name, text in extra.items() if text is not None}
     check_offset(fitted, options, "map")
-    request = MapRequest.of(fitted, resolution, like, within, bounds, fill_only)
+    request = MapRequest.of(fitted, resolution, like, within, bounds, fill_only, layer, crs)
     options |= {
         "covariates": layers,
-        "exceed": exceed or (),
+        "exceed": thresholds_in(exceed),
         "quantiles": quantile or (),
         "include_noise": new,
         "memory_limit": memory,
         **request.options,
     }
+    if pictured:
+        label = response_name(fitted)
+        with status("drawing"):
+            draw_picture(fitted, request, options, title or f"Map of {label}", label, output)
+        say(f"written: {output}, a picture of {request.grid.width:,} x {request.grid.height:,} pixels of the map")
+        return
     if request.grid.n_pixels > SMALL_MAP:  # the trial of a small map would take as long as the map
         note(*request.forecast(options, output))
     with progress("mapping") as update:

@@ -20,8 +20,17 @@ def report(
         ),
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(metavar="T", help="Threshold that the map opens with; the reader can move it.")
+        str | None,
+        typer.Option(metavar="T", help="Threshold that the map opens with, 20% or 0.2; the reader can move it."),
     ] = None,
+    areas: Annotated[
+        Path | None,
+        typer.Option(metavar="POLYGONS", help="Districts, say: which of them are above the threshold is told first."),
+    ] = None,
+    weights: Annotated[
+        Path | None, typer.Option(metavar="RASTER", help="People per pixel, say: weights of the means over areas.")
+    ] = None,
+    points: Annotated[int, typer.Option(metavar="N", help="Points that represent an area in a draw, about.")] = 300,
     covariate: given.Layers = None,
     within: given.Within = None,
     resolution: Annotated[
@@ -39,7 +48,7 @@ def report(
     crs: given.Crs = None,
     layer: given.Layer = None,
 ) -> None:
-    """Write a model as one self-contained page: map, model in words, coefficients, calibration, scores.
+    """Write a model as one self-contained page: answer by areas, map, model in words, effects, calibration, scores.
 
     The page opens offline. It shows no observation and no place of one unless --data is given: where villages lie is
     often private. Without rasters for them, covariates are held at their means, and the page says so.
@@ -48,7 +57,7 @@ def report(
     Examples:
       bochner report temp.bochner -o report.html
       bochner report prevalence.bochner --data villages.csv --covariate elevation=dem.tif \\
-          --within country.gpkg --threshold 0.2 -o report.html
+          --areas districts.gpkg --weights population.tif --threshold 20% -o report.html
     """
     from bochner.cli._files import must_exist
 
@@ -56,17 +65,19 @@ def report(
     must_exist(data, within)
 
     from bochner.cli._models import opened
-    from bochner.cli._reports import page_layers, response_name, survey_of
-    from bochner.cli._spec import inputs_named, names_in
+    from bochner.cli._reports import page_answer, page_layers, response_name, survey_of
+    from bochner.cli._spec import inputs_named, names_in, share_or_number
     from bochner.cli._terminal import note, say, status
     from bochner.geo import check_writable
     from bochner.report import write_report
 
-    check_writable(output, (".html", ".htm"))
+    check_writable(output, (".html", ".htm"), (model, data, areas, weights, within))
     fitted = opened(model)
     with status("drawing"):
         inputs = inputs_named(covariate)
-        layers = page_layers(fitted, inputs, within, resolution)
+        limit = None if threshold is None else share_or_number(threshold, "--threshold")
+        layers = page_layers(fitted, inputs, within or areas, resolution)
+        answer = page_answer(fitted, areas, weights, inputs, limit, points, within, resolution)
         survey, notes = None, tuple[str, ...]()
         if data is not None:
             roles = {"target": target, "trials": trials, "exposure": exposure}
@@ -75,7 +86,8 @@ def report(
             fitted,
             output,
             data=survey,
-            threshold=threshold,
+            threshold=limit,
+            answer=answer,
             title=title,
             response=response or response_name(fitted),
             unit=unit,

@@ -42,6 +42,7 @@ def validate(
     predict_at: given.PredictAt = None,
     crs: given.Crs = None,
     layer: given.Layer = None,
+    drop_bad: given.DropBad = False,
     seed: given.Seed = None,
     config: given.Config = None,
     json: given.Json = False,

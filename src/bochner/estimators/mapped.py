@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import Any
 
 
-def _above(name: str) -> Any:
+def _above(name: str, room: str = "maps") -> Any:
     # Users look for these on the model. The room of maps knows models, not the other way round: it is found by name,
     # and only when asked for.
-    return getattr(import_module("bochner.maps"), name)
+    return getattr(import_module(f"bochner.{room}"), name)
 
 
 class Mapped:
@@ -30,6 +30,35 @@ class Mapped:
             As in `bochner.maps.predict_grid`: `covariates`, `exceed`, `quantiles`, `include_noise`, ...
         """
         return _above("predict_grid")(self, resolution, like=like, within=within, **options)
+
+    def fill(self, array: Any, *, return_std: bool = False, **options: Any) -> Any:
+        """The gaps of an image or a stack of images, an xarray DataArray, filled by the mean.
+
+        Observed values, dimensions, their order and their coordinates are kept. With `return_std` a pair: the filled
+        array and the standard deviations, 0 where a value was observed. Of a Dataset the answer is one, too.
+
+        Parameters
+        ----------
+        array : DataArray or Dataset
+            Over the coordinates of the model: lon and lat, x and y, and time if the model has it.
+        return_std : bool
+        **options
+            As in `bochner.maps.fill`: `crs`, `covariates`, `target`, `include_noise`.
+        """
+        return _above("fill")(self, array, return_std=return_std, **options)
+
+    def plot(self, resolution: Any = None, **options: Any) -> Any:
+        """Figure of mean and sd over the data, nothing asked for; see `bochner.maps.plot`."""
+        return _above("plot")(self, resolution, **options)
+
+    def _repr_html_(self) -> str:
+        """What was learned, with a small map, where a notebook shows the model."""
+        known = hasattr(self, "fitted_") or hasattr(self, "models_")
+        return str(_above("card", "report")(self) if known else self._html_repr())  # type: ignore[attr-defined]
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """The same for front ends that ask for all formats at once."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def plot_map(self, *args: Any, **options: Any) -> Any:
         """Figure of mean and sd; see `bochner.maps.plot_map`."""

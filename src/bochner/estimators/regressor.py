@@ -27,6 +27,7 @@ from bochner.exceptions import CheckWarning, InputError, warn
 from bochner.families import family_named
 from bochner.features import Rows
 from bochner.geo import is_geoframe
+from bochner.geo.stacks import is_cube
 from bochner.inference import Chain, Responses, fit_model, leave_out, sample
 from bochner.layout import Design, Encoding, Given, Training, lay_out
 from bochner.layout.columns import (
@@ -39,6 +40,7 @@ from bochner.layout.columns import (
     used_part,
 )
 from bochner.layout.geography import agreed, crs_of, framed, support_of, without_geometry
+from bochner.layout.images import unstacked
 from bochner.layout.sizes import checked_size, survey_weights
 from bochner.random import generator, seed_of
 
@@ -186,7 +188,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_weight: Any = None,
         trials: Any = None,
@@ -201,9 +203,10 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array or data frame of shape (n, columns)
-            Coordinates and covariates.
+            Coordinates and covariates. An xarray DataArray over lon and lat, or x and y, and perhaps time, is an image
+            or a stack of them: its values are the response, its gaps are what is to be predicted.
         y : array of shape (n,)
-            Response.
+            Response; left out for a DataArray.
         sample_weight : array of shape (n,), optional
             Copies that each row stands for; 0 is the same as leaving it out.
         trials, exposure : array of shape (n,), optional
@@ -220,6 +223,8 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
             Where predictions will be wanted: shapes the blocks of ``tune="spatial-cv"``, and the held-out rows by which
             a kernel is chosen for many rows; widens the box that the lattice covers.
         """
+        if is_cube(X):
+            X, y, predict_at = unstacked(X, y, predict_at, self.crs)
         given = Given(sample_weight, trials, exposure, offset, measurement_variance, groups)
         asked = (self.coords, self.covariates)
         self._learn(X, y, given, predict_at, asked, bool(self.fit_intercept))
@@ -298,6 +303,11 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         self._training = Training(X, y, given)
         found = (*(() if survey is None else (survey,)), *odd.alarms, *odd.notes)
         self.set_fitted(Fitted(layout, replace(model, choices=tuple(told)), found))
+
+    def tell(self, choice: Choice) -> None:
+        """Keep one decision more with the fit, e.g. which rows of a file were left out; files and reports tell it."""
+        model = self.fitted_.model
+        self.set_fitted(replace(self.fitted_, model=replace(model, choices=(*model.choices, choice))))
 
     def set_fitted(self, fitted: Fitted) -> None:
         """Take a fitted value as one's own: that of a file, or one that carries its diagnostics."""

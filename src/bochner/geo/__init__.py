@@ -5,7 +5,7 @@ Libraries for geographic files (geopandas, rasterio, xarray, pyproj) are importe
 
 from bochner.geo.areas import area_points
 from bochner.geo.crs import agreed_crs, as_crs, crs_name, crs_text, is_geographic, same_crs, transform
-from bochner.geo.formats import TABLES
+from bochner.geo.formats import READ_TABLES, TABLES
 from bochner.geo.frames import attributes, frame_coords, is_geoframe, like_frame
 from bochner.geo.grids import (
     RasterGrid,
@@ -28,6 +28,7 @@ from bochner.geo.writing import WRITABLE, as_geoframe, complete_files, write_pla
 
 __all__ = [
     "READABLE",
+    "READ_TABLES",
     "TABLES",
     "WRITABLE",
     "Placement",

@@ -14,7 +14,7 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError, MissingExtraError
 from bochner.geo.crs import LONLAT, as_crs
-from bochner.geo.grids import RasterGrid
+from bochner.geo.grids import Axes, RasterGrid
 from bochner.geo.lonlat import AXES, is_lonlat
 from bochner.geo.tables import check_columns, first_line
 
@@ -22,7 +22,7 @@ from bochner.geo.tables import check_columns, first_line
 @contextmanager
 def opened_cube(path: str | os.PathLike[str]) -> Iterator[Any]:
     """An xarray Dataset of a NetCDF file or a Zarr store; its values are read when they are asked for."""
-    xarray, path = _xarray(), Path(path)
+    xarray, path = xarray_module(), Path(path)
     if not path.exists():
         raise InputError(f"{path} does not exist; check the name of the file.")
     options = {"engine": "zarr", "consolidated": None} if path.suffix.lower() == ".zarr" else {}
@@ -41,7 +41,9 @@ def cube_grid(cube: Any, source: str) -> RasterGrid:
     x, y = (np.asarray(cube[name].values, dtype=np.float64) for name in (x_name, y_name))
     dx, dy = _step(x, x_name, source), _step(y, y_name, source)
     transform = (dx, 0.0, float(x[0] - dx / 2), 0.0, dy, float(y[0] - dy / 2))
-    return RasterGrid(transform, len(y), len(x), cube_crs(cube, (x_name, y_name)))
+    dims = tuple(str(name) for name in _dims_of(cube) if name in (x_name, y_name))
+    axes = Axes((x_name, y_name), (dims[0], dims[1]), x, y)
+    return RasterGrid(transform, len(y), len(x), cube_crs(cube, (x_name, y_name)), axes)
 
 
 def cube_axes(cube: Any, source: str) -> tuple[str, str]:
@@ -57,6 +59,15 @@ def cube_axes(cube: Any, source: str) -> tuple[str, str]:
     raise InputError(f"{source} has dimensions {list(cube.dims)}; needed are x and y, or lon and lat, among them.")
 
 
+def _dims_of(cube: Any) -> Sequence[Any]:
+    """Dimensions in the order of the variables; those of a Dataset itself stand in no order that means anything."""
+    variables = getattr(cube, "data_vars", None)
+    if variables is None:
+        return tuple(cube.dims)
+    widest: Sequence[Any] = max((one.dims for one in variables.values()), key=len, default=tuple(cube.dims))
+    return widest if set(widest) >= set(cube_axes(cube, "the cube")) else tuple(cube.dims)
+
+
 def cube_crs(cube: Any, axes: tuple[str, str]) -> Any:
     """CRS of an xarray object: by its grid mapping, or longitude/latitude by the names of its dimensions."""
     try:
@@ -67,20 +78,35 @@ def cube_crs(cube: Any, axes: tuple[str, str]) -> Any:
     return as_crs(LONLAT) if crs is None and is_lonlat(axes) else crs
 
 
+def pixel_axes(cube: Any) -> tuple[str, str] | None:
+    """Names of longitudes and latitudes that are given pixel by pixel, as in a satellite's swath."""
+    known_names = getattr(cube, "variables", None) or cube.coords
+    lower = {str(name).lower(): str(name) for name in known_names if cube[name].ndim == 2}
+    pair = [next((lower[name] for name in known if name in lower), None) for known in AXES[0]]
+    if pair[0] is None or pair[1] is None or cube[pair[0]].dims != cube[pair[1]].dims:
+        return None
+    return pair[0], pair[1]
+
+
 @dataclass(frozen=True)
 class CubeRows:
-    """Variables of a cube, one row per pixel: `values` (pixels, names), with a grid, or with `coords` of their own."""
+    """Variables of a cube, one row per pixel: `values` (pixels, names), with a grid, or with `coords` of their own.
+
+    Of a stack, images follow each other in the order of the `labels` of the dimension `along`.
+    """
 
     values: FloatArray
     names: list[str]
     axes: tuple[str, str]
     grid: RasterGrid | None
     coords: FloatArray
+    along: str | None = None
+    labels: Any = None
 
 
 def cube_rows(cube: Any, source: str, columns: Sequence[str] | None = None, layer: str | None = None) -> CubeRows:
     """Numeric variables of a Dataset that lie on its grid, or on longitudes and latitudes given pixel by pixel."""
-    axes = _curved_axes(cube)
+    axes = pixel_axes(cube)
     dims = tuple(cube[axes[0]].dims) if axes else cube_axes(cube, source)[::-1]
     on_grid = [
         str(name) for name in cube.data_vars if set(dims) <= set(cube[name].dims) and cube[name].dtype.kind in "iuf"
@@ -89,39 +115,52 @@ def cube_rows(cube: Any, source: str, columns: Sequence[str] | None = None, laye
         raise InputError(f"{source} has no numeric variable over {dims}; its variables are {list(cube.data_vars)}.")
     wanted = on_grid if columns is None else list(columns)
     check_columns(wanted, on_grid, source)
-    layers = [_layer_of(cube[name], dims, source, layer) for name in wanted]
-    values = np.column_stack([np.asarray(one.values, dtype=np.float64).ravel() for one in layers])
+    along = None if layer is not None else _common_further(cube, wanted, dims, source)
+    layers = [_layer_of(cube[name], dims, source, layer, along) for name in wanted]
+    n_images = 1 if along is None else cube.sizes[along]
+    values = np.column_stack([_pixels_of(one, n_images) for one in layers])
+    labels = None if along is None else cube[along].values
     if axes is None:
         grid = cube_grid(cube, source)
-        return CubeRows(values, wanted, (dims[1], dims[0]), grid, np.empty((0, 2)))
+        return CubeRows(values, wanted, (dims[1], dims[0]), grid, np.empty((0, 2)), along, labels)
     coords = np.column_stack([np.asarray(cube[name].values, dtype=np.float64).ravel() for name in axes])
-    return CubeRows(values, wanted, axes, None, coords)
+    return CubeRows(values, wanted, axes, None, coords, along, labels)
 
 
-def _curved_axes(cube: Any) -> tuple[str, str] | None:
-    """Names of longitudes and latitudes that are given pixel by pixel, as in a satellite's swath."""
-    lower = {str(name).lower(): str(name) for name in cube.variables if cube[name].ndim == 2}
-    pair = [next((lower[name] for name in known if name in lower), None) for known in AXES[0]]
-    if pair[0] is None or pair[1] is None or cube[pair[0]].dims != cube[pair[1]].dims:
-        return None
-    return pair[0], pair[1]
+def _pixels_of(layer: Any, n_images: int) -> FloatArray:
+    """Values of all pixels of all images, (n,); an image without labels is the same at each of them."""
+    values = np.asarray(layer.values, dtype=np.float64)
+    return values.ravel() if values.ndim == 3 else np.tile(values.ravel(), n_images)
 
 
-def _layer_of(variable: Any, dims: tuple[str, ...], source: str, layer: str | None) -> Any:
-    """A variable over two dimensions; further ones must have one label, or be chosen by `layer`."""
+def _common_further(cube: Any, wanted: Sequence[str], dims: tuple[str, ...], source: str) -> str | None:
+    """The one dimension of many labels that variables have beside those of an image; None if there is none."""
+    further = {str(d) for name in wanted for d in cube[name].dims if d not in dims and cube.sizes[d] > 1}
+    if len(further) > 1:
+        raise InputError(
+            f"{source} has the further dimensions {sorted(further)}; needed is one at most, time say: select along the "
+            f"others first, or name the variables to read."
+        )
+    return next(iter(further), None)
+
+
+def _layer_of(variable: Any, dims: tuple[str, ...], source: str, layer: str | None, along: str | None) -> Any:
+    """A variable over the two dimensions of an image, chosen by `layer`, or over those and `along`."""
     further = [str(name) for name in variable.dims if name not in dims]
     many = [name for name in further if variable.sizes[name] > 1]
-    if len(many) > 1 or (many and layer is None):
+    if along in many:
+        return variable.squeeze([name for name in further if name != along]).transpose(along, *dims)
+    if len(many) > 1:
         labels = [str(value) for value in variable[many[0]].values[:3]]
         raise InputError(
             f"{variable.name} of {source} has {variable.sizes[many[0]]} layers along {many[0]!r} ({', '.join(labels)}, "
-            f"...); choose one by its label with layer{', after selecting along the others' if len(many) > 1 else ''}."
+            f"...); choose one by its label with layer, after selecting along the others."
         )
-    chosen = variable if not many else variable.isel({many[0]: _label(variable[many[0]].values, layer, source)})
+    chosen = variable if not many else variable.isel({many[0]: label_at(variable[many[0]].values, layer, source)})
     return chosen.squeeze([name for name in further if name not in many]).transpose(*dims)
 
 
-def _label(labels: Any, layer: str | None, source: str) -> int:
+def label_at(labels: Any, layer: str | None, source: str) -> int:
     """Position of the label that is, or alone begins with, the text asked for; or that equals it as a number."""
     texts = [str(label) for label in labels]
     found = [i for i, text in enumerate(texts) if text == layer] or [
@@ -145,7 +184,8 @@ def _step(values: np.ndarray, name: str, source: str) -> float:
     return step
 
 
-def _xarray() -> Any:
+def xarray_module() -> Any:
+    """The library xarray, or an error that names the extra to install."""
     try:
         import xarray
     except ImportError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,23 @@ Bounds = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
+class Axes:
+    """Dimensions of a cube, as they are called and stored.
+
+    Attributes
+    ----------
+    names : names of the dimensions that run east and north
+    dims : the same names, in the order in which the cube has them
+    x, y : coordinates along them
+    """
+
+    names: tuple[str, str]
+    dims: tuple[str, str]
+    x: FloatArray = field(compare=False)
+    y: FloatArray = field(compare=False)
+
+
+@dataclass(frozen=True)
 class RasterGrid:
     """Pixels of a raster.
 
@@ -30,12 +47,14 @@ class RasterGrid:
         x = a col + b row + c and y = d col + e row + f, from the outer corner of the first pixel.
     height, width : rows and columns
     crs : CRS of x and y, or None for a plane of the user's own
+    axes : of a cube, its dimensions, so that a map of its pixels has the same
     """
 
     transform: tuple[float, ...]
     height: int
     width: int
     crs: Any | None = None
+    axes: Axes | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         transform = tuple(float(value) for value in tuple(self.transform)[:6])
@@ -70,6 +89,16 @@ class RasterGrid:
         return self.transform[1] == 0 and self.transform[3] == 0
 
     @property
+    def names(self) -> tuple[str, str]:
+        """Names of the dimensions that run east and north."""
+        return ("x", "y") if self.axes is None else self.axes.names
+
+    @property
+    def dims(self) -> tuple[str, str]:
+        """The same names in the order in which arrays in files have them."""
+        return self.names[::-1] if self.axes is None else self.axes.dims
+
+    @property
     def resolution(self) -> tuple[float, float]:
         """Length of a pixel's sides along its columns and rows, in units of the CRS."""
         a, b, _, d, e, _ = self.transform
@@ -85,11 +114,15 @@ class RasterGrid:
     @property
     def x(self) -> FloatArray:
         """Centres of the columns, (width,), of an upright grid."""
+        if self.axes is not None:
+            return self.axes.x
         return self._upright()._at(_centres(self.width), np.full(self.width, 0.5))[:, 0]
 
     @property
     def y(self) -> FloatArray:
         """Centres of the rows, (height,), of an upright grid."""
+        if self.axes is not None:
+            return self.axes.y
         return self._upright()._at(np.full(self.height, 0.5), _centres(self.height))[:, 1]
 
     def centres(self, window: Window | None = None) -> FloatArray:

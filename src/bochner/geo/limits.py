@@ -11,6 +11,9 @@ WIDE_TOLERANCE     0.02        the same where the alternative costs more: a grid
 MOSTLY_TEXT        0.5         share of the entries of a text column that are no numbers, above which it is a category;
                                below, it is a column of numbers with misprints, refused by its first bad row
 MOST_CODES         20          different whole numbers of a text column that are names of classes; more are numbers
+FEW_MISPRINTS      0.2         share of the rows that may have coordinates beyond the Earth and count as misprints; if
+                               more have, the coordinates are projected and want a CRS
+LISTED_ROWS        20          rows that are amiss and named one by one in a message
 PLANE_RADIUS       2000.0      km from the centre, up to which an equal-area plane serves
 =================  ==========  =======================================================================================
 
@@ -25,4 +28,6 @@ STRETCH_TOLERANCE = 0.01
 WIDE_TOLERANCE = 0.02
 MOSTLY_TEXT = 0.5
 MOST_CODES = 20
+FEW_MISPRINTS = 0.2
+LISTED_ROWS = 20
 PLANE_RADIUS = 2000.0

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
+from bochner.geo import limits
 from bochner.geo.earth import RADIUS, angle_between, lonlat_of, unit_vectors, wrap
 
 # Names of the two axes, those that say most first.
@@ -70,6 +72,18 @@ def check_degrees(lonlat: FloatArray, source: str = "") -> None:
         f"{source}{name} reaches {value:g}, which is no angle in degrees; if the coordinates are projected, give "
         f"their CRS."
     )
+
+
+def off_earth(lonlat: FloatArray) -> NDArray[np.bool_]:
+    """Which pairs of numbers (n, 2) are no longitude and latitude; those with a gap are not judged."""
+    lon, lat = np.abs(lonlat.T)
+    return np.asarray((lat > 90) | (lon > 540))
+
+
+def few_off_earth(lonlat: FloatArray) -> bool:
+    """Whether single pairs are no angles while most are: misprints, and no CRS that was forgotten."""
+    share = float(np.mean(off_earth(lonlat))) if len(lonlat) else 0.0
+    return 0 < share < limits.FEW_MISPRINTS
 
 
 def footprint_of(lonlat: FloatArray) -> Footprint:

@@ -91,6 +91,15 @@ def opened_raster(raster: Raster) -> Iterator[Any]:
         yield dataset
 
 
+def band_names(dataset: Any) -> list[str]:
+    """Descriptions of the bands; band1, band2, ... where there is none or it would be taken twice."""
+    names: list[str] = []
+    for number, text in enumerate(dataset.descriptions, start=1):
+        name = (text or "").strip()
+        names.append(name if name and name not in {"x", "y", *names} else f"band{number}")
+    return names
+
+
 def read_band(dataset: Any, band: int, window: Window | None = None) -> FloatArray:
     """A band of an open dataset as float64, unpacked by its scale and offset, NaN where it has no value."""
     return _unpacked(dataset, band, _read(dataset, band, window or (0, dataset.height, 0, dataset.width)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,15 @@ from bochner.exceptions import InputError
 from bochner.geo.crs import LONLAT, agreed_crs, as_crs, crs_name, is_geographic, is_projected
 from bochner.geo.cubes import cube_rows, opened_cube
 from bochner.geo.distortion import refuse_degrees
-from bochner.geo.formats import CUBES, RASTERS, TABLES, VECTORS
+from bochner.geo.formats import CUBES, RASTERS, READ_TABLES, VECTORS
 from bochner.geo.frames import attributes, frame_coords
-from bochner.geo.lonlat import check_degrees, is_lonlat, lonlat_axes
+from bochner.geo.lonlat import check_degrees, few_off_earth, is_lonlat, lonlat_axes
 from bochner.geo.places import Places, made_names
-from bochner.geo.rasters import dataset_grid, opened_raster, read_band
-from bochner.geo.tables import check_columns, find_coords, read_table
+from bochner.geo.rasters import band_names, dataset_grid, opened_raster, read_band
+from bochner.geo.tables import check_columns, find_coords, misprints, read_table
 from bochner.geo.vectors import is_geoparquet, read_vector
 
-READABLE = (*TABLES, *VECTORS, *RASTERS, *CUBES)
+READABLE = (*READ_TABLES, *VECTORS, *RASTERS, *CUBES)
 
 
 def read_places(
@@ -38,7 +39,7 @@ def read_places(
     Parameters
     ----------
     path : file
-        CSV, Parquet; GeoParquet, GeoPackage, shapefile, GeoJSON; GeoTIFF; NetCDF, Zarr.
+        CSV, Excel, Parquet; GeoParquet, GeoPackage, shapefile, GeoJSON; GeoTIFF; NetCDF, Zarr.
     layer : str, optional
         Layer of a GeoPackage, or the label along a further dimension (time, say) of a cube.
     coords : names, optional
@@ -54,7 +55,7 @@ def read_places(
         raise InputError(f"{path} ends in {suffix!r}; what can be read is {', '.join(READABLE)}.")
     if not path.exists():
         raise InputError(f"{path} does not exist; check the name of the file.")
-    if layer is not None and (suffix in (*TABLES, *RASTERS) or is_geoparquet(path)):
+    if layer is not None and (suffix in (*READ_TABLES, *RASTERS) or is_geoparquet(path)):
         raise InputError(f"layer {layer!r} was asked for, but {path.name} has no layers; leave it out.")
     if suffix in RASTERS:
         places = _from_raster(path, crs, columns)
@@ -75,7 +76,8 @@ def _from_table(path: Path, coords: Sequence[str] | None, crs: Any, columns: Seq
     frame = table.arrow.to_pandas()
     if columns is not None:
         frame = frame[list(dict.fromkeys([*names, *columns]))]
-    return _placed(frame, names, crs, "table", path.name)
+    places = _placed(frame, names, crs, "table", path.name)
+    return replace(places, notes=(*table.notes, *places.notes))
 
 
 def _placed(frame: Any, names: list[str], crs: Any, kind: str, source: str, **others: Any) -> Places:
@@ -116,7 +118,7 @@ def _from_vector(
 def _from_raster(path: Path, crs: Any, columns: Sequence[str] | None) -> Places:
     with opened_raster(path) as dataset:
         grid = dataset_grid(dataset)
-        names = _band_names(dataset)
+        names = band_names(dataset)
         wanted = names if columns is None else list(columns)
         check_columns(wanted, names, path.name)
         bands = np.column_stack([read_band(dataset, names.index(name) + 1).ravel() for name in wanted])
@@ -126,11 +128,19 @@ def _from_raster(path: Path, crs: Any, columns: Sequence[str] | None) -> Places:
 def _from_cube(path: Path, layer: str | None, crs: Any, columns: Sequence[str] | None) -> Places:
     with opened_cube(path) as cube:
         rows = cube_rows(cube, path.name, columns, layer)
-    if rows.grid is not None:
+    if rows.along is None and rows.grid is not None:
         return _from_pixels(rows.grid, rows.values, rows.names, crs, path.name, "cube", rows.axes)
-    frame, pixels, notes = _valid_rows(rows.values, rows.names, rows.coords, rows.axes, path.name)
-    found = agreed_crs(as_crs(LONLAT) if is_lonlat(rows.axes) else None, crs, path.name)
-    return Places(frame, rows.axes, found, "cube", path.name, notes, pixels=pixels)
+    coords = rows.coords if rows.grid is None else rows.grid.centres()
+    own = None if rows.grid is None else rows.grid.crs
+    found = agreed_crs(own or (as_crs(LONLAT) if is_lonlat(rows.axes) else None), crs, path.name)
+    axes: tuple[str, ...] = rows.axes
+    times = None
+    if rows.along is not None:
+        times = np.repeat(rows.labels, len(coords))
+        coords, axes = np.tile(coords, (len(rows.labels), 1)), (*rows.axes, rows.along)
+    frame, pixels, notes = _valid_rows(rows.values, rows.names, coords, axes, path.name, times)
+    grid = None if rows.grid is None else replace(rows.grid, crs=found)
+    return Places(frame, axes, found, "cube", path.name, notes, grid=grid, pixels=pixels, labels=rows.labels)
 
 
 def _from_pixels(
@@ -138,12 +148,12 @@ def _from_pixels(
 ) -> Places:
     found = agreed_crs(grid.crs, crs, source)
     frame, pixels, notes = _valid_rows(values, names, grid.centres(), axes, source)
-    grid = type(grid)(grid.transform, grid.height, grid.width, found)
+    grid = replace(grid, crs=found)
     return Places(frame, axes, found, kind, source, notes, grid=grid, pixels=pixels)
 
 
 def _valid_rows(
-    values: FloatArray, names: Sequence[str], coords: FloatArray, axes: tuple[str, str], source: str
+    values: FloatArray, names: Sequence[str], coords: FloatArray, axes: Sequence[str], source: str, times: Any = None
 ) -> tuple[Any, Any, tuple[str, ...]]:
     """Data frame of the pixels that have any value, their positions, and a note that counts the others."""
     import pandas as pd
@@ -151,28 +161,23 @@ def _valid_rows(
     valid = np.flatnonzero(np.isfinite(values).any(axis=1))
     if not len(valid):
         raise InputError(f"{source} has no pixel with a value in {list(names)}; choose other bands or variables.")
-    columns = [*coords[valid].T, *values[valid].T]
+    columns = [*coords[valid].T, *([] if times is None else [times[valid]]), *values[valid].T]
     frame = pd.DataFrame(dict(zip([*axes, *names], columns, strict=True)))
     empty = len(values) - len(valid)
     note = f"{empty:,} of {len(values):,} pixels of {source} have no value and are left out."
     return frame, valid, (note,) if empty else ()
 
 
-def _band_names(dataset: Any) -> list[str]:
-    """Descriptions of the bands; band1, band2, ... where there is none or it would be taken twice."""
-    names: list[str] = []
-    for number, text in enumerate(dataset.descriptions, start=1):
-        name = (text or "").strip()
-        names.append(name if name and name not in {"x", "y", *names} else f"band{number}")
-    return names
-
-
 def _check_coords(places: Places) -> None:
     """Refuse degrees that are none, and degrees under a projected CRS."""
     if places.crs is None or len(places.coords) < 2:
         return
+    if any(misprints(places.frame[name]).any() for name in places.coords):
+        return  # refused, or left out, row by row where the rows are wanted
     pair = places.pair()
     pair = pair[np.isfinite(pair).all(axis=1)]
+    if is_geographic(places.crs) and few_off_earth(pair):
+        return
     if not len(pair):
         raise InputError(f"every row of {places.source} has a missing coordinate; nothing is left.")
     if is_geographic(places.crs):

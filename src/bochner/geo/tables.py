@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,17 +13,19 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError, MissingExtraError
-from bochner.geo.formats import TABLES
+from bochner.geo.entries import tidied
+from bochner.geo.formats import READ_TABLES, TABLES
 
 COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("long", "lat"), ("easting", "northing"), ("x", "y"))
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table on its way through: an Arrow table, and where it came from."""
+    """A table on its way through: an Arrow table, where it came from, and notes for the user."""
 
     arrow: Any
     source: str
+    notes: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -53,23 +54,30 @@ class Table:
             if name in arrow.column_names:
                 arrow = arrow.drop_columns([name])
             arrow = arrow.append_column(name, pa.array(values))
-        return Table(arrow, self.source)
+        return Table(arrow, self.source, self.notes)
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """Read a CSV or Parquet file."""
+    """Read a CSV, Excel (.xlsx) or Parquet file; numbers may be written as people do, and what was done is noted."""
     path = Path(path)
-    suffix = _format(path)
+    suffix = _format(path, READ_TABLES)
     if not path.exists():
         raise InputError(f"{path} does not exist; check the name of the file.")
     csv, parquet = _arrow()
+    notes: tuple[str, ...] = ()
     try:
-        arrow = _read_csv(csv, path) if suffix == ".csv" else parquet.read_table(path)
+        if suffix == ".csv":
+            arrow, notes = _read_csv(csv, path)
+        else:
+            arrow = _read_excel(path) if suffix == ".xlsx" else parquet.read_table(path)
+    except MissingExtraError:
+        raise
     except Exception as error:  # Arrow's own errors share no base but this
         raise InputError(f"{path} cannot be read as {suffix[1:]} ({first_line(error)}); check the file.") from error
     if not arrow.num_rows:
         raise InputError(f"{path} has columns {arrow.column_names} but no rows; check that it was written completely.")
-    return Table(arrow, path.name)
+    arrow, told = _with_numbers(arrow, ";" in notes)
+    return Table(arrow, path.name, (*(note for note in notes if note != ";"), *(f"{path.name}: {n}" for n in told)))
 
 
 def write_table(table: Table, path: str | os.PathLike[str]) -> None:
@@ -140,8 +148,7 @@ def as_numbers(column: Any, name: str, source: str) -> FloatArray:
     text = np.asarray(values.isna() & column.notna())
     if text.any():
         row = int(text.argmax())
-        comma = re.fullmatch(r"[-+]?\d+,\d+", str(column.iloc[row]))
-        hint = "write decimals with a point" if comma else "mend that entry, or name a numeric column"
+        hint = "mend that entry, or name a numeric column"
         raise InputError(
             f"column {name!r} of {source} holds text, not numbers, in {int(text.sum()):,} of {len(text):,} rows; the "
             f"first is {str(column.iloc[row])!r} in row {row + 1}: {hint}."
@@ -154,20 +161,93 @@ def first_line(error: Exception) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-def _read_csv(csv: Any, path: Path) -> Any:
-    with open(path, encoding="utf-8", errors="replace") as file:
+def misprints(column: Any) -> Any:
+    """Which entries of a pandas column are text where most are numbers, (n,)."""
+    import pandas as pd
+    from pandas.api import types
+
+    if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
+        return np.zeros(len(column), dtype=bool)
+    return np.asarray(pd.to_numeric(column, errors="coerce").isna() & column.notna())
+
+
+def _read_csv(csv: Any, path: Path) -> tuple[Any, tuple[str, ...]]:
+    """Columns of a CSV in any of the usual encodings, and notes; the note ";" says what parts the columns."""
+    encoding, notes = _encoding(path), []
+    with open(path, encoding=encoding, errors="replace") as file:
         header = file.readline()
-    parse = csv.ParseOptions(delimiter=next((mark for mark in ",;\t" if mark in header), ","))
-    arrow = csv.read_csv(path, parse_options=parse)
+    if encoding == "utf-8-sig":
+        encoding = "utf-8"  # Arrow passes over the mark itself
+    mark = max(";\t,", key=header.count) if any(m in header for m in ";\t,") else ","
+    parse = csv.ParseOptions(delimiter=mark)
+    arrow = csv.read_csv(path, csv.ReadOptions(encoding=encoding), parse)
     if "\ufffd" in header or any(str(kind) == "binary" for kind in arrow.schema.types):  # no UTF-8
-        arrow = csv.read_csv(path, csv.ReadOptions(encoding="latin-1"), parse)
-    return arrow
+        encoding = "cp1252"
+        arrow = csv.read_csv(path, csv.ReadOptions(encoding=encoding), parse)
+    if encoding != "utf-8":
+        notes.append(f"{path.name} is read as {encoding.upper()}.")
+    return arrow, (*notes, *([";"] if mark == ";" else []))
 
 
-def _format(path: Path) -> str:
+def _encoding(path: Path) -> str:
+    """Encoding by the mark at the beginning of a file, or by the zeros of UTF-16 without one."""
+    with open(path, "rb") as file:
+        head = file.read(200)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    if head[1::2].count(0) > 0.4 * len(head[1::2]) > 0:
+        return "utf-16-le"
+    return "utf-8-sig" if head.startswith(b"\xef\xbb\xbf") else "utf-8"
+
+
+def _read_excel(path: Path) -> Any:
+    """The first sheet of a workbook."""
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(
+            f"reading {path.name} needs openpyxl; install it with: pip install 'bochner[table]'"
+        ) from error
+    import pandas as pd
+    import pyarrow as pa
+
+    frame = pd.read_excel(path, keep_default_na=False, na_values=[""])
+    frame.columns = [str(name).strip() for name in frame.columns]
+    texts = {name: frame[name].map(lambda v: v if v is None or isinstance(v, str) or v != v else str(v)) for name in
+             frame.columns if frame[name].dtype == object and any(isinstance(v, str) for v in frame[name])}  # fmt: skip
+    return pa.Table.from_pandas(frame.assign(**texts), preserve_index=False)
+
+
+def _with_numbers(arrow: Any, semicolons: bool) -> tuple[Any, tuple[str, ...]]:
+    """A table whose text columns of numbers are in plain notation, and notes of what was done."""
+    import pyarrow as pa
+
+    texts = [f.name for f in arrow.schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+    if not texts or len(set(arrow.column_names)) < len(arrow.column_names):
+        return arrow, ()
+    frame = {name: arrow.column(name).to_pandas() for name in texts}
+    done, notes = tidied(frame, semicolons)
+    for name, column in done.items():
+        if column is frame[name]:
+            continue
+        numeric = not misprints(column).any() and column.notna().any()
+        values = pa.array(as_numbers(column, name, ""), from_pandas=True) if numeric and not _any_word(column) else None
+        made = pa.array(column, type=pa.string(), from_pandas=True) if values is None else values
+        arrow = arrow.set_column(arrow.column_names.index(name), name, made)
+    return arrow, notes
+
+
+def _any_word(column: Any) -> bool:
+    """Whether some entry is text that is no number."""
+    import pandas as pd
+
+    return bool(pd.to_numeric(column.dropna(), errors="coerce").isna().any())
+
+
+def _format(path: Path, known: Sequence[str] = TABLES) -> str:
     suffix = path.suffix.lower()
-    if suffix not in TABLES:
-        raise InputError(f"{path} ends in {suffix!r}; needed is one of {TABLES}.")
+    if suffix not in known:
+        raise InputError(f"{path} ends in {suffix!r}; needed is one of {tuple(known)}.")
     return suffix
 
 

@@ -81,7 +81,7 @@ class Encoding:
         """Days since the origin of a column of dates; numbers are such days already."""
         import pandas as pd
 
-        column = pd.Series(np.atleast_1d(np.asarray(values, dtype=object))) if np.ndim(values) == 0 else values
+        column = pd.Series([values]) if np.ndim(values) == 0 else values
         column = column if hasattr(column, "dtype") and hasattr(column, "iloc") else pd.Series(np.asarray(column))
         if pd.api.types.is_numeric_dtype(column):
             return np.asarray(column, dtype=np.float64)

@@ -108,10 +108,11 @@ def _named(columns: Selector) -> list[Any]:
 
 
 def crs_of(X: Any, names: tuple[str, ...]) -> str | None:
-    """CRS of the coordinates as text: a GeoDataFrame's, or longitude and latitude by their names."""
+    """CRS of the coordinates as text: a GeoDataFrame's, one noted in `attrs`, or longitude and latitude by name."""
     if is_geoframe(X) and set(GEOMETRY) <= set(names) and not set(GEOMETRY) <= set(X.columns):
         return None if X.crs is None else crs_text(X.crs)
-    return "EPSG:4326" if is_lonlat(names) else None
+    noted = getattr(X, "attrs", {}).get("crs") if hasattr(X, "columns") else None  # of the pixels of an image
+    return noted or ("EPSG:4326" if is_lonlat(names) else None)
 
 
 def agreed(found: str | None, given: Any) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray, as_coords
 from bochner.features import ArealRows, Rows
 from bochner.geo import Placement, as_crs, transform
+from bochner.geo.kinds import DATE
 from bochner.geo.lonlat import lonlat_axes
 from bochner.inference import Domain, Responses
 from bochner.layout.columns import TIME, Columns, used_part
@@ -132,6 +135,12 @@ class Layout:
 
     # ------------------------------------------------------------------- what maps are given
 
+    def moment(self, name: str, value: Any) -> Any:
+        """Days of the model for a single date of a column of dates; anything else as it is."""
+        if self.encoding is None or name not in self.encoding.times or not _is_date(value):
+            return value
+        return float(self.encoding.days(name, np.array([str(value)], dtype=object))[0])
+
     @property
     def inputs(self) -> tuple[str, ...]:
         """Columns that a prediction asks for; of a formula, those of the table that it reads."""
@@ -165,3 +174,10 @@ class Layout:
         for j, name in enumerate(self.columns.names):
             table[:, j] = columns[name]
         return self.rows(table)
+
+
+def _is_date(value: Any) -> bool:
+    """Whether a single value is a date, or text or a path that reads as one."""
+    if isinstance(value, (np.datetime64, datetime.date)):
+        return True
+    return isinstance(value, (str, os.PathLike)) and DATE.match(str(value)) is not None

@@ -14,11 +14,11 @@ from bochner.exceptions import InputError, MissingExtraError
 from bochner.geo import RasterGrid, Resolution, Window
 from bochner.maps import limits
 from bochner.maps.files.cf import (
-    CONVENTIONS,
     GRID_MAPPING,
     axis_attributes,
     band_attributes,
     check_upright,
+    file_attributes,
     mapping_attributes,
 )
 from bochner.maps.files.partial import completed
@@ -91,7 +91,7 @@ def predict_on_grid(model: Mappable, grid: RasterGrid, **options: Any) -> Iterat
         Make sd, quantiles and exceedance those of a new observation, not of the surface.
     trials, exposure, offset : number, array or raster, optional
         As in `SpatialRegressor.predict`.
-    observed : raster, optional
+    observed : raster or array on the grid, optional
         Where it has a value, the map keeps it (with sd 0), so that only its gaps are filled.
     tolerance : float or None, default 1e-3
         Where the surface is smooth, pixels are interpolated from fewer evaluations of the model, to within this many
@@ -186,7 +186,8 @@ def predict_grid(
     Returns
     -------
     xarray.Dataset
-        Variables ``mean``, ``sd``, ``exceedance_T``, ``qP`` over ``y`` and ``x``; the CRS in ``spatial_ref``.
+        Variables ``mean``, ``sd``, ``exceedance_T``, ``qP`` over ``y`` and ``x``, or over the dimensions of `like`; the
+        CRS in ``spatial_ref``.
     """
     grid = make_grid(model, resolution, like=like, within=within, bounds=bounds)
     check_upright(grid)
@@ -206,14 +207,15 @@ def as_dataset(grid: RasterGrid, bands: Sequence[Band], values: FloatArray, attr
         import xarray
     except ImportError as error:
         raise MissingExtraError("a Dataset needs xarray; install it with: pip install 'bochner[grid]'") from error
-    axes = axis_attributes(grid)
+    axes, (x, y) = axis_attributes(grid), grid.names
     coords = {
-        "y": ("y", grid.y, axes["y"]),
-        "x": ("x", grid.x, axes["x"]),
+        y: (y, grid.y, axes[y]),
+        x: (x, grid.x, axes[x]),
         GRID_MAPPING: ((), 0, mapping_attributes(grid)),
     }
-    variables = {band.name: (("y", "x"), layer) for band, layer in zip(bands, values, strict=True)}
-    dataset = xarray.Dataset(variables, coords, {"Conventions": CONVENTIONS, **attributes})
+    variables = {band.name: ((y, x), layer) for band, layer in zip(bands, values, strict=True)}
+    dataset = xarray.Dataset(variables, coords, file_attributes(attributes, "Map of a spatial model"))
+    dataset = dataset.transpose(*grid.dims)
     for band in bands:
         described = band_attributes(band)
         # where rioxarray and to_netcdf look for it

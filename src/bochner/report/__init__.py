@@ -7,8 +7,10 @@ exceeding any threshold, and no row of the data unless they are handed in::
     write_report(model, "report.html", data=(X, y), response="temperature", unit="°C")
 """
 
+from bochner.report.answer import Answer, answer_of
+from bochner.report.card import card
 from bochner.report.layers import MapLayers, predict_layers
 from bochner.report.page import write_report
 from bochner.report.survey import Survey
 
-__all__ = ["MapLayers", "Survey", "predict_layers", "write_report"]
+__all__ = ["Answer", "MapLayers", "Survey", "answer_of", "card", "predict_layers", "write_report"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from bochner.arrays import FloatArray
 from bochner.random import generator
 from bochner.report import limits
 from bochner.report.figure import Figure
-from bochner.report.svg import Chart
+from bochner.report.svg import Chart, number, ticks
 
 
 def scatter_figure(predicted: FloatArray, observed: FloatArray, response: str, text: str) -> Figure:
@@ -47,3 +49,30 @@ def profile_figure(
         chart.points(data[0], data[1], "faint", [f"{a:.4g}: {b:.4g}" for a, b in zip(*data, strict=True)], 2.6)
         legend.append(("dot faint", "observations"))
     return Figure("", chart.render(), "", legend)
+
+
+def forest_figure(rows: Sequence[tuple[str, float, float, float]], what: str) -> Figure:
+    """Effects, one a line: estimate and 95 % interval, beside the line of no effect."""
+    none = 1.0 if what != "change of the mean" else 0.0
+    ends = np.array([row[1:] for row in rows] + [(none,) * 3])
+    room = 0.06 * float(np.ptp(ends)) or 1.0
+    low, high = float(ends.min()) - room, float(ends.max()) + room
+    height, left, width = 34 * len(rows) + 46, 210, 560
+
+    def at(value: float) -> float:
+        return left + (value - low) / (high - low) * (width - left - 14)
+
+    parts = [f'<line class="line guide" x1="{at(none):.1f}" x2="{at(none):.1f}" y1="4" y2="{height - 40}"/>']
+    for i, (name, b, lo, hi) in enumerate(rows):
+        y = 22 + 34 * i
+        parts.append(f'<text class="label" x="{left - 14}" y="{y + 4}" text-anchor="end">{escape(name)}</text>')
+        parts.append(f'<line class="line" x1="{at(lo):.1f}" x2="{at(hi):.1f}" y1="{y}" y2="{y}"/>')
+        parts.append(f'<circle class="dot" cx="{at(b):.1f}" cy="{y}" r="5"/>')
+    for tick in ticks(low, high):
+        parts.append(f'<text x="{at(tick):.1f}" y="{height - 24}" text-anchor="middle">{number(tick)}</text>')
+    parts.append(f'<text class="label" x="{(left + width) / 2}" y="{height - 4}" text-anchor="middle">{what}</text>')
+    label = escape(f"Effects of covariates: {what}, with 95 % intervals")
+    svg = f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
+    table = [[name, f"{b:.3g}", f"{lo:.3g} to {hi:.3g}"] for name, b, lo, hi in rows]
+    text = f"{what.capitalize()} for a step of about one standard deviation; the dashed line is no effect."
+    return Figure("Effects", svg, text, (), ("covariate", what, "95 % interval"), table)

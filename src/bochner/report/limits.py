@@ -12,6 +12,10 @@ LONGEST_SIDE      400        pixels of a map that was handed in; larger ones are
 MAX_OBSERVATIONS  5,000      that a page holds
 LINK_NODES        32         of the quadrature over the link, in the browser
 LINK_PROBES       400        places at which it is checked
+CERTAIN           0.9        probability from which an area is said to be above the threshold
+OUTLINE_STEPS     900        of the longer side of the map that outlines of areas are simplified to: a pixel of a screen
+TOTAL_POINTS      1,500      that represent all areas together in the draws of their total
+CARD_PIXELS       56         along the longer side of the small map in a notebook
 ISOTROPIC         0.03       of the variance: curves closer than this are one
 ================  =========  =========================================================================================
 """
@@ -27,4 +31,8 @@ LONGEST_SIDE = 400
 MAX_OBSERVATIONS = 5_000
 LINK_NODES = 32
 LINK_PROBES = 400
+CERTAIN = 0.9
+OUTLINE_STEPS = 900
+TOTAL_POINTS = 1_500
+CARD_PIXELS = 56
 ISOTROPIC = 0.03

@@ -23,12 +23,13 @@ from bochner.exceptions import InputError
 from bochner.maps.files.partial import completed
 from bochner.maps.mappable import Mappable, mappable
 from bochner.report import calibration_charts, data_charts, limits, space_charts, words
+from bochner.report.answer import Answer, background
 from bochner.report.figure import Figure
 from bochner.report.layers import MapLayers, predict_layers, rows_at
 from bochner.report.payload import law_gap, map_payload, observations_of, threshold_of
 from bochner.report.survey import Survey, diagnose_survey, held_out_means, judge
 
-SCRIPTS = ("raster.js", "law.js", "scale.js", "view.js", "gestures.js", "print.js", "page.js")
+SCRIPTS = ("raster.js", "law.js", "scale.js", "view.js", "areas.js", "gestures.js", "print.js", "page.js")
 
 
 def write_report(
@@ -44,6 +45,7 @@ def write_report(
     layers: MapLayers | None = None,
     diagnostics: Diagnostics | None = None,
     n_pixels: int | None = None,
+    answer: Answer | None = None,
 ) -> Path:
     """Write a fitted model as one HTML page that opens offline.
 
@@ -75,6 +77,9 @@ def write_report(
         Default: those that the model carries, or new ones if it has its rows.
     n_pixels : int, optional
         Number of pixels of the default map; fewer are quicker.
+    answer : Answer, optional
+        Means over areas, by `answer_of`: the page then opens with which of them are above the threshold, draws their
+        outlines, and lists them and the hotspots.
     """
     model = mappable(model)
     survey = None if data is None else Survey.of(data)
@@ -85,7 +90,8 @@ def write_report(
         own = layers is None and diagnostics.region.dim > 1
         if own:
             layers = predict_layers(model, diagnostics, n_pixels)
-        text = render(model, diagnostics, layers, survey, threshold, title, response, unit, at_means=own)
+        limit = answer.threshold if answer is not None and threshold is None else threshold
+        text = render(model, diagnostics, layers, survey, limit, title, response, unit, at_means=own, answer=answer)
     target = Path(path)
     with completed(target) as partial:
         partial.write_text(text, encoding="utf-8")
@@ -103,6 +109,7 @@ def render(
     unit: str,
     *,
     at_means: bool,
+    answer: Answer | None = None,
 ) -> str:
     """HTML of a report; every text of the user's is escaped in it.
 
@@ -123,7 +130,20 @@ def render(
         limit = threshold_of(fitted, layers, threshold)
         means = diagnostics.covariate_means if at_means else None
         seen = None if survey is None else observations_of(fitted, survey, layers, means)
-        payload = map_payload(fitted, layers, seen, limit, response, unit, diagnostics.distance_unit)
+        family = fitted.model.family
+        payload = map_payload(
+            fitted,
+            layers,
+            seen,
+            limit,
+            response,
+            unit,
+            diagnostics.distance_unit,
+            share=not unit and family.link_function.range == (0.0, 1.0),
+            background=background(model, layers.extent),
+            areas=() if answer is None else answer.drawn(layers.extent),
+            csv="" if answer is None else answer.csv,
+        )
         script = "(() => {\n'use strict';\n" + "\n".join(_asset(name) for name in SCRIPTS) + "})();"
     return environment.from_string(_asset("page.html")).render(
         title=title or f"Map of {response}",
@@ -135,6 +155,10 @@ def render(
         payload=None if payload is None else Markup(as_json(payload)),
         profile=profile,
         layers=layers,
+        answer=answer,
+        left_out=[text for name, text in words.choices(fitted) if name == words.CHOICES["rows"]],
+        effects=words.effects(fitted, diagnostics),
+        share=payload is not None and payload["share"],
         map_notes=_map_notes(fitted, layers, diagnostics, payload, at_means),
         has_data=survey is not None,
         n_data=0 if survey is None else len(survey.response),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,10 @@ def map_payload(
     response: str,
     unit: str,
     length_unit: str,
+    share: bool = False,
+    background: Mapping[str, Any] | None = None,
+    areas: Sequence[Mapping[str, Any]] = (),
+    csv: str = "",
 ) -> dict[str, Any]:
     """All that the map needs, as plain values."""
     rows, columns = layers.shape
@@ -53,6 +57,10 @@ def map_payload(
         "unit": unit,
         "ramps": ramps(),
         "observations": observations,
+        "share": share,
+        "background": background or {},
+        "areas": list(areas),
+        "csv": csv,
     }
 
 

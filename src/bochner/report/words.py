@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bochner.diagnostics import Calibration, Diagnostics, correlation_range
+from bochner.diagnostics import Calibration, Diagnostics, correlation_range, round_step
 from bochner.estimators import Fitted, SpatialRegressor
 from bochner.estimators.summary import describe
+from bochner.report.data_charts import forest_figure
+from bochner.report.figure import Figure
 from bochner.report.svg import number, percent
 from bochner.validation import SCORES
 
@@ -31,6 +33,7 @@ CHOICES = {
     "fixed effects": "Fixed effects",
     "categories": "Categories",
     "time": "Time",
+    "rows": "Rows left out",
     "columns": "Columns",
     "trees": "Boosted trees",
 }
@@ -66,7 +69,25 @@ def key_numbers(fitted: Fitted, diagnostics: Diagnostics) -> list[tuple[str, str
     for held in diagnostics.held_out[:1]:
         numbers.append((_percent(held.explained), "of held-out variance explained"))
         numbers.append((percent(held.scores["coverage"]), "of held-out values in 95 % intervals"))
+    for held in diagnostics.held_out[1:2]:
+        numbers.append((_percent(held.explained), f"explained where whole {held.name} are held out"))
+        numbers.append((percent(held.scores["coverage"]), f"in 95 % intervals, {held.name} held out"))
     return numbers
+
+
+def effects(fitted: Fitted, diagnostics: Diagnostics) -> Figure | None:
+    """Effects of covariates per a step that matters, about one sd, with 95 % intervals; None without covariates."""
+    mean, covariance = fitted.fixed_effects
+    se, ratio = np.sqrt(np.diag(covariance)), fitted.model.family.link_function.ratio
+    rows = []
+    for name, b, s in zip(fitted.layout.trend.names, mean, se, strict=True):
+        known = diagnostics.covariates.get(name)
+        if known is None or not known.sd > 0:
+            continue
+        step = 1.0 if set(known.quantiles) <= {0.0, 1.0} else round_step(known.sd)
+        ends = step * np.array([b, b - 1.96 * s, b + 1.96 * s])
+        rows.append((f"{name}, per {number(step)}" if step != 1 else name, *(np.exp(ends) if ratio else ends)))
+    return None if not rows else forest_figure(rows, ratio or "change of the mean")
 
 
 def in_short(fitted: Fitted, diagnostics: Diagnostics) -> list[str]:
@@ -107,7 +128,7 @@ def coefficients(fitted: Fitted) -> Table | None:
         return None
     se = np.sqrt(np.diag(covariance))
     ratio = fitted.model.family.link_function.ratio
-    header = ["", "estimate", "std. error", "z", f"{ratio}, 95 % interval" if ratio else "95 % interval"]
+    header = ["effect", "estimate", "std. error", "z", f"{ratio}, 95 % interval" if ratio else "95 % interval"]
     rows = []
     for name, b, s in zip(fitted.layout.trend.names, mean, se, strict=True):
         interval = f"{b - 1.96 * s:.4g} to {b + 1.96 * s:.4g}"
@@ -129,7 +150,7 @@ def parameters(fitted: Fitted) -> Table:
         rows += [[name, f"{value:.4g}"] for name, value in family.parameters.items() if value is not None]
     rows.append(["log evidence", _minus(f"{fitted.log_evidence:.2f}")])
     rows.append(["log likelihood", _minus(f"{model.log_likelihood:.2f}")])
-    return Table(["", "value"], rows)
+    return Table(["quantity", "value"], rows)
 
 
 def choices(fitted: Fitted) -> list[tuple[str, str]]:
@@ -146,7 +167,7 @@ def score_table(held: Sequence[Calibration]) -> Table | None:
         label, meaning = (SCORES[key].label, SCORES[key].meaning) if key in SCORES else (key, "")
         values = (_score(key, one.scores.get(key)) for one in held)
         rows.append([label, *map(_minus, values), meaning])
-    return Table(["", *(one.name for one in held), ""], rows)
+    return Table(["score", *(one.name for one in held), "meaning"], rows)
 
 
 def findings(model: SpatialRegressor) -> list[str]:

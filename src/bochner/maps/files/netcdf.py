@@ -12,12 +12,13 @@ from bochner.geo import RasterGrid, Window
 from bochner.maps import limits
 from bochner.maps.files.base import Writer, module
 from bochner.maps.files.cf import (
-    CONVENTIONS,
     GRID_MAPPING,
     axis_attributes,
     band_attributes,
     check_upright,
+    file_attributes,
     mapping_attributes,
+    variable_name,
 )
 from bochner.maps.grids.bands import Band
 
@@ -29,27 +30,33 @@ class NetCdfWriter(Writer):
         check_upright(grid)
         h5netcdf = module("h5netcdf", "NetCDF", "grid")
         self.file = h5netcdf.File(path, "w")
-        self.file.dimensions = {"y": grid.height, "x": grid.width}
-        for name, values in (("y", grid.y), ("x", grid.x)):
+        x, y = grid.names
+        sides = {y: grid.height, x: grid.width}
+        self.file.dimensions = {name: sides[name] for name in grid.dims}
+        for name, values in ((y, grid.y), (x, grid.x)):
             self.file.create_variable(name, (name,), data=values).attrs.update(axis_attributes(grid)[name])
         mapping = self.file.create_variable(GRID_MAPPING, (), dtype="i4", data=0)
         mapping.attrs.update(mapping_attributes(grid))
-        chunks = min(limits.FILE_BLOCK, grid.height), min(limits.FILE_BLOCK, grid.width)
+        chunks = tuple(min(limits.FILE_BLOCK, sides[name]) for name in grid.dims)
         for band in bands:
             variable = self.file.create_variable(
-                band.name, ("y", "x"), dtype, fillvalue=np.nan, chunks=chunks, compression="gzip",
+                variable_name(band.name), grid.dims, dtype, fillvalue=np.nan, chunks=chunks, compression="gzip",
                 compression_opts=4, shuffle=True,
             )  # fmt: skip
             variable.attrs.update(band_attributes(band))
-        self.names, self.dtype = [band.name for band in bands], dtype
+        self.names, self.dtype = [variable_name(band.name) for band in bands], dtype
+        self.turned = grid.dims[0] == x
 
     def write(self, window: Window, values: FloatArray) -> None:
         row0, row1, col0, col1 = window
         for name, layer in zip(self.names, values, strict=True):
-            self.file.variables[name][row0:row1, col0:col1] = layer.astype(self.dtype)
+            if self.turned:
+                self.file.variables[name][col0:col1, row0:row1] = layer.T.astype(self.dtype)
+            else:
+                self.file.variables[name][row0:row1, col0:col1] = layer.astype(self.dtype)
 
     def close(self, attributes: Mapping[str, str]) -> None:
-        self.file.attrs.update({"Conventions": CONVENTIONS, **attributes})
+        self.file.attrs.update(file_attributes(attributes, "Map of a spatial model"))
         self.file.close()
 
     def abandon(self) -> None:

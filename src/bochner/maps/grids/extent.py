@@ -121,7 +121,7 @@ def _template(crs: Any, like: Any) -> RasterGrid:
     grid = grid_like(like)
     if grid.crs is None and crs is not None and isinstance(like, (str, os.PathLike)):
         raise InputError(
-            f"{like} has no CRS, and the model was fitted in {crs_name(crs)}; add it to the file, for example "
-            f"with: gdal_edit.py -a_srs EPSG:4326 FILE"
+            f"{like} has no CRS, and the model was fitted in {crs_name(crs)}; give it with --crs, or add it to the "
+            f"file, for example with: gdal_edit.py -a_srs EPSG:4326 FILE"
         )
     return grid

@@ -60,7 +60,9 @@ class GridMap:
         self.fitted, self.grid = self.model.fitted_, grid
         self.bands: tuple[Band, ...] = make_bands(exceed, quantiles, include_noise=include_noise)
         self.pixels = Pixels(self.fitted, grid, bool(include_noise))
-        check_covariates(map_layout(self.model).further, covariates or {})
+        layout = map_layout(self.model)
+        check_covariates(layout.further, covariates or {})
+        covariates = {name: layout.moment(name, value) for name, value in (covariates or {}).items()}
         extra = {"trials": trials, "exposure": exposure, "offset": offset}
         given = {name: value for name, value in extra.items() if value is not None}
         clash = sorted(set(given) & set(covariates or {}))
@@ -69,7 +71,7 @@ class GridMap:
         self.inputs = Inputs.of(grid, {**(covariates or {}), **given})
         self._check_size({name: self.inputs.fixed.get(name, 1.0) for name in given})
         self.areas = polygons_in(within, grid.crs)
-        self.observed = observed
+        self.observed = _values_on(grid, observed) if isinstance(observed, np.ndarray) else observed
         self.tolerance = tolerance
         self.memory = memory_bytes(memory_limit) or limits.WINDOW_BYTES
         self.tally = Tally()
@@ -261,7 +263,13 @@ class GridMap:
         """Write observed values into the bands; returns where they are."""
         if self.observed is None:
             return np.zeros_like(wanted)
-        values = sample_raster(self.observed, self.grid, window, resampling="nearest")
+        row0, row1, col0, col1 = window
+        given = self.observed
+        values = (
+            given[row0:row1, col0:col1]
+            if isinstance(given, np.ndarray)
+            else sample_raster(given, self.grid, window, resampling="nearest")
+        )
         kept = wanted & np.isfinite(values)
         for band, layer in zip(self.bands, out, strict=True):
             layer[kept] = 0.0 if band.kind == "sd" else values[kept]
@@ -289,3 +297,9 @@ class GridMap:
         components = len(self.fitted.model.mixture.mass)
         latent = components * (2 + len(self._varying)) if self._through_latent else len(self.bands)
         return 8 * (3 * latent + 3 * len(self.bands) + 2 * len(self.inputs.layers) + 4)
+
+
+def _values_on(grid: RasterGrid, values: NDArray[Any]) -> FloatArray:
+    if values.shape != grid.shape:
+        raise InputError(f"observed has shape {values.shape}; needed is that of the grid, {grid.shape}.")
+    return np.asarray(values, dtype=np.float64)

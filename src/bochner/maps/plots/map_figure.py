@@ -11,6 +11,8 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
 from bochner.geo import RasterGrid, is_geoframe, is_geographic, transform
 from bochner.geo.crs import is_projected, km_per_unit
+from bochner.geo.earth import km_per_degree
+from bochner.geo.world import outlines_in
 from bochner.layout import Layout
 from bochner.layout.geography import centres
 from bochner.maps import limits
@@ -34,6 +36,8 @@ def plot_map(
     values: Any = None,
     bands: Iterable[str] | None = None,
     label: str = "",
+    title: str = "",
+    percent: bool = False,
     axes: Any = None,
     **options: Any,
 ) -> Any:
@@ -53,6 +57,10 @@ def plot_map(
         Panels to draw, e.g. ``["mean", "sd"]``; default all.
     label : str
         Response and its unit, beside the colour bars: ``"prevalence"``, ``"temperature (K)"``.
+    title : str
+        Heading of the figure.
+    percent : bool
+        Tell shares, a prevalence say, in per cent.
     axes : Axes, optional
         One for each panel; default: a new figure.
     options
@@ -79,13 +87,56 @@ def plot_map(
         _panel(ax, work.bands[i], _facing_up(layers[i], grid), (left, right, bottom, top), label, places, values)
         ax.set_aspect(_aspect(grid))
         _name_axes(ax, grid)
+        if percent:
+            _in_per_cent(ax, work.bands[i])
+        _outlines(ax, grid, unit)
+        _scale_bar(ax, grid, unit)
         if outline is not None:
             outline.boundary.scale(unit, unit, origin=(0, 0)).plot(ax=ax, color=INK, linewidth=0.6)
             ax.set(xlim=(left, right), ylim=(bottom, top))
         if axes is None and ax is not made[0]:
             ax.set_ylabel("")
             ax.tick_params(labelleft=False)
+    if title:
+        figure.get_layout_engine().set(h_pad=0.12)
+        figure.suptitle(title, x=0.02, ha="left", fontsize=14, fontweight="bold")
     return figure
+
+
+def _in_per_cent(ax: Any, band: Band) -> None:
+    from matplotlib.ticker import PercentFormatter
+
+    if band.kind == "exceedance":
+        ax.set_title(f"Probability above {100 * band.at:g} %")
+    ax.child_axes[0].yaxis.set_major_formatter(PercentFormatter(1, 0, " %"))
+
+
+def _outlines(ax: Any, grid: RasterGrid, unit: float) -> None:
+    """Coastlines and borders of countries below the map, where the CRS says where it lies."""
+    left, bottom, right, top = (v * unit for v in grid.bounds)
+    for kind, lines in outlines_in(grid.bounds, grid.crs).items():
+        for line in lines:
+            ax.plot(*(line * unit).T, color=GREY, linewidth=0.7, linestyle="-" if kind == "coast" else "--", zorder=2)
+    ax.set(xlim=(left, right), ylim=(bottom, top))
+
+
+def _scale_bar(ax: Any, grid: RasterGrid, unit: float) -> None:
+    """A round length in km, at most a quarter of the map's width, in its lower right corner."""
+    if grid.crs is None:
+        return
+    left, bottom, right, top = (v * unit for v in grid.bounds)
+    per_unit = km_per_degree((bottom + top) / 2)[0] if is_geographic(grid.crs) else 1.0
+    most = 0.25 * (right - left) * per_unit
+    power = 10 ** np.floor(np.log10(most))
+    length = next(k * power for k in (5, 2, 1) if k * power <= most)
+    x1, y = right - 0.04 * (right - left), bottom + 0.05 * (top - bottom)
+    x0 = x1 - length / per_unit
+    ax.plot([x0, x1], [y, y], color=INK, linewidth=2.2, solid_capstyle="butt", zorder=5)
+    note = {"boxstyle": "round,pad=0.15", "facecolor": "white", "alpha": 0.75, "edgecolor": "none"}
+    ax.annotate(
+        f"{length:,g} km", ((x0 + x1) / 2, y), (0, 4), textcoords="offset points", ha="center", fontsize=8, bbox=note,
+        zorder=5,
+    )  # fmt: skip
 
 
 def _panel(ax: Any, band: Band, layer: FloatArray, extent: Any, label: str, places: Any, values: Any) -> None:

@@ -1,13 +1,12 @@
 // The page: layers, threshold, legend and readout.
 
-const withUnit = (text) => (data.unit ? `${text} ${data.unit}` : text);
-
 class Page {
   constructor(law) {
     this.law = law;
     this.layer = "mean";
     this.threshold = data.threshold.value;
     this.cursor = null;
+    this.chosen = null;
     this.canvas = byId("map");
     this.view = new View(data, 600, 400);
     this.showObservations = Boolean(data.observations);
@@ -51,7 +50,7 @@ class Page {
     if (!Number.isFinite(value)) return;
     this.threshold = value;
     byId("threshold").value = value;
-    if (document.activeElement !== byId("threshold-number")) byId("threshold-number").value = value;
+    if (document.activeElement !== byId("threshold-number")) byId("threshold-number").value = data.share ? Number((100 * value).toPrecision(8)) : value;
     this.exceed();
     byId("layer-words").textContent = this.words(this.layer);
     this.areas();
@@ -60,7 +59,7 @@ class Page {
   }
 
   words(layer) {
-    const at = withUnit(exact(this.threshold));
+    const at = limitText(this.threshold);
     return {
       mean: `Predicted ${data.response} (mean)${data.unit ? `, in ${data.unit}` : ""}.`,
       sd: `Standard deviation of that mean${data.unit ? `, in ${data.unit}` : ""}.`,
@@ -104,7 +103,9 @@ class Page {
   }
 
   marks(context, view) {
+    drawAreas(context, view, this.chosen);
     if (this.showObservations) this.dots(context, view, this.layer);
+    this.labels = drawNames(context, view);
     if (!this.cursor) return;
     const [px, py] = view.toCanvas(...this.cursor);
     for (const [width, colour] of [[3.5, "rgb(255 255 255 / 0.9)"], [1.5, INK]]) {
@@ -145,7 +146,7 @@ class Page {
     const labels = at.map((value) => {
       const label = document.createElement("span");
       label.style.left = `${100 * scale.position(value)}%`;
-      label.textContent = this.layer === "exceedance" ? `${Math.round(100 * value)} %` : plainNumber(value, step);
+      label.textContent = tickText(this.layer, value, step);
       return label;
     });
     byId("legend-ticks").replaceChildren(...labels);
@@ -155,7 +156,7 @@ class Page {
 
   legendTitle(layer) {
     const unit = data.unit ? ` (${data.unit})` : "";
-    const above = `probability above ${withUnit(exact(this.threshold))}`;
+    const above = `probability above ${limitText(this.threshold)}`;
     return { mean: `${data.response}${unit}`, sd: `sd of ${data.response}${unit}`, exceedance: above }[layer];
   }
 
@@ -175,7 +176,7 @@ class Page {
     byId("share-expected").textContent = percent(expected / total);
     byId("share-likely").textContent = percent(likely / total);
     byId("share-unlikely").textContent = percent(unlikely / total);
-    byId("threshold-words").textContent = withUnit(exact(this.threshold));
+    byId("threshold-words").textContent = limitText(this.threshold);
     if (this.layer === "exceedance") byId("legend-title").textContent = this.legendTitle("exceedance");
   }
 
@@ -196,6 +197,17 @@ class Page {
     this.draw();
   }
 
+  // An area, from the table or from the map: drawn in red, and in sight.
+  chooseArea(i, zoom = false) {
+    this.chosen = i >= 0 && i !== this.chosen ? i : null;
+    showInTable(this.chosen);
+    if (zoom && this.chosen !== null) {
+      this.view.show(boundsOf(data.areas[i]));
+      byId("map-section").scrollIntoView({ block: "start" });
+    }
+    this.draw();
+  }
+
   leave() {
     this.cursor = null;
     byId("tooltip").hidden = true;
@@ -207,13 +219,13 @@ class Page {
     const found = this.cursor && this.valueAt(...this.cursor);
     const set = (id, text) => { byId(id).textContent = text; };
     set("read-place", this.cursor ? this.place(...this.cursor) : "point at the map");
-    set("read-mean", found ? withUnit(readable(found.mean)) : "–");
-    set("read-sd", found ? withUnit(readable(found.sd)) : "–");
-    set("read-interval", found ? `${readable(found.interval[0])} to ${readable(found.interval[1])}` : "–");
+    set("read-mean", found ? shown(found.mean) : "–");
+    set("read-sd", found ? shown(found.sd) : "–");
+    set("read-interval", found ? data.share ? `${shown(found.interval[0])} to ${shown(found.interval[1])}` : `${readable(found.interval[0])} to ${readable(found.interval[1])}` : "–");
     set("read-exceedance", found ? chance(found.exceedance) : "–");
-    const marker = byId("legend-marker"), shown = found && found[this.layer];
+    const marker = byId("legend-marker"), here = found && found[this.layer];
     marker.hidden = !found;
-    if (found) marker.style.left = `${100 * this.scales[this.layer].position(shown)}%`;
+    if (found) marker.style.left = `${100 * this.scales[this.layer].position(here)}%`;
   }
 
   place(x, y) {
@@ -227,10 +239,13 @@ class Page {
     const lines = [];
     if (found) {
       const { mean, sd, exceedance: p } = found;
-      const above = `above ${withUnit(exact(this.threshold))}: ${chance(p)}`;
-      lines.push({ mean: `mean ${withUnit(readable(mean))}`, sd: `sd ${withUnit(readable(sd))}`, exceedance: above }[this.layer]);
+      const above = `above ${limitText(this.threshold)}: ${chance(p)}`;
+      lines.push({ mean: `mean ${shown(mean)}`, sd: `sd ${shown(sd)}`, exceedance: above }[this.layer]);
     }
-    if (seen !== null) lines.push(`observed ${withUnit(readable(seen))}`);
+    if (seen !== null) lines.push(`observed ${shown(seen)}`);
+    if (seen !== null && found) lines.push(`predicted ${shown(found.mean)} (${shown(found.interval[0])} to ${shown(found.interval[1])})`);
+    const area = areaAt(...this.cursor);
+    if (area >= 0) lines.unshift(data.areas[area].name);
     if (!lines.length) lines.push("far from data");
     box.replaceChildren(...lines.map((line) => Object.assign(document.createElement("div"), { textContent: line })));
     box.hidden = false;
@@ -258,7 +273,7 @@ class Page {
     }
     const slider = byId("threshold"), field = byId("threshold-number");
     slider.addEventListener("input", () => this.setThreshold(Number(slider.value)));
-    field.addEventListener("input", () => this.setThreshold(field.valueAsNumber));
+    field.addEventListener("input", () => this.setThreshold(field.valueAsNumber / (data.share ? 100 : 1)));
     byId("observations")?.addEventListener("change", (event) => {
       this.showObservations = event.target.checked;
       this.draw();
@@ -271,6 +286,17 @@ class Page {
     });
     new ResizeObserver(() => this.resize()).observe(byId("map-frame"));
     window.addEventListener("beforeprint", () => drawForPrint(this));
+    DARK.addEventListener("change", () => {
+      theme(DARK.matches);
+      this.draw();
+    });
+    this.canvas.addEventListener("click", (event) => {
+      const box = this.canvas.getBoundingClientRect();
+      const i = areaAt(...this.view.toWorld(event.clientX - box.left, event.clientY - box.top));
+      if (i >= 0) this.chooseArea(i);
+    });
+    listenToTable(this);
+    listenToDownloads(this);
     listenToPointer(this);
     this.canvas.addEventListener("keydown", (event) => key(this, event));
     this.canvas.addEventListener("blur", () => this.leave());
@@ -296,6 +322,9 @@ async function start() {
     valueAt: (x, y) => page.valueAt(x, y),
     setThreshold: (value) => page.setThreshold(value),
     layer: () => page.layer,
+    labels: () => page.labels,
+    chosen: () => (page.chosen === null ? null : data.areas[page.chosen].name),
+    zoomBy: (factor) => page.zoomBy(factor),
     moments: (eta, sdEta) => responseMoments(data.link, eta, sdEta, data.nodes, data.mass),
     exceedance: (eta, sdEta, threshold) => exceedance(data.link, eta, sdEta, threshold),
   };

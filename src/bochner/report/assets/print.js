@@ -1,6 +1,10 @@
 // Print: every layer as a still map of its own.
 
 function drawForPrint(page) {
+  inLight(() => drawOnPaper(page));
+}
+
+function drawOnPaper(page) {
   for (const canvas of document.querySelectorAll("[data-print]")) {
     const layer = canvas.dataset.print, scale = page.scales[layer], [west, south, east, north] = data.extent;
     const width = 640, shape = ((north - south) * page.view.aspect) / (east - west);
@@ -10,7 +14,11 @@ function drawForPrint(page) {
     canvas.height = ratio * (height + bar);
     const context = canvas.getContext("2d");
     context.scale(ratio, ratio);
-    view.draw(context, page.image(layer), (c, v) => page.showObservations && page.dots(c, v, layer));
+    view.draw(context, page.image(layer), (c, v) => {
+      drawAreas(c, v, null);
+      if (page.showObservations) page.dots(c, v, layer);
+      if (layer === "mean") drawNames(c, v);
+    });
     printLegend(context, scale, layer, view.margin.left, height + 8, view.inner.width);
   }
   for (const place of document.querySelectorAll("[data-print-title]")) {
@@ -30,7 +38,7 @@ function printLegend(context, scale, layer, left, top, width) {
   context.textAlign = "center";
   context.textBaseline = "top";
   for (const value of at) {
-    const text = layer === "exceedance" ? `${Math.round(100 * value)} %` : plainNumber(value, step);
+    const text = tickText(layer, value, step);
     context.fillText(text, left + width * scale.position(value), top + 16);
   }
 }

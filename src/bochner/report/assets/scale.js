@@ -45,6 +45,25 @@ function percent(share) {
   return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}\u202f%`;
 }
 
+// A value of the map with its unit; shares in per cent.
+function shown(value) {
+  if (!Number.isFinite(value)) return "–";
+  if (!data.share) return data.unit ? `${readable(value)} ${data.unit}` : readable(value);
+  return `${plainNumber(100 * value, value >= 0.1 ? 0.1 : 0.01)}\u202f%`;
+}
+
+// A threshold with the digits that it was given.
+function limitText(value) {
+  if (data.share) return `${exact(Number((100 * value).toPrecision(10)))}\u202f%`;
+  return data.unit ? `${exact(value)} ${data.unit}` : exact(value);
+}
+
+// Beside a colour bar: probabilities and shares in per cent.
+function tickText(layer, value, step) {
+  if (layer === "exceedance") return `${Math.round(100 * value)} %`;
+  return data.share ? `${plainNumber(100 * value, 100 * step)} %` : plainNumber(value, step);
+}
+
 // A probability: never quite 0 or 1.
 function chance(p) {
   if (p < 0.001) return "<0.1\u202f%";

@@ -1,6 +1,21 @@
 // The view: which part of the world is on the canvas, and how it is drawn.
 
-const INK = "#24313b", FAINT = "#5d6b76", PAPER = "#e9edf0";
+let INK = "#24313b", FAINT = "#56646f", PAPER = "#e9edf0", PLATE = "rgb(255 255 255 / 0.82)";
+
+// Colours of what stands around the map, as the reader's system asks for; paper is always light.
+function theme(dark) {
+  [INK, FAINT, PAPER, PLATE] = dark
+    ? ["#e4ebef", "#a9b8c2", "#26333c", "rgb(18 26 32 / 0.82)"]
+    : ["#24313b", "#56646f", "#e9edf0", "rgb(255 255 255 / 0.82)"];
+}
+const DARK = window.matchMedia("(prefers-color-scheme: dark)");
+theme(DARK.matches);
+
+function inLight(work) {
+  theme(false);
+  try { work(); } finally { theme(DARK.matches); }
+}
+
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
 class View {
@@ -65,6 +80,15 @@ class View {
     this.hold();
   }
 
+  // Zoom to a box, with room around it.
+  show([west, south, east, north]) {
+    const fit = Math.min(this.inner.width / (east - west), this.inner.height / ((north - south) * this.aspect));
+    this.zoom = Math.min(40, Math.max(1, (0.5 * fit) / this.fit));
+    this.x = (west + east) / 2;
+    this.y = (south + north) / 2;
+    this.hold();
+  }
+
   pan(dx, dy) {
     this.x -= dx / this.scale;
     this.y += dy / (this.scale * this.aspect);
@@ -97,6 +121,7 @@ class View {
     context.clip();
     context.fillStyle = PAPER;
     context.fillRect(left, top, width, height);
+    drawBackground(context, this);
     const [x0, y0] = this.toCanvas(this.west, this.north), [x1, y1] = this.toCanvas(this.east, this.south);
     context.imageSmoothingEnabled = true;
     context.imageSmoothingQuality = "high";
@@ -154,7 +179,7 @@ class View {
     const label = `${plainNumber(length, Math.min(length, 1))} ${this.data.lengthUnit}`;
     context.font = `600 12px ${FONT}`;
     const box = Math.max(pixels, context.measureText(label).width) + 14;
-    context.fillStyle = "rgb(255 255 255 / 0.82)";
+    context.fillStyle = PLATE;
     context.fillRect(right - box + 7, base - 22, box, 29);
     context.strokeStyle = context.fillStyle = INK;
     context.lineWidth = 1.5;

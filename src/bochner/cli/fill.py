@@ -1,0 +1,84 @@
+"""`bochner fill`: an image, or a stack of images, with its gaps filled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bochner.cli import _options as given
+
+
+def fill(
+    data: Annotated[
+        Path, typer.Argument(metavar="STACK", help="Image or stack with gaps: NetCDF (.nc), .zarr or GeoTIFF (.tif).")
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="OUT", help="Image or stack to write, in the same formats."),
+    ],
+    target: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Variable to fill; may be left out where the file has one.")
+    ] = None,
+    layer: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="Fill this image of a stack alone, e.g. 2020-06-30.")
+    ] = None,
+    kernel: given.Kernel = None,
+    features: given.Features = None,
+    noise_variance: given.Noise = None,
+    new: Annotated[
+        bool, typer.Option("--new", help="Standard deviations of a new observation instead of the mean surface.")
+    ] = False,
+    crs: given.Crs = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", metavar="MODEL", help="Also write the model that was learned.")
+    ] = None,
+    seed: given.Seed = None,
+    json: given.Json = False,
+) -> None:
+    """Learn an image, or images one after the other, and fill what is missing; what was observed is kept.
+
+    A stack (time, lat, lon) is learned in space and time together. The output has the variable under its name, filled,
+    and its standard deviations as NAME_sd, 0 where a value was observed; dimensions, their order and coordinates are
+    those of the input.
+
+    \b
+    Examples:
+      bochner fill sst.nc -o filled.nc
+      bochner fill modis.nc --target LST_Day --layer 2020-06-30 -o filled.nc
+      bochner fill image.tif -o filled.tif
+    """
+    from bochner import SpatialRegressor
+    from bochner.cli._models import check_model_name
+    from bochner.cli._stacks import checked_output, read_stack
+    from bochner.cli._terminal import note, say, say_json, status
+    from bochner.maps.filling import filled_images, write_filled
+
+    checked_output(output, data)
+    if model is not None:
+        check_model_name(model, [data])
+    stack = read_stack(data, target, layer, crs)
+    regressor = SpatialRegressor(
+        kernel,
+        features=features or "auto",
+        noise_variance=noise_variance,
+        random_state=seed or 0,
+        crs=None if stack.crs is None else stack.crs.to_wkt(),
+    )
+    with status("learning"):
+        regressor.fit(stack.array)
+    if model is not None:
+        regressor.save(model)
+    with status("filling"):
+        mean, sd = filled_images(regressor, stack, {}, new)
+        write_filled(regressor, stack, mean, sd, output)
+    n_gaps, dims = int((sd > 0).sum()), dict(stack.array.sizes)
+    note(*(f"{name}: {choice}" for name, choice in regressor.choices_.items() if name in ("kernel", "time", "places")))
+    if json:
+        say_json({"output": output, "variable": stack.name, "sizes": dims, "filled": n_gaps, "pixels": mean.size})
+        return
+    sizes = " x ".join(f"{size:,} {name}" for name, size in dims.items())
+    say(
+        f"written: {output}, {stack.name} ({sizes}) with {n_gaps:,} of {mean.size:,} pixels filled, and {stack.name}_sd"
+    )

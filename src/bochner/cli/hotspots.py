@@ -1,0 +1,82 @@
+"""`bochner hotspots`: where it is above a threshold, with certainty, as a table or polygons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bochner.cli import _options as given
+
+
+def hotspots(
+    model: given.Model,
+    threshold: Annotated[str, typer.Option(metavar="T", help="Threshold, e.g. 20% or 0.2.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT", help="File to write: .csv, .geojson, .gpkg, .shp or .parquet."),
+    ] = None,
+    certainty: Annotated[
+        str, typer.Option(metavar="P", help="Least probability of lying above it, pixel by pixel.")
+    ] = "90%",
+    resolution: Annotated[
+        str | None, typer.Option(metavar="5km|0.05deg|R", help="Side of a pixel; default: 200 along the longer side.")
+    ] = None,
+    within: given.Within = None,
+    areas: Annotated[
+        Path | None, typer.Option(metavar="POLYGONS", help="Named areas, to tell where each hotspot lies.")
+    ] = None,
+    weights: Annotated[
+        Path | None, typer.Option(metavar="RASTER", help="People per pixel, say: their number in each hotspot is told.")
+    ] = None,
+    covariate: given.Layers = None,
+    json: given.Json = False,
+) -> None:
+    """List connected places that are above a threshold with 90 % certainty: size, people, nearest named area.
+
+    Without -o the list is printed; a .geojson, .gpkg or .shp has the outlines of the places too.
+
+    \b
+    Examples:
+      bochner hotspots prevalence.bochner --threshold 20% --covariate elevation=dem.tif \\
+          --areas districts.gpkg --weights population.tif -o hotspots.geojson
+      bochner hotspots temp.bochner --threshold 30
+    """
+    from bochner.cli._areas import WRITTEN, area_rows, write_areas
+    from bochner.cli._mapping import check_offset
+    from bochner.cli._models import opened
+    from bochner.cli._spec import inputs_named, share_or_number
+    from bochner.cli._terminal import as_table, note, say, say_json, status
+    from bochner.geo import check_writable
+    from bochner.maps import hotspots as found
+
+    layers = inputs_named(covariate)
+    if output is not None:
+        check_writable(output, WRITTEN, (model, areas, weights, within, *layers.values()))
+    fitted = opened(model)
+    check_offset(fitted, {}, "hotspots")
+    limit, least = share_or_number(threshold, "--threshold"), share_or_number(certainty, "--certainty")
+    with status("looking"):
+        places = found(
+            fitted,
+            limit,
+            certainty=least,
+            resolution=resolution,
+            within=within if within is not None else areas,
+            covariates=layers,
+            weights_raster=weights,
+            areas=areas,
+        )
+    if output is not None:
+        note(*write_areas(places, output))
+    if json:
+        say_json({"output": output, "threshold": limit, "certainty": least, "hotspots": area_rows(places)})
+        return
+    if not len(places):
+        say(f"no place is above {threshold} with a probability of {certainty} or more")
+    else:
+        rows = [list(row) for row in places.drop(columns="geometry").itertuples(index=False)]
+        say(as_table([str(c) for c in places.columns if c != "geometry"], rows))
+    if output is not None:
+        say(f"\nwritten: {output}, {len(places):,} hotspots")

@@ -1,0 +1,179 @@
+"""Filling: the gaps of an image, or of a stack of images, by the predictions of a model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bochner._version import __version__
+from bochner.arrays import FloatArray
+from bochner.exceptions import InputError
+from bochner.geo import RasterGrid
+from bochner.geo.stacks import Stack, is_cube, variable_of
+from bochner.maps.files.cf import axis_attributes, file_attributes, variable_name
+from bochner.maps.files.partial import completed
+from bochner.maps.files.provenance import provenance
+from bochner.maps.files.writers import writer_for
+from bochner.maps.grids.bands import Band
+from bochner.maps.grids.gridmap import GridMap
+from bochner.maps.grids.inputs import Input, check_covariates
+from bochner.maps.mappable import Mappable, map_layout, mappable
+
+
+def fill(
+    model: Mappable,
+    array: Any,
+    *,
+    return_std: bool = False,
+    target: str | None = None,
+    crs: Any = None,
+    covariates: Mapping[str, Input] | None = None,
+    include_noise: bool = False,
+) -> Any:
+    """The gaps of an image or a stack of images filled by the mean; what was observed is kept.
+
+    Parameters
+    ----------
+    model : SpatialRegressor
+        Fitted; its further coordinate, time say, is the stack's further dimension, by name.
+    array : DataArray or Dataset
+        Over lon and lat, x and y, or with longitudes and latitudes pixel by pixel.
+    return_std : bool
+        Also the standard deviations, as a second DataArray; 0 where a value was observed.
+    target : str, optional
+        Variable of a Dataset; may be left out where it has one.
+    crs : CRS or code, optional
+        Of an array that does not say.
+    covariates : mapping of str to raster, number or array, optional
+        Every other column of the model.
+    include_noise : bool
+        Make the standard deviations those of a new observation.
+
+    Returns
+    -------
+    DataArray, or a pair of them
+        With the name, dimensions, order, coordinates and attributes of the template. Of a Dataset, a Dataset with the
+        variable filled and ``<name>_sd`` beside it.
+    """
+    if not is_cube(array):
+        raise InputError(f"fill was given a {type(array).__name__}; needed is an xarray DataArray or Dataset.")
+    fitted = mappable(model)
+    stack = Stack.of(variable_of(array, "the dataset", target, "name one: target='name'"), crs, "the array")
+    mean, sd = filled_images(fitted, stack, covariates or {}, include_noise)
+    name = stack.name
+    filled, spread = stack.like(mean), stack.like(sd, f"{name}_sd")
+    spread.attrs = {**_unit(stack), "long_name": f"standard deviation of {name}"}
+    if hasattr(array, "data_vars"):
+        return array.assign({name: filled, f"{name}_sd": spread})
+    return (filled, spread) if return_std else filled
+
+
+def filled_images(
+    model: Mappable, stack: Stack, covariates: Mapping[str, Input], include_noise: bool = False
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and sd of every image, (labels, rows, columns) each: values that are there are kept, with sd 0."""
+    regressor = mappable(model)
+    layout = map_layout(regressor)
+    known = set(covariates) | ({stack.along} if stack.along else set())
+    check_covariates(layout.further, dict.fromkeys(known, 0.0))
+    images, grid = stack.images, stack.grid
+    mean, sd = images.copy(), np.where(np.isfinite(images), 0.0, np.nan)
+    for i, label in enumerate(stack.labels):
+        further = dict(covariates) if stack.along is None else {**covariates, stack.along: label}
+        if np.isfinite(images[i]).all():
+            continue
+        if grid is None:
+            mean[i], sd[i] = _row_by_row(regressor, stack, i, further, include_noise)
+        else:
+            # pixel by pixel: tiles that are mostly observed are not worth interpolating
+            work = GridMap(
+                regressor, grid, covariates=further, observed=images[i], include_noise=include_noise, tolerance=None
+            )
+            mean[i], sd[i] = work.whole()
+    return mean, sd
+
+
+def write_filled(model: Mappable, stack: Stack, mean: FloatArray, sd: FloatArray, path: str | os.PathLike[str]) -> None:
+    """Write filled images and their sd: NetCDF or Zarr with the dimensions of the stack, GeoTIFF with a band each."""
+    path = Path(path)
+    writer = writer_for(path)
+    said = provenance(mappable(model).fitted_)
+    if path.suffix.lower() in {".tif", ".tiff"}:
+        _write_bands(writer, stack, mean, sd, path, said)
+        return
+    name = variable_name(stack.name)
+    filled, spread = stack.like(mean, name), stack.like(sd, f"{name}_sd")
+    text = stack.array.attrs.get("long_name", stack.name)
+    filled.attrs = {**stack.array.attrs, "long_name": text}
+    spread.attrs = {**_unit(stack), "long_name": f"standard deviation of {text}"}
+    dataset = filled.to_dataset().assign({f"{name}_sd": spread})
+    dataset.attrs = file_attributes(said, f"{text}, gaps filled")
+    dataset, encoding = _by_cf(dataset, stack)
+    with completed(path) as partial:
+        if path.suffix.lower() == ".zarr":
+            dataset.to_zarr(partial, mode="w", zarr_format=2, consolidated=True)  # compressed by its own defaults
+        else:
+            dataset.to_netcdf(partial, engine="h5netcdf", encoding=encoding)
+
+
+def _by_cf(dataset: Any, stack: Stack) -> tuple[Any, dict[str, Any]]:
+    """The dataset with what CF asks of coordinates, where they do not say it themselves; and how to store it."""
+    if stack.grid is not None:
+        for name, attributes in axis_attributes(stack.grid).items():
+            dataset[name].attrs = {**attributes, **dataset[name].attrs}
+    encoding: dict[str, Any] = {one: {"zlib": True, "complevel": 4, "_FillValue": np.nan} for one in dataset.data_vars}
+    encoding |= {str(one): {"_FillValue": None} for one in dataset.coords}
+    if stack.along is not None and dataset[stack.along].dtype.kind == "M":
+        time = dataset[stack.along]
+        time.attrs = {"standard_name": "time", "long_name": "time", "axis": "T", **time.attrs}
+        units = time.encoding.get("units") or f"days since {str(time.values.min())[:10]}"
+        encoding[stack.along] |= {"dtype": "float64", "units": units}
+        time.encoding = {}
+    return dataset, encoding
+
+
+def _row_by_row(
+    model: Any, stack: Stack, i: int, further: Mapping[str, Any], include_noise: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and sd of one image whose pixels are not evenly spaced."""
+    image = stack.images[i]
+    gaps = ~np.isfinite(image)
+    layout = map_layout(model)
+    table = stack.table(gaps[None])
+    coords = layout.to_crs(table[list(stack.axes)].to_numpy(dtype=np.float64), stack.crs)
+    rows = table.assign(**dict(zip(layout.map_axes, coords.T, strict=True)), **further)[list(layout.inputs)]
+    there = np.isfinite(coords).all(axis=1)
+    mean, sd = image.copy(), np.where(gaps, np.nan, 0.0)
+    found = np.full((2, len(rows)), np.nan)
+    if there.any():
+        found[:, there] = model.predict(rows[there], return_std=True, include_noise=include_noise)
+    mean[gaps], sd[gaps] = found
+    return mean, sd
+
+
+def _write_bands(
+    writer: Any, stack: Stack, mean: FloatArray, sd: FloatArray, path: Path, said: Mapping[str, str]
+) -> None:
+    grid = stack.grid
+    if grid is None:
+        raise InputError(f"the pixels of {stack.name!r} are not evenly spaced, which GeoTIFF cannot hold; write .nc.")
+    names = [""] if stack.along is None else [f"_{str(label)[:19]}" for label in stack.labels]
+    bands = _bands(stack.name, names)
+    upright = RasterGrid(grid.transform, grid.height, grid.width, grid.crs)
+    with completed(path) as partial:
+        out = writer(partial, upright, bands, "float32")
+        out.write(upright.whole, np.concatenate([mean, sd]))
+        out.close({**said, "title": f"{stack.name}, gaps filled by bochner {__version__}"})
+
+
+def _bands(name: str, labels: Sequence[str]) -> list[Band]:
+    means = [Band(f"{name}{label}", f"{name}, gaps filled", "mean") for label in labels]
+    return means + [Band(f"{name}_sd{label}", f"standard deviation of {name}", "sd") for label in labels]
+
+
+def _unit(stack: Stack) -> dict[str, Any]:
+    return {key: value for key, value in stack.array.attrs.items() if key == "units"}

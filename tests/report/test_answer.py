@@ -1,0 +1,189 @@
+"""The report that answers first: districts, people, hotspots; its numbers are those of the table, in a real browser."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import geopandas as gpd
+import numpy as np
+import pandas as pd
+import pytest
+import shapely
+
+from bochner import SpatialRegressor
+from bochner.geo.world import outlines_in
+from bochner.kernels import Matern
+from bochner.maps import aggregate, hotspots
+from bochner.report import Survey, answer_of, card, write_report
+from bochner.report.gridded import gridded_layers
+
+rasterio = pytest.importorskip("rasterio")
+WEST, SOUTH, SIDE = 7.0, 4.0, 4.0  # the corner of Cameroon, with a coast and a border
+
+
+def surface(lon, lat):
+    return 1.6 * np.sin(1.5 * (lon - WEST)) + 0.8 * np.cos(1.3 * (lat - SOUTH)) - 1.2
+
+
+def districts() -> gpd.GeoDataFrame:
+    cells = [
+        shapely.box(WEST + i, SOUTH + j, WEST + i + 1, SOUTH + j + 1) for i in range(4) for j in range(4)
+    ]  # fmt: skip
+    names = [f"District {chr(65 + k)}" for k in range(16)]
+    return gpd.GeoDataFrame({"name": names}, geometry=cells, crs=4326)
+
+
+@pytest.fixture(scope="module")
+def survey() -> Survey:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"lon": WEST + SIDE * rng.uniform(size=150), "lat": SOUTH + SIDE * rng.uniform(size=150)})
+    trials = rng.integers(30, 80, 150)
+    return Survey(frame, rng.binomial(trials, 1 / (1 + np.exp(-surface(frame.lon, frame.lat)))), trials=trials)
+
+
+@pytest.fixture(scope="module")
+def model(survey) -> SpatialRegressor:
+    model = SpatialRegressor(Matern(120.0, 2.0), family="binomial", noise_variance=0.01, tune=None)
+    return model.fit(survey.X, survey.y, trials=survey.trials)
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("people") / "population.tif"
+    values = np.random.default_rng(1).integers(100, 900, (80, 80)).astype("float32")
+    transform = rasterio.transform.from_origin(WEST, SOUTH + SIDE, SIDE / 80, SIDE / 80)
+    with rasterio.open(
+        path, "w", driver="GTiff", height=80, width=80, count=1, dtype="float32", crs="EPSG:4326", transform=transform
+    ) as file:
+        file.write(values, 1)
+    return path
+
+
+@pytest.fixture(scope="module")
+def answer(model, people):
+    return answer_of(model, districts(), 0.3, weights_raster=people, noun="districts", n_points=60, resolution="12km")
+
+
+@pytest.fixture(scope="module")
+def page(model, survey, answer, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    layers = gridded_layers(model, None, {}, within=districts(), resolution="12km")
+    return write_report(model, path, data=survey, answer=answer, layers=layers, response="prevalence")
+
+
+def test_opening_sentence_counts_districts_and_people(answer):
+    first = answer.sentences[0]
+    sure = int((answer.chance > 0.9).sum())
+    assert first.startswith(f"{sure} of 16 districts are above 30 % with more than 90 % certainty; about ")
+    total, low, high = answer.total
+    assert low < total < high and total == pytest.approx(answer.areas["total"].sum())
+    assert 0 < sure < 16
+
+
+def test_every_number_of_the_table_is_that_of_aggregate(page, model, people):
+    means = aggregate(model, districts(), weights_raster=people, exceed=0.3, n_points=60).set_index("name")
+    (table,) = [t for t in pd.read_html(io.StringIO(page.read_text(encoding="utf-8"))) if "affected" in t]
+    assert len(table) == 16
+    for row in table.itertuples(index=False):
+        one = means.loc[row.name]
+        assert row.mean == f"{100 * one['mean']:.1f} %".replace(" ", "\u202f")
+        assert row.affected == pytest.approx(one["total"], rel=5e-3)  # three digits
+    payload = json.loads(re.search(r'id="payload">(.*?)</script>', page.read_text(encoding="utf-8"), re.S)[1])
+    stored = pd.read_csv(io.StringIO(payload["csv"])).set_index("name")
+    np.testing.assert_allclose(stored["total"], means["total"], rtol=1e-9)
+
+
+def test_hotspots_are_certain_connected_and_named(model, people):
+    found = hotspots(model, 0.3, resolution="12km", areas=districts(), weights_raster=people)
+    assert len(found) and {"near", "people", "area_km2"} <= set(found.columns)
+    lonlat = found[["x", "y"]].set_axis(["lon", "lat"], axis=1)
+    assert (model.predict_exceedance(lonlat, 0.3) > 0.88).all()  # maps are interpolated to 0.001 sd
+    whole = found.geometry.to_crs(32632).area.sum() / 1e6
+    assert found["area_km2"].sum() == pytest.approx(whole, rel=0.02)
+    assert not len(hotspots(model, 0.999, resolution="12km"))
+
+
+def test_coast_and_borders_lie_where_they_should():
+    found = outlines_in((WEST, SOUTH, WEST + SIDE, SOUTH + SIDE), "EPSG:4326")
+    assert found["coast"] and found["border"]
+    utm = outlines_in((2e5, 3e5, 9e5, 9e5), "EPSG:32632")
+    assert utm["border"] and all(np.isfinite(line).all() for line in utm["border"])
+    assert not outlines_in((0, 0, 1, 1), None)["coast"]
+
+
+def test_a_click_in_the_table_shows_the_district_and_one_on_the_map_the_row(page, opened):
+    shown = opened(page)
+    shown.click("#areas-table tbody tr:nth-child(2) button")
+    name = shown.inner_text("#areas-table tbody tr:nth-child(2) th")
+    assert shown.evaluate("window.bochner.chosen()") == name
+    shown.click("#zoom-reset")
+    box = shown.locator("#map").bounding_box()
+    shown.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+    chosen = shown.evaluate("window.bochner.chosen()")
+    assert chosen != name and shown.inner_text("#areas-table tr.chosen th") == chosen
+
+
+def test_the_table_is_sorted_by_its_headings(page, opened):
+    shown = opened(page)
+    shown.click("#areas-table thead th:nth-child(5) button")
+    people = [float(t.replace(",", "")) for t in shown.locator("#areas-table tbody td:nth-child(5)").all_inner_texts()]
+    assert people == sorted(people, reverse=True)
+
+
+@pytest.mark.slow
+def test_names_never_lie_over_each_other_at_any_zoom(page, opened):
+    for size in ((1400, 900), (390, 844)):
+        shown = opened(page, size)
+        for _ in range(5):
+            shown.wait_for_timeout(60)
+            boxes = shown.evaluate("window.bochner.labels()")
+            for i, a in enumerate(boxes):
+                for b in boxes[i + 1 :]:
+                    apart = a["x"] > b["x"] + b["width"] or b["x"] > a["x"] + a["width"]
+                    assert apart or abs(a["y"] - b["y"]) >= 16
+            shown.evaluate("window.bochner.zoomBy(1.7)")
+
+
+def test_downloads_are_whole_files(page, opened, tmp_path):
+    shown = opened(page)
+    for button, start in (("#save-csv", b"name,"), ("#save-png", b"\x89PNG"), ("#save-svg", b"<svg ")):
+        with shown.expect_download() as waiting:
+            shown.click(button)
+        waiting.value.save_as(tmp_path / "file")
+        assert (tmp_path / "file").read_bytes().startswith(start)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation(page, opened, scheme):
+    """Contrast, names, order and roles, judged by axe-core, everything unfolded."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    shown = opened(page, color_scheme=scheme, bypass_csp=True)
+    shown.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    found = axe.Axe().run(shown).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"][:120]) for one in found] == []
+
+
+def test_the_page_is_valid_html_and_small(page):
+    html5lib = pytest.importorskip("html5lib")
+    text = page.read_text(encoding="utf-8")
+    html5lib.HTMLParser(strict=True).parse(text)
+    ids = re.findall(r'\sid="([^"]+)"', text)
+    assert len(ids) == len(set(ids)) and len(text) < 3_000_000
+    assert set(re.findall(r'href="#([^"]+)"', text)) <= set(ids)
+
+
+def test_notebooks_show_what_was_learned(model):
+    html = card(model)
+    assert "data:image/png" in html and "Matern" in html and "binomial" in html
+    ask = "_repr_mimebundle_"  # what Jupyter asks for
+    assert getattr(model, ask)()["text/html"] == html
+    assert "data:image/png" not in getattr(SpatialRegressor(), ask)()["text/html"]
+
+
+def test_a_model_plots_itself(model):
+    figure = model.plot("25km")
+    assert len(figure.axes) >= 2
