@@ -11,11 +11,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bochner.arrays import FloatArray, as_finite, as_rows, unmasked
+from bochner.arrays import FloatArray, IntArray, as_finite, as_rows, unmasked
 from bochner.choices import Choice
 from bochner.estimators import storage
 from bochner.estimators.constructor import KernelParameters, resources_of, settings_of
-from bochner.estimators.crossvalidation import CrossValidation, make_folds, summarise
+from bochner.estimators.crossvalidation import CrossValidation, each_group, make_folds, summarise
 from bochner.estimators.distribution import Distribution
 from bochner.estimators.door import checked_rows, checked_training
 from bochner.estimators.fitted import Estimate, Fitted
@@ -516,12 +516,13 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         Parameters
         ----------
         cv : splitter, int or None
-            None: leave one out. An integer: that many folds of blocks. Any scikit-learn splitter.
+            None: leave one out; one group, if the fit was given groups. An integer: that many folds of blocks. Any
+            scikit-learn splitter.
         scoring : str or list of str, optional
             Names out of ``bochner.validation.SCORES``; default: all that apply (``"brier"`` to presence and to
             positives out of trials). CRPS and log score are those of the family's law.
         groups : array, optional
-            Passed to the splitter.
+            Rows that are held out together; passed to a splitter. Default: those of the fit.
 
         Returns
         -------
@@ -530,10 +531,12 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
             `pit_histogram`, `coverage_table` and `reliability` are tables of calibration.
         """
         responses, layout = self.training_responses(), self.fitted_.layout
-        folds = None
-        if cv is not None:
+        codes = self.training_groups() if groups is None else Given(groups=groups).codes(len(responses))
+        if cv is None:
+            folds = None if codes is None else each_group(codes)
+        else:
             coords = responses.rows.coords + layout.centre
-            folds = make_folds(cv, coords, responses.y, None, seed_of(self.random_state), groups)
+            folds = make_folds(cv, coords, responses.y, None, seed_of(self.random_state), codes)
         with resources_of(self).in_use(len(responses)):
             held = leave_out(self.fitted_.model, responses, folds)
             return summarise(held, self.fitted_.model, responses, scoring)
@@ -551,6 +554,11 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
                 "this needs the training rows, which a loaded model does not hold; fit it again in this session."
             )
         return self._training.responses(self.fitted_.layout, self.fitted_.model.family)
+
+    def training_groups(self) -> IntArray | None:
+        """Number of the group of each training row, (n,), if the fit was given groups."""
+        check_is_fitted(self)
+        return self._training.given.codes(len(self._training.y)) if self.has_training else None
 
     def summary(self) -> str:
         """What was fitted, in words and numbers."""

@@ -178,6 +178,8 @@ MANY_GROUPS            300                                  groups from which th
                                                             suffice
 MAX_GAP_DIMENSIONS     3                                    in which gaps have a shape to be    tests/estimators
                                                             moved
+CALIBRATED_COVERAGE    0.94, 0.96                           of held-out rows, by 95 % intervals benchmarks/zoo
+                                                            after calibration
 CALIBRATION_RANGE      0.5, 2.0                             factor that held-out rows may put   benchmarks/fields
                                                             on
                                                             all variances
@@ -300,6 +302,7 @@ WORTH_LIKELIHOOD = 4.0
 LEAST_GROUPS = 5
 MANY_GROUPS = 300
 MAX_GAP_DIMENSIONS = 3
+CALIBRATED_COVERAGE = (0.94, 0.96)
 CALIBRATION_RANGE = (0.5, 2.0)
 ARD_COARSE_ROWS = 700
 ARD_FINE_ROWS = 1_500
