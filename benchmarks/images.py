@@ -7,7 +7,8 @@ fifth under clouds (a smooth field above a level), the others one by one. Every 
 and fills the others. The yardstick is the same engine with the true kernel and noise. Prints one line for each image:
 pixels given, RMSE of the filled surface and its ratio to the yardstick's, coverage of 95 % intervals of the surface
 near data (at most 2 pixels away) and inside gaps, CPU seconds of fit and of filling with sd, peak memory of all of it
-(above that of the imports), and who answered. Each image has a process of its own. `--quick` takes sides 120 and 200 and a small stack.
+(above that of the imports), and who answered. Each image has a process of its own. `--quick` takes sides 120 and
+200 and a small stack.
 """
 
 from __future__ import annotations
@@ -80,8 +81,9 @@ def line(shape: tuple[int, ...], field: str, seed: int, yardstick: bool) -> str:
     held = np.abs(error) <= 1.96 * sd
     near, inside = (float(held[part].mean()) for part in (away <= NEAR, away > NEAR))
     return (
-        f"{' x '.join(map(str, shape)):>14} {field:<11} {len(y):>9,} {rmse:7.4f} {ratio:6.3f} {near:5.3f} {inside:6.3f} "
-        f"{fitted - start:6.1f} {filled - fitted:6.1f} {peak / 1e6:5.2f}  {model.fitted_.model.scheme}; {model.kernel_}"
+        f"{' x '.join(map(str, shape)):>14} {field:<11} {len(y):>9,} {rmse:7.4f} {ratio:6.3f} {near:5.3f} "
+        f"{inside:6.3f} {fitted - start:6.1f} {filled - fitted:6.1f} {peak / 1e6:5.2f}  "
+        f"{model.fitted_.model.scheme}; {model.kernel_}"
     )
 
 
