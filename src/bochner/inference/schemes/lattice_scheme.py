@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 
 from bochner.choices import Choice
-from bochner.exceptions import PartError
+from bochner.exceptions import ApproximationWarning, PartError
 from bochner.inference.fits.fixed_effects import information_of
 from bochner.inference.fits.folds import HeldOut
 from bochner.inference.fits.iterative import NearestEngine
@@ -47,8 +48,19 @@ class LatticeScheme(Scheme):
         spectral_terms(case.kernel)
 
     def solve(self, task: Task, learned: Average) -> Solved:
-        done = [self._solve_one(task, k, s2) for k, s2 in learned.pairs]
-        return replace(done[0], modes=[mode for one in done for mode in one.modes])
+        if len(learned.pairs) == 1:
+            return self._solve_one(task, *learned.pairs[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ApproximationWarning)  # a kernel whose system does not settle leaves
+            done = [self._solve_one(task, k, s2) for k, s2 in learned.pairs]
+        kept = [i for i, one in enumerate(done) if one.scheme != NearestRows.name] or [0]
+        first = done[kept[0]]
+        choices = first.choices
+        if len(kept) < len(done):
+            text = f"{len(done) - len(kept)} of {len(done)} kernels left out: their systems do not settle"
+            choices = (*choices, Choice("intervals", len(kept), text=text))
+        modes = [mode for i in kept for mode in done[i].modes]
+        return replace(first, modes=modes, choices=choices, kept=tuple(kept), kernel=learned.kernels[kept[0]])
 
     def _solve_one(self, task: Task, kernel: Kernel, noise_variance: float) -> Solved:
         n = len(task.obs)
