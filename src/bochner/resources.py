@@ -23,6 +23,7 @@ SMALL_MATRIX = 600  # rows up to which a matrix is faster on one thread, and far
 BLOCK_BYTES = 64 * 2**20  # of a block of rows and its temporaries, where memory is not limited
 BLOCK_SHARE = 16  # a block takes at most this fraction of a limit: several are alive at once
 SMALLEST_BLOCK = 2**19
+FREE_SHARE = 0.8  # of the machine's free memory that a fit may plan with, where it is not limited
 MAX_POOL = 8  # threads of a pool of small systems: beyond, Python's part of the work is in the way
 
 T = TypeVar("T")
@@ -64,6 +65,13 @@ class Resources:
         """Whether so many bytes stay within the limit."""
         return self.memory_limit is None or n_bytes <= self.memory_limit
 
+    @property
+    def room(self) -> float:
+        """Bytes that may be taken: the limit, or most of what the machine has free (infinite where it is not known)."""
+        if self.memory_limit is not None:
+            return self.memory_limit
+        return FREE_SHARE * free_memory()
+
 
 _CURRENT: ContextVar[Resources] = ContextVar("resources", default=Resources())  # noqa: B039 - the value is frozen
 
@@ -82,6 +90,20 @@ def n_threads() -> int:
 def n_cores() -> int:
     """Cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def free_memory() -> float:
+    """Bytes of the machine that nobody uses, caches of files included; infinite where the system does not tell."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as told:
+            free = next(line.split()[1] for line in told if line.startswith("MemAvailable:"))
+        return 1024.0 * float(free)
+    except (OSError, StopIteration, ValueError):
+        pass
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES") / 2
+    except (AttributeError, OSError, ValueError):
+        return float("inf")
 
 
 def block_bytes() -> int:

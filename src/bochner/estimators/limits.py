@@ -9,6 +9,7 @@ MAX_NUMBERS         8      of a long list, shown in a summary
 LEAST_SPARE_SD      0.9    sd of the features relative to kriging's, below which they are too small
 FLAT_FIELD          0.01   variance of the field relative to the noise, below which a map is flat
 SERVE_BETTER        0.95   RMSE of boosted trees relative to the field's, below which a user should know
+LEFT_OUT            0.1    variance of the field that waves leave out, of the noise, that a user should know
 MAX_NAMED_ROWS      6      of those that look wrong, by number
 ODD_PAIR_SCATTER    2.0    sd of close rows relative to the learned one (or the other way round) that a user should know
 LEAST_JUDGED_ROWS   50     rows from which intervals are judged by blocks
@@ -28,8 +29,7 @@ WIDE_FACTOR         1.3    in three dimensions and more
 LATER_SHARE         0.1    of the same, beyond thirty thousand rows
 SOLVED_SHARE        0.3    of a fit that is not learning the kernel
 LEAST_LEFT          0.1    of the time so far, that is left at least
-==================  =====  =============================================================================================
-"""
+==================  =====  ======================================================================================"""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ MAX_NUMBERS = 8
 LEAST_SPARE_SD = 0.9
 FLAT_FIELD = 0.01
 SERVE_BETTER = 0.95
+LEFT_OUT = 0.1
 MAX_NAMED_ROWS = 6
 ODD_PAIR_SCATTER = 2.0
 LEAST_JUDGED_ROWS = 50

@@ -68,6 +68,7 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
     trees = model.decided.get("trees")
     if trees is not None and float(trees.value) < limits.SERVE_BETTER:
         found.append(f"trees would serve better: {trees}. The response is no smooth function of its coordinates.")
+    found += _left_out(fitted)
     if model.kernel_error is not None and model.kernel_error > tolerance:
         found.append(
             f"too few waves: the kernel is approximated to {model.kernel_error:.1e} of its variance, tolerance "
@@ -81,6 +82,21 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
             f"the data; raise n_frequencies, or use features='{other}'."
         )
     return found
+
+
+def _left_out(fitted: Fitted) -> list[str]:
+    """Part of a field that waves had to leave out, in units of the response."""
+    model = fitted.model
+    waves = model.decided.get("n_frequencies")
+    missing = model.posterior.left_out
+    if waves is None or waves.given or model.scheme != "lattice" or missing <= limits.LEFT_OUT * model.noise_variance:
+        return []
+    scale = "response" if model.family.observes_eta else "link"
+    return [
+        f"{model.n_frequencies:,} waves leave out a rough part of the field, of sd {np.sqrt(missing):.3g} on the scale "
+        f"of the {scale}: the map is smoother than the field, and its intervals carry that part as unknown. Raise "
+        f"memory_limit, or fit parts of the region."
+    ]
 
 
 def _separated(fitted: Fitted) -> list[str]:

@@ -4,7 +4,7 @@ from bochner.features.base import FeatureMap
 from bochner.features.fourier import FourierMap, wave_dtype
 from bochner.features.local_spectrum import LocalSpectrumMap, local_spectrum
 from bochner.features.nystroem import NystroemMap, choose_landmarks
-from bochner.features.operators import CovarianceOperator, Grid, covariance_operator, find_grid
+from bochner.features.operators import CovarianceOperator, Grid, covariance_operator, find_grid, torus_counts
 from bochner.features.paired import PairedMap
 from bochner.features.rows import ArealRows, Rows
 
@@ -22,5 +22,6 @@ __all__ = [
     "covariance_operator",
     "find_grid",
     "local_spectrum",
+    "torus_counts",
     "wave_dtype",
 ]

@@ -28,6 +28,11 @@ class FeatureMap:
         """Variance of the field that the columns do not carry, (n,)."""
         return np.zeros(len(coords))
 
+    @property
+    def left_out(self) -> float:
+        """Variance that the features miss everywhere."""
+        return 0.0
+
     def missing_covariance(self, coords: FloatArray) -> FloatArray:
         """Covariance of what the columns do not carry, (n, n)."""
         return np.diag(self.missing_variance(coords))

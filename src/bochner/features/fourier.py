@@ -82,6 +82,10 @@ class FourierMap(FeatureMap):
             return super().outside(coords)
         return np.asarray(np.any((coords < self.box[0]) | (coords > self.box[1]), axis=1))
 
+    @property
+    def left_out(self) -> float:
+        return self.missing
+
     def missing_variance(self, coords: FloatArray) -> FloatArray:
         return np.where(self.outside(coords), self.missing + float(self.frequencies.mass.sum()), self.missing)
 

@@ -9,7 +9,7 @@ name                     value      what it bounds
 `MAX_WAVE_DIMENSIONS`    3          dimensions of a non-uniform FFT: no back end has more
 `MAX_DENSE_ROWS`         8,000      rows whose covariance matrix is held: half a gigabyte
 `MIN_COEFFICIENTS`       2^18       of the series on a torus; four times as many in 3-D
-`MAX_COEFFICIENTS`       2^22       of the same: 64 MB
+`MAX_COEFFICIENTS`       2^27       of the same: 2 GB, of some twenty million rows
 `COEFFICIENTS_PER_ROW`   6          between the two: finer waves leave a shorter, sparser remainder
 `NEAR_RADIUS`            5 steps    of the series: reach of the remainder, which has fallen to about a hundredth there
 `MAX_SPLIT_ERROR`        6e-5       of the variance: RMS error of the series beyond that radius, up to which a split is
@@ -32,7 +32,7 @@ TRANSFORM_ROWS = 2_000_000
 MAX_WAVE_DIMENSIONS = 3
 MAX_DENSE_ROWS = 8_000
 MIN_COEFFICIENTS = 2**18
-MAX_COEFFICIENTS = 2**22
+MAX_COEFFICIENTS = 2**27
 COEFFICIENTS_PER_ROW = 6
 NEAR_RADIUS = 5.0
 MAX_SPLIT_ERROR = 6e-5

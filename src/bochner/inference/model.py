@@ -197,6 +197,7 @@ def fit_model(
     first = solved.modes[0]
     fits = tuple(mode.fit for mode in solved.modes)
     noises = np.array([fit.noise_variance for fit in fits])
+    mass = learned.average.mass if solved.kept is None else learned.average.mass[list(solved.kept)]
     kernel = learned.average.kernels[0] if solved.kernel is None else solved.kernel
     answers = scheme_named(solved.scheme)
     likelihood = first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood
@@ -204,7 +205,7 @@ def fit_model(
     odd, pairs = _odd_rows(task, kernel, first.noise_variance) if checked else ((), None)
     return Model(
         # noise that is no Gaussian is the family's
-        mixture=Mixture([fit.posterior for fit in fits], learned.average.mass, noises * (weights is None)),
+        mixture=Mixture([fit.posterior for fit in fits], mass / mass.sum(), noises * (weights is None)),
         kernel=kernel,
         scheme=solved.scheme,
         scale=task.scale,

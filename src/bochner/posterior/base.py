@@ -98,6 +98,11 @@ class Posterior(ABC):
         return np.zeros(0)
 
     @property
+    def left_out(self) -> float:
+        """Variance of the field that the features leave out everywhere, carried as unknown."""
+        return 0.0
+
+    @property
     def waves(self) -> Frequencies | None:
         """Frequencies of the waves that the surface is a sum of; None where it is none."""
         return None

@@ -39,6 +39,10 @@ class CoefficientPosterior(Posterior):
         return self.coef[: self.features.n_columns]
 
     @property
+    def left_out(self) -> float:
+        return self.features.left_out
+
+    @property
     def waves(self) -> Frequencies | None:
         return self.features.frequencies if isinstance(self.features, FourierMap) else None
 

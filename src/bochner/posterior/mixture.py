@@ -38,7 +38,8 @@ class Mixture:
 
         `new`: with the noise variance of an observation, or of an effect of its own.
         """
-        kind = type(self.components[0])
+        kinds = {type(component) for component in self.components}
+        kind = kinds.pop() if len(kinds) == 1 else Posterior
         if not spread:
             means = kind.each_mean(self.components, rows)
             return Latent(means, np.zeros_like(means), self.mass)

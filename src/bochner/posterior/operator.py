@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -48,6 +49,9 @@ class OperatorPosterior(Posterior):
         "the box of the data, by several times its size: they get the trend and the prior sd."  # no row reaches there
     )
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cache": {}}  # what can be made again does not travel
+
     @property
     def cost(self) -> Cost:
         return Cost(limits.NEAR_ROWS + 2 * limits.FAR_ROWS, limits.PLACE_WORK)
@@ -58,7 +62,7 @@ class OperatorPosterior(Posterior):
     def mean(self, rows: Rows) -> FloatArray:
         trend = rows.trend @ self.trend_coef
         if self.report.details["converged"]:
-            smooth = self._spread(rows, self.alpha[:, None])[:, 0] + trend
+            smooth = self._spread(rows, slice(0, 1))[:, 0] + trend
             return smooth if self._smoothed is None else smooth + self._cells.at(rows.coords, self._smoothed)[0][:, 0]
         return self._cells.at(rows.coords, self._residual[:, None])[0][:, 0] + trend
 
@@ -67,7 +71,7 @@ class OperatorPosterior(Posterior):
 
     def mean_and_variance(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
         if self.report.details["converged"]:
-            field = self._spread(rows, np.column_stack([self.alpha, self.trend_weights]))
+            field = self._spread(rows)
             more, variance = self._cells.at(rows.coords, self._smoothed)
             field[:, :1] += more.sum(axis=1, keepdims=True)
         else:  # means are those of neighbours, so the share of the trend is, too
@@ -84,7 +88,7 @@ class OperatorPosterior(Posterior):
             self.kernel, self.noise, self.rows.coords, rows.coords, n_draws, rng, limits.DRAWN_ROWS, self._units
         )
         spread = (
-            self._spread(rows, self.trend_weights)
+            self._spread(rows, slice(1, None))
             if self.report.details["converged"]
             else self._cells.at(rows.coords, self.rows.trend)[0]
         )
@@ -128,14 +132,23 @@ class OperatorPosterior(Posterior):
         found: CellKriging = self._cache["cells"]
         return found
 
-    def _spread(self, rows: Rows, weights: FloatArray) -> FloatArray:
-        """K(places, rows) weights; zero (the prior) for places far outside the box of the rows."""
-        out = np.zeros((len(rows), weights.shape[1]))
+    def _spread(self, rows: Rows, columns: slice = slice(None)) -> FloatArray:
+        """K(places, rows) [alpha, Sigma^-1 X], some columns; zero (the prior) for places far outside the rows' box."""
+        out = np.zeros((len(rows), len(range(*columns.indices(1 + len(self.trend_coef))))))
         levels = self._levels(rows.coords)
         for level in np.unique(levels[levels <= limits.MAX_BOXES]):
             here = levels == level
-            out[here] = self._operator(int(level)).cross(rows.coords[here], weights)
+            out[here] = self._towards(int(level))(rows.coords[here])[:, columns]
         return out
+
+    def _towards(self, level: int) -> Callable[[FloatArray], FloatArray]:
+        """K(places, rows) [alpha, Sigma^-1 X] as a function of the places; what they share is computed once."""
+        name = f"towards{level}"
+        if name not in self._cache:
+            weights = np.column_stack([self.alpha, self.trend_weights])
+            self._cache[name] = self._operator(level).prepared(weights)
+        found: Callable[[FloatArray], FloatArray] = self._cache[name]
+        return found
 
     def outside(self, coords: FloatArray) -> NDArray[np.bool_]:
         return np.asarray(self._levels(coords) > limits.MAX_BOXES)

@@ -64,6 +64,10 @@ class RescaledPosterior(Posterior):
         return self.unit * self.inner.feature_coef
 
     @property
+    def left_out(self) -> float:
+        return self.unit**2 * self.inner.left_out
+
+    @property
     def waves(self) -> Frequencies | None:
         return self.inner.waves
 

@@ -7,6 +7,7 @@ BLOCKS_PER_FOLD  6      blocks aimed at for every fold when the library chooses 
 CLOSEST          1e-12  of the extent: rows nearer than this are at one place
 MAX_COPIES       200    copies of the shape tried for one fold
 FULL_ENOUGH      0.8    share of the rows wanted at which a fold is full
+MIRRORED_SHARES  .01-.5 share of the rows under a mirror image of the gaps that makes a fold
 ===============  =====  ==============================================================================================
 """
 
@@ -16,3 +17,4 @@ BLOCKS_PER_FOLD = 6
 CLOSEST = 1e-12
 MAX_COPIES = 200
 FULL_ENOUGH = 0.8
+MIRRORED_SHARES = (0.01, 0.5)

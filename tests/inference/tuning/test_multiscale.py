@@ -49,13 +49,13 @@ def test_a_sum_must_gain_a_share_of_the_crps(monkeypatch, gain, several):
     """The share is `WORTH_CRPS`; errors of the sum are shrunk until its CRPS is less by `gain` times that."""
     wanted = (1 - gain * limits.WORTH_CRPS) * crps(QUANTILES, np.zeros(400), np.ones(400))
     share = optimize.brentq(lambda s: crps(s * QUANTILES, np.zeros(400), np.ones(400)) - wanted, 0.1, 2.0)
-    tuned, told = decide(monkeypatch, SUM, {False: QUANTILES, True: share * QUANTILES})
+    tuned, told, _ = decide(monkeypatch, SUM, {False: QUANTILES, True: share * QUANTILES})
     assert isinstance(tuned.kernel, type(SUM.kernel)) == several
     assert told.value.startswith("a sum") == several and not told.given
 
 
 def test_without_a_sum_there_is_one_field(monkeypatch):
-    tuned, told = decide(monkeypatch, None, {False: QUANTILES})
+    tuned, told, _ = decide(monkeypatch, None, {False: QUANTILES})
     assert tuned.kernel == SINGLE.kernel and tuned.noise_variance == SINGLE.noise_variance
     assert told.value == "one Matern field"
 
@@ -63,7 +63,7 @@ def test_without_a_sum_there_is_one_field(monkeypatch):
 @pytest.mark.parametrize("too_wide", [0.8, 1.25])
 def test_variances_are_calibrated_in_the_gaps(monkeypatch, too_wide):
     """Errors that are so many times the sd: all variances are multiplied by the square."""
-    tuned, _ = decide(monkeypatch, None, {False: too_wide * QUANTILES})
+    tuned, _, _ = decide(monkeypatch, None, {False: too_wide * QUANTILES})
     # of 400 rows the 95 % quantile lies between two, 3 % apart
     assert_allclose(tuned.kernel.variance, too_wide**2, rtol=0.03)
     assert_allclose(tuned.noise_variance, 0.01 * too_wide**2, rtol=0.03)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bochner.arrays import FloatArray
 from bochner.features.operators.base import Box, CovarianceOperator, first_faithful
 from bochner.features.operators.dense import DenseOperator
-from bochner.features.operators.grid import Grid, GridOperator, find_grid
+from bochner.features.operators.grid import Grid, GridOperator, find_grid, torus_counts
 from bochner.features.operators.scattered import SCATTERED
 from bochner.features.operators.split import SplitOperator
 from bochner.features.operators.unavailable import UnavailableOperator
@@ -44,4 +44,5 @@ __all__ = [
     "UnavailableOperator",
     "covariance_operator",
     "find_grid",
+    "torus_counts",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -72,6 +72,10 @@ class CovarianceOperator:
     def cross(self, targets: FloatArray, v: FloatArray) -> FloatArray:
         """K(targets, rows) v for (n,) or (n, k): (m,) or (m, k)."""
         return self.cross_products(targets, v[:, None])[:, 0] if v.ndim == 1 else self.cross_products(targets, v)
+
+    def prepared(self, columns: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """`cross` as a function of the targets, for (n, k): what does not depend on them is computed once."""
+        return lambda targets: self.cross_products(targets, columns)
 
     def probes(self, n: int, rng: Generator) -> FloatArray:
         """Places at which a solution can be watched, (n, dim): anywhere in the box."""

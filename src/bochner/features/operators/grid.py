@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -77,43 +78,76 @@ class GridOperator(CovarianceOperator):
         return self.grid.origin + self.grid.step * rng.integers(self.grid.shape, size=(n, len(self.grid.shape)))
 
     def products(self, columns: FloatArray) -> FloatArray:
-        return self._products_at(self._at, columns)
+        out = np.empty_like(columns)
+        at = tuple(self._positions.T)
+        for j, column in enumerate(columns.T):
+            out[:, j] = self._smoothed(column)[at]
+        return out
 
     def cross_products(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
-        nodes = self.grid.nodes(targets)
-        return self.off_grid.cross(targets, columns) if nodes is None else self._products_at(nodes, columns)
+        return self.prepared(columns)(targets)
 
-    def _products_at(self, nodes: IntArray, columns: FloatArray) -> FloatArray:
-        out, counts = np.empty((len(nodes), columns.shape[1])), self._counts
-        axes = tuple(range(len(counts)))
-        for j in range(columns.shape[1]):
-            field = np.zeros(counts)
-            np.add.at(field, tuple(self._at.T), columns[:, j])
-            waves = fft.rfftn(field, axes=axes, workers=n_threads()) * self._spectrum
-            out[:, j] = fft.irfftn(waves, s=counts, axes=axes, workers=n_threads())[tuple(nodes.T)]
-        return out
+    def prepared(self, columns: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        kept: dict[str, Any] = {}  # of all nodes, or of the other operator, when first asked for
+
+        def cross(targets: FloatArray) -> FloatArray:
+            nodes = self.grid.nodes(targets)
+            if nodes is None:
+                if "off" not in kept:
+                    kept["off"] = self.off_grid.prepared(columns)
+                return np.asarray(kept["off"](targets))
+            if "on" not in kept:
+                kept["on"] = [self._smoothed(column) for column in columns.T]
+            return np.column_stack([field[tuple(nodes.T)] for field in kept["on"]])
+
+        return cross
+
+    def _smoothed(self, column: FloatArray) -> FloatArray:
+        """Covariance with all nodes of the grid, times numbers at the rows; in the shape of the grid."""
+        counts, size = self._counts, int(np.prod(self._counts))
+        field = np.bincount(self._at, column, size).reshape(counts)
+        waves = fft.rfftn(field, workers=n_threads())
+        waves *= self._spectrum
+        whole = fft.irfftn(waves, s=counts, workers=n_threads(), overwrite_x=True)
+        return np.ascontiguousarray(whole[tuple(slice(n) for n in self.grid.shape)])
 
     @cached_property
     def _found(self) -> Grid | None:
         return find_grid(self.coords)
 
     @cached_property
-    def _at(self) -> IntArray:
+    def _positions(self) -> IntArray:
         at = self.grid.positions(self.coords)
         assert at is not None  # find_grid has looked
         return at
 
     @cached_property
-    def _counts(self) -> list[int]:
-        """Nodes of the torus along each axis."""
-        return [fft.next_fast_len(2 * n, real=True) for n in self.grid.shape]
+    def _at(self) -> IntArray:
+        """Place of each row among the nodes of the torus, counted through."""
+        return np.ravel_multi_index(tuple(self._positions.T), self._counts)
 
     @cached_property
-    def _spectrum(self) -> np.ndarray:
-        """Transform of the covariance at the lags of the torus."""
+    def _counts(self) -> list[int]:
+        """Nodes of the torus along each axis."""
+        return torus_counts(self.grid)
+
+    @cached_property
+    def _spectrum(self) -> FloatArray:
+        """Transform of the covariance at the lags of the torus: real, since the covariance is even."""
         lags = [np.where(np.arange(n) <= n // 2, np.arange(n), np.arange(n) - n) for n in self._counts]
-        mesh = np.stack(np.meshgrid(*lags, indexing="ij"), axis=-1).reshape(-1, len(lags)) * self.grid.step
-        return np.asarray(fft.rfftn(self.kernel.lag_covariance(mesh).reshape(self._counts), workers=n_threads()))
+        steps = [lag * step for lag, step in zip(lags, self.grid.step, strict=True)]
+        covariance = np.empty(self._counts)
+        size = max(1, limits.PAIRS_AT_ONCE // (covariance.size // len(steps[0])))
+        for start in range(0, len(steps[0]), size):
+            part = slice(start, start + size)
+            mesh = np.stack(np.meshgrid(steps[0][part], *steps[1:], indexing="ij"), axis=-1).reshape(-1, len(steps))
+            covariance[part] = self.kernel.lag_covariance(mesh).reshape(-1, *self._counts[1:])
+        return np.ascontiguousarray(fft.rfftn(covariance, workers=n_threads(), overwrite_x=True).real)
+
+
+def torus_counts(grid: Grid) -> list[int]:
+    """Nodes along each axis of a torus on which lags between nodes of a grid are those of the grid."""
+    return [fft.next_fast_len(2 * n, real=True) for n in grid.shape]
 
 
 def find_grid(coords: FloatArray) -> Grid | None:

@@ -7,6 +7,7 @@ that is not local: the split is measured, and says whether it is faithful.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -74,8 +75,11 @@ class SplitOperator(CovarianceOperator):
         return _unpaired(self._plan.type2(self._waves_of(columns)), columns) + self._remainder @ columns
 
     def cross_products(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
-        far = self._plan_at(targets).type2(self._waves_of(columns))
-        return _unpaired(far, columns) + self._near(targets, columns)
+        return self.prepared(columns)(targets)
+
+    def prepared(self, columns: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        waves = self._waves_of(columns)
+        return lambda targets: _unpaired(self._plan_at(targets).type2(waves), columns) + self._near(targets, columns)
 
     def _waves_of(self, columns: FloatArray) -> np.ndarray:
         return self._plan.type1(_paired(columns)) * self._series.coef

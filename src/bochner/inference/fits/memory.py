@@ -5,9 +5,12 @@ The figures are those of `benchmarks/memory.py`, above what the process held bef
 
 from __future__ import annotations
 
-from math import isqrt
+from math import isqrt, prod
 
+from bochner.arrays import FloatArray
 from bochner.exceptions import MemoryLimitError
+from bochner.features import find_grid, torus_counts
+from bochner.features.limits import MAX_WAVE_DIMENSIONS
 from bochner.inference.fits import limits
 from bochner.resources import as_size
 
@@ -25,6 +28,25 @@ def column_bytes(n_columns: int) -> float:
 def iterative_bytes(n_rows: int, dim: int) -> float:
     """Of conjugate gradients: the inverse root of all rows, the series on the torus and the remainder near them."""
     return limits.CG_BYTES[min(dim, 3)] + limits.CG_BYTES_PER_ROW[min(dim, 3)] * n_rows
+
+
+def kriging_bytes(coords: FloatArray) -> float:
+    """Of conjugate gradients on these rows: less where they lie on a regular grid, whose products are plain FFTs."""
+    n, dim = coords.shape
+    grid = find_grid(coords) if dim <= MAX_WAVE_DIMENSIONS else None
+    if grid is None:
+        return iterative_bytes(n, dim)
+    return grid_bytes(n, prod(torus_counts(grid)))
+
+
+def grid_bytes(n_rows: int, n_nodes: int) -> float:
+    """Of conjugate gradients on rows of a regular grid: their inverse root, and some arrays of the torus around it."""
+    return limits.GRID_BYTES + limits.GRID_BYTES_PER_ROW * n_rows + limits.GRID_BYTES_PER_NODE * n_nodes
+
+
+def nearest_bytes(n_rows: int) -> float:
+    """Of kriging from the nearest rows: the inverse root of all rows, and trees over them."""
+    return limits.NEAREST_BYTES_PER_ROW * n_rows
 
 
 def rows_bytes(n_rows: int, dim: int) -> float:

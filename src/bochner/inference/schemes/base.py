@@ -57,6 +57,8 @@ class Solved:
         Measured RMS error of the kernel, relative to its variance.
     kernel : Kernel or None
         The kernel of the first mode, where the features changed it.
+    kept : tuple of int or None
+        Which sets of hyperparameters the modes are of; None: all of them.
     """
 
     scheme: str
@@ -65,6 +67,7 @@ class Solved:
     n_frequencies: int | None = None
     kernel_error: float | None = None
     kernel: Kernel | None = None
+    kept: tuple[int, ...] | None = None
 
 
 class Scheme(ABC):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,11 +21,15 @@ Box = tuple[FloatArray, FloatArray]
 
 @dataclass(frozen=True)
 class LatticeWaves:
-    """Features, or None where the waves needed are too many; the choice, and the measured error of the kernel."""
+    """Features, or None where the waves needed are too many; the choice, and the measured error of the kernel.
+
+    `left` is the variance that the waves leave out where they had to do without being enough.
+    """
 
     features: FourierMap | None
     choice: Choice
     error: float | None = None
+    left: float | None = None
 
 
 def lattice_waves(
@@ -64,7 +68,8 @@ def lattice_waves(
             raise
         return LatticeWaves(None, _torus(str(problem)))
     left = np.maximum(1 - np.cumsum(frequencies.mass) / variance, 0.0)
-    sufficient = left <= _allowed(frequencies.n, n_rows, level, noise, unseen)
+    allowed = _allowed(frequencies.mass / variance, n_rows, level, noise, unseen, surface=last is None)
+    sufficient = left <= allowed
     if information is not None:
         sufficient |= _untold(frequencies.mass, variance, information) <= limits.UNTOLD_SHARE
     enough = np.flatnonzero(sufficient)
@@ -78,16 +83,22 @@ def lattice_waves(
     told = f"{most:,} waves of a lattice would leave out {left[-1]:.0e} of the variance, more than the data can miss"
     if last is None:
         return LatticeWaves(None, _torus(told))
-    text = f"{told}; {last} it is carried as noise"
-    return _taken(settings, kernel, frequencies, box, Choice("n_frequencies", frequencies.n, text=text))
+    lost = variance * float(left[-1])
+    text = f"{told}; {last} it is carried as noise of sd {np.sqrt(lost):.2g}"
+    taken = _taken(settings, kernel, frequencies, box, Choice("n_frequencies", frequencies.n, text=text))
+    return replace(taken, left=lost)
 
 
-def _allowed(n_waves: int, n_rows: int, level: float, noise: float, unseen: float) -> FloatArray:
-    """Variance, relative to the kernel's, that the first 1, 2, ... waves may leave out."""
-    allowed = level * np.minimum(1.0, np.maximum(np.arange(1, n_waves + 1), limits.FEW_WAVES) / n_rows)
+def _allowed(mass: FloatArray, n_rows: int, level: float, noise: float, unseen: float, *, surface: bool) -> FloatArray:
+    """Variance, relative to the kernel's, that the first 1, 2, ... waves may leave out.
+
+    `surface`: all of the kernel can be had otherwise, so it is also a small part of what stays unknown of the surface.
+    """
+    allowed = level * np.minimum(1.0, np.maximum(np.arange(1, len(mass) + 1), limits.FEW_WAVES) / n_rows)
+    unknown = limits.UNSEEN_SURFACE * np.sum(mass / (1 + mass * n_rows / (2 * noise))) if surface else np.inf
     # the surface of many rows is known far better than any new observation: the noise is the measure
     if n_rows > limits.MANY_ROWS:
-        return np.maximum(allowed, min(limits.MANY_ROWS_NOISE * noise, limits.MANY_ROWS_VARIANCE))
+        return np.maximum(allowed, min(limits.MANY_ROWS_NOISE * noise, limits.MANY_ROWS_VARIANCE, unknown))
     if n_rows > limits.MANY_COUNTS and unseen > limits.UNSEEN:
         return np.maximum(allowed, min(limits.MANY_COUNTS_NOISE * noise, limits.MANY_ROWS_VARIANCE))
     return np.asarray(allowed)

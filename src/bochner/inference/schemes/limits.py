@@ -8,7 +8,9 @@ MAX_EXACT_ROWS_BEYOND    5,000    the same beyond three dimensions, where no lat
 MAX_RULE_WAVES           2,048    4,096 columns: a Gram of 134 MB, a factor in a few seconds      benchmarks/dense
 MAX_LANDMARKS            1,000    landmarks of Nystroem features                                  benchmarks/coverage
 MAX_LATTICE_WAVES        2,500    5,000 columns: a factor of 200 MB in some seconds               benchmarks/lattice
-MAX_CG_ROWS              300,000  rows that conjugate gradients take                              benchmarks/lattice
+MAX_LAPLACE_CG_ROWS      300,000  rows of other families than the Gaussian that conjugate         benchmarks/lattice
+                                  gradients take: each Newton step is a fit
+MAX_FURTHER_ROWS         300,000  rows beyond three dimensions that are kriged from their nearest   benchmarks/dependent
 UNSEEN                   1e-4     truncated variance, of the noise: error of the mean 1 % of sd   benchmarks/agreement
 UNSEEN_BY_LAPLACE        1e-2     the same where Laplace's approximation itself errs by more      benchmarks/families
 UNTOLD_SHARE             0.003    variance that rows of other families could explain on waves     benchmarks/presence
@@ -18,6 +20,8 @@ MANY_COUNTS              20,000   the same of other families, where each Newton 
 MANY_ROWS_NOISE          0.05     truncated variance, of the noise, allowed beyond MANY_ROWS      benchmarks/lattice
 MANY_COUNTS_NOISE        0.015    the same beyond MANY_COUNTS                                     benchmarks/families
 MANY_ROWS_VARIANCE       0.01     and of the field's variance, in both                            benchmarks/lattice
+UNSEEN_SURFACE           0.03     and of the variance of the surface given the rows: 1.5 % of     benchmarks/images
+                                  its sd
 FEW_WAVES                30       fewer waves (lines of a periodic kernel) are judged as so many  tests/inference
 FEW_WAVE_ROWS            10,000   rows up to which float32 waves gain nothing                     benchmarks/dense
 MAX_FEATURE_TUNING_WORK  2e10     multiplications in one evaluation of a feature model's          benchmarks/schemes
@@ -35,7 +39,8 @@ MAX_EXACT_ROWS_BEYOND = 5_000
 MAX_RULE_WAVES = 2_048
 MAX_LANDMARKS = 1_000
 MAX_LATTICE_WAVES = 2_500
-MAX_CG_ROWS = 300_000
+MAX_LAPLACE_CG_ROWS = 300_000
+MAX_FURTHER_ROWS = 300_000
 UNSEEN = 1e-4
 UNSEEN_BY_LAPLACE = 1e-2
 UNTOLD_SHARE = 0.003
@@ -44,6 +49,7 @@ MANY_COUNTS = 20_000
 MANY_ROWS_NOISE = 0.05
 MANY_COUNTS_NOISE = 0.015
 MANY_ROWS_VARIANCE = 0.01
+UNSEEN_SURFACE = 0.03
 FEW_WAVES = 30
 FEW_WAVE_ROWS = 10_000
 MAX_FEATURE_TUNING_WORK = 2e10

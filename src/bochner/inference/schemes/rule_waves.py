@@ -25,10 +25,10 @@ from bochner.inference.observed.task import Task
 from bochner.inference.schemes import limits
 from bochner.inference.schemes.base import Case, Draw, Scheme, Solved
 from bochner.inference.schemes.iterative_kriging import NearestRows, iterative_mode
+from bochner.inference.schemes.lattice_scheme import held_out_crps
 from bochner.inference.schemes.linear_modes import linear_mode, raised_noise, wave_precision
 from bochner.kernels import Kernel, SpectralKernel, spectral_terms, total_variance
 from bochner.random import generator
-from bochner.validation import crps
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class RuleWaves(FeatureScheme):
         """Whether features are ours to choose, and rows are few enough to be kept."""
         ours = task.settings.features == "auto" and task.settings.n_frequencies == "auto"
         n = len(task.obs)
-        kept = n <= limits.MAX_CG_ROWS and task.settings.resources.fits(iterative_bytes(n, task.dim))
+        kept = n <= limits.MAX_FURTHER_ROWS and task.settings.resources.fits(iterative_bytes(n, task.dim))
         return ours and task.gaussian and kept and not task.ordinary
 
     def _nearest_are_better(
@@ -199,9 +199,9 @@ class RuleWaves(FeatureScheme):
         n_test = min(limits.MAX_COMPARED_ROWS, len(obs) // 10)
         rows = rng.permutation(len(obs))
         fold: Fold = (np.sort(rows[n_test:]), np.sort(rows[:n_test]))
-        near = _crps(held_out_locally(kernel, obs, noise_variance, [fold]), obs, noise_variance)
+        near = held_out_crps(held_out_locally(kernel, obs, noise_variance, [fold]), obs, noise_variance)
         mode, _ = self._mode(task, kernel, noise_variance, number, obs)
-        far = _crps(mode.fit.leave_out(obs, [fold]), obs, mode.noise_variance)
+        far = held_out_crps(mode.fit.leave_out(obs, [fold]), obs, mode.noise_variance)
         told = f"CRPS of {n_test:,} held-out rows {near:.4g} from the nearest rows, {far:.4g} by waves"
         if near < far:
             return True, Choice(
@@ -221,9 +221,3 @@ class RuleWaves(FeatureScheme):
             f"coarser than tolerance={tolerance:g}; raise n_frequencies or tolerance, or use features='exact'.",
             ApproximationWarning,
         )
-
-
-def _crps(held: HeldOut, obs: Observations, noise_variance: float) -> float:
-    i = held.index
-    sd = np.sqrt(held.variance + obs.copy_variance(noise_variance)[i])
-    return crps(obs.y[i], held.mean, sd, sample_weight=obs.weight[i])

@@ -62,6 +62,7 @@ class Climb:
     choices: tuple[Choice, ...]
     laplace: LaplaceObjective | None = None  # of other families than the Gaussian
     per_axis: Tuned | None = None  # the best with a length scale per axis, where no kernel was given
+    stack: Average | None = None  # a mixture of kernels, where one alone is not enough
     turned: tuple[Tuned, ...] = ()  # those of every smoothness along turned axes, where they are the best
 
 
@@ -284,8 +285,8 @@ def _multiscale(task: Task, objectives: Sequence[Objective], noise: float | None
         Search(objective, task.scale, noise, least_noise=limits.LEAST_LOCAL_NOISE, shared=task.domain.shared)
         for objective in objectives
     )
-    tuned, told = select_multiscale(coarse, fine, task)
-    return Climb(fine, tuned, (told,))
+    tuned, told, stack = select_multiscale(coarse, fine, task)
+    return Climb(fine, tuned, (told,), stack=stack)
 
 
 def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> Climb:
@@ -324,7 +325,7 @@ def _by_folds(task: Task, scheme: Scheme, climb: Climb) -> Climb:
         f"score {-score(tuned.kernel, tuned.noise_variance):.4g}"
     )
     told = Choice("tuning", "held-out blocks", text=text)
-    return replace(climb, search=search, tuned=tuned, choices=(*climb.choices, told))
+    return replace(climb, search=search, tuned=tuned, choices=(*climb.choices, told), stack=None)
 
 
 def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice]:
@@ -333,6 +334,9 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
     if scheme.fixed_features:
         text = "at the best hyperparameters: the features are learned once"
         return best, Choice("intervals", 1, text=text)
+    if climb.stack is not None and not scheme.adaptive:
+        n_kernels = len(climb.stack.mass)
+        return climb.stack, Choice("intervals", n_kernels, text=f"of a mixture of {n_kernels} kernels")
     told = f"{n:,} rows (fewer than {limits.MAX_AVERAGING_ROWS})"
     few = n < limits.MAX_AVERAGING_ROWS
     if not few and climb.search.prior:  # many rows that say little: presence of a few per cent

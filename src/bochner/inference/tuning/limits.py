@@ -188,6 +188,42 @@ MANY_GROUPS            300                                  groups from which th
                                                             suffice
 MAX_GAP_DIMENSIONS     3                                    in which gaps have a shape to be    tests/estimators
                                                             moved
+GAPPY                  0.5                                  share of the wanted places in gaps  benchmarks/stacking
+                                                            from which kernels are stacked
+ISOTROPIC_SMOOTHNESS   0.5                                  of the plain candidate              benchmarks/stacking
+ROUGH_SUM              (0.5, 0.5)                           smoothness of a sum without smooth  benchmarks/stacking
+                                                            parts: it extrapolates no slopes
+ROUGH_STARTS           ((0.3, 1.0), (1.0, 3.0))             its lengths, in those of the single benchmarks/stacking
+                                                            field
+ROUGH_SHARES           (0.3, 1.0)                           and variances                       benchmarks/stacking
+MAX_STRETCH            12.0                                 ratio of rotated length scales:     benchmarks/stacking
+                                                            beyond, they follow the sampling
+MAX_FIELD_VARIANCE     25.0                                 of the data's: what a field of a    benchmarks/stacking
+                                                            sum may have, its slopes kept
+ALIKE_MEANS            0.1                                  sds that two kernels differ by      benchmarks/stacking
+                                                            which say the same ...
+ALIKE_SDS              0.05                                 ... and the log of their sds        benchmarks/stacking
+WORST_STACKED          1.25                                 CRPS, of the best kernel's, with    benchmarks/stacking
+                                                            which one may still join
+LEAST_STACKED          0.1                                  weight of a kernel worth its cost   benchmarks/stacking
+HEDGES                 1, .75, .5, .25, 0                   shares of the weights, the rest for benchmarks/stacking
+                                                            the best kernel: the first that ...
+HEDGE_COST             0.002                                ... costs at most so much CRPS      benchmarks/stacking
+CLEARLY_ENOUGH         0.85                                 weight with which one is alone      benchmarks/stacking
+EQUAL_WEIGHTS          1.0                                  gaps that each kernel is given in   benchmarks/stacking
+                                                            advance
+STACKING_STEPS         60                                   of EM                               benchmarks/stacking
+ONE_GAP                4.0                                  typical distances of held-out rows  benchmarks/stacking
+                                                            that link them to one gap
+MAX_LIKE_PLACES        3,000                                wanted places that held-out rows    benchmarks/stacking
+                                                            are weighted by
+SURROUNDED             3.0                                  radius in which rows surround a     benchmarks/stacking
+                                                            place, in distances to the nearest
+EMPTY_SECTORS          1, 4                                 of twelve: how far a place is not   benchmarks/stacking
+                                                            surrounded
+MAX_SURROUNDING        4,000                                rows that are looked at for that    benchmarks/stacking
+PAIRS_OF_SECTORS       2,000,000                            pairs of them at once               benchmarks/stacking
+MAX_LIKENESS           5.0                                  weight of a held-out row            benchmarks/stacking
 CALIBRATED_COVERAGE    0.94, 0.96                           of held-out rows, by 95 % intervals benchmarks/zoo
                                                             after calibration
 CALIBRATION_RANGE      0.5, 2.0                             factor that held-out rows may put   benchmarks/fields
@@ -316,6 +352,29 @@ WORTH_SUM = 3.0
 LEAST_GROUPS = 5
 MANY_GROUPS = 300
 MAX_GAP_DIMENSIONS = 3
+GAPPY = 0.5
+ISOTROPIC_SMOOTHNESS = 0.5
+ROUGH_SUM = (0.5, 0.5)
+ROUGH_STARTS = ((0.3, 1.0), (1.0, 3.0))
+ROUGH_SHARES = (0.3, 1.0)
+MAX_STRETCH = 12.0
+MAX_FIELD_VARIANCE = 25.0
+ALIKE_MEANS = 0.1
+ALIKE_SDS = 0.05
+WORST_STACKED = 1.25
+LEAST_STACKED = 0.1
+HEDGES = (1.0, 0.75, 0.5, 0.25, 0.0)
+HEDGE_COST = 0.002
+CLEARLY_ENOUGH = 0.85
+EQUAL_WEIGHTS = 1.0
+STACKING_STEPS = 60
+ONE_GAP = 4.0
+MAX_LIKE_PLACES = 3_000
+SURROUNDED = 3.0
+EMPTY_SECTORS = (1, 4)
+MAX_SURROUNDING = 4_000
+PAIRS_OF_SECTORS = 2_000_000
+MAX_LIKENESS = 5.0
 CALIBRATED_COVERAGE = (0.94, 0.96)
 CALIBRATION_RANGE = (0.5, 2.0)
 ARD_COARSE_ROWS = 700

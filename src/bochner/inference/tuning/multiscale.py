@@ -17,6 +17,7 @@ from bochner.exceptions import InputError
 from bochner.features import find_grid
 from bochner.inference.fits.folds import Fold
 from bochner.inference.fits.local_folds import held_out_locally
+from bochner.inference.observed.average import Average
 from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
@@ -24,18 +25,21 @@ from bochner.inference.tuning import limits
 from bochner.inference.tuning.refinement import refine_on_lattice
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.inference.tuning.space_time import space_time_fields
-from bochner.inference.tuning.sums import fit_sum
+from bochner.inference.tuning.stacking import Judged, gaps_of, likeness, stacking_weights
+from bochner.inference.tuning.sums import fit_rough_sum, fit_sum
 from bochner.inference.tuning.variance_factor import variance_factor
 from bochner.kernels import Kernel, Matern
 from bochner.random import generator
 from bochner.validation import GapBlocks, crps
+from bochner.validation.gaps import mirrored_gaps, share_in_gaps
 
 
-def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, Choice]:
-    """Best of a single Matern field and a sum of a short, a middle and a long one.
+def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, Choice, Average | None]:
+    """Best of a single Matern field and a sum of a short, a middle and a long one; a mixture of kernels in gaps.
 
     `coarse` and `fine` hold the same likelihood on few and on many points; the first finds the neighbourhood, the
-    second the values, and the evidence of all rows improves on them where it can be had.
+    second the values, and the evidence of all rows improves on them where it can be had. Where the wanted places lie
+    in gaps, more candidates join, and those that predict such gaps well are stacked.
     """
     obs, seed = task.responses.observations(), task.settings.seed
     folds = task_folds(obs, task.domain, seed)
@@ -49,6 +53,10 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     several = fit_sum(single, fine.noise_variance, obs, folds, seed)
     if several is not None:
         candidates.append(("a sum of short, middle and long Matern fields", several))
+    wanted = wanted_places(obs, task.domain, seed)
+    if _may_be_stacked(task, obs, wanted):
+        candidates += _plain_fields(single, fine, obs, seed)
+        return _stacked(candidates, fine.noise_variance, obs, folds, wanted, by_all_rows=single.by_all_rows)
     held_out = [_held_out(t, obs, folds) for _, t in candidates]
     scores = [crps(y, mean, sd, sample_weight=weight) for y, mean, sd, weight in held_out]
     best = 0
@@ -70,7 +78,94 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
         why = f"chosen by CRPS on rows held out as the places to be predicted lie ({told})"
     if factor != 1.0:
         why += f"; variances times {factor:.2f}, so that intervals hold of them what they say"
-    return tuned, Choice("kernel", name, why)
+    return tuned, Choice("kernel", name, why), None
+
+
+def _may_be_stacked(task: Task, obs: Observations, wanted: FloatArray) -> bool:
+    """Whether the wanted places lie in gaps, of a table of space alone."""
+    domain = task.domain
+    of_space = domain.groups is None and domain.shared is None and not domain.last_is_time and 1 < task.dim <= 3
+    many = len(obs) > limits.MAX_EXACT_TUNING_ROWS
+    return of_space and many and share_in_gaps(wanted, obs.rows.coords) >= limits.GAPPY
+
+
+def _plain_fields(single: Tuned, fine: Search, obs: Observations, seed: int) -> list[tuple[str, Tuned]]:
+    """Candidates that follow the data less: an isotropic exponential field, and a sum of two rough ones."""
+    size = float(np.exp(np.mean(np.log(np.atleast_1d(single.kernel.length_scale)))))  # type: ignore[attr-defined]
+    start = Matern(size, single.kernel.variance, nu=limits.ISOTROPIC_SMOOTHNESS)  # type: ignore[attr-defined]
+    if isinstance(single.kernel.length_scale, tuple) and single.kernel.rotation is None:  # type: ignore[attr-defined]
+        start = start.replace(length_scale=single.kernel.length_scale)  # type: ignore[attr-defined]
+    plain = fine.maximise(start, single.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
+    rough = fit_rough_sum(single, fine.noise_variance, obs, seed)
+    return [("one exponential field", plain), ("a sum of two exponential fields", rough)]
+
+
+def _stacked(
+    candidates: list[tuple[str, Tuned]],
+    noise_variance: float | None,
+    obs: Observations,
+    folds: list[Fold],
+    wanted: FloatArray,
+    *,
+    by_all_rows: bool,
+) -> tuple[Tuned, Choice, Average | None]:
+    """The heaviest of the candidates, what was decided, and the mixture, where one alone is not clearly enough."""
+    coords, everything = obs.rows.coords, np.arange(len(obs))
+    masks = mirrored_gaps(wanted, coords)
+    folds = folds + [(everything[~mask], everything[mask]) for mask in masks]
+    held = [held_out_locally(t.kernel, obs, t.noise_variance, folds) for _, t in candidates]
+    index = held[0].index
+    sds = [
+        np.sqrt(h.variance + obs.copy_variance(t.noise_variance)[index])
+        for (_, t), h in zip(candidates, held, strict=True)
+    ]
+    weight = obs.weight[index] * likeness(coords, folds, held[0], wanted)
+    means = np.stack([h.mean for h in held])
+    judged = Judged(obs.y[index], means, np.stack(sds), weight, gaps_of(coords, held[0]))
+    credible = _credible(judged)
+    mass = np.zeros(len(candidates))
+    mass[credible] = stacking_weights(judged.of(credible))
+    factor = variance_factor(judged.y, *judged.moments(mass), weight)
+    order = [int(i) for i in np.argsort(-mass, kind="stable") if mass[i] > 0]
+    taken = [
+        replace(
+            t,
+            kernel=t.kernel.scaled(factor),
+            noise_variance=t.noise_variance * (factor if noise_variance is None else 1.0),
+            at_bounds=(),
+            by_all_rows=by_all_rows,
+        )
+        for t in (candidates[i][1] for i in order)
+    ]
+    told = "; ".join(f"{n} {judged.crps(unit):.4g}" for (n, _), unit in zip(candidates, np.eye(len(mass)), strict=True))
+    why = f"by CRPS on rows held out as the places to be predicted lie, in {judged.n_gaps:.0f} independent gaps ({told}"
+    why += f"; together {judged.crps(mass):.4g})" if len(order) > 1 else ")"
+    if factor != 1.0:
+        why += f"; variances times {factor:.2f}, so that intervals hold of them what they say"
+    if len(order) == 1:
+        return taken[0], Choice("kernel", candidates[order[0]][0], f"chosen {why}"), None
+    names = ", ".join(f"{mass[i]:.0%} {candidates[i][0]}" for i in order)
+    choice = Choice("kernel", "a mixture", text=f"a mixture of {names}: weighted {why}")
+    noises = np.array([t.noise_variance for t in taken])
+    return taken[0], choice, Average(tuple(t.kernel for t in taken), noises, mass[order])
+
+
+def _credible(judged: Judged) -> IntArray:
+    """Candidates whose variances need no more calibration than is allowed; all, if none is so."""
+    low, high = limits.CALIBRATION_RANGE
+    pairs = zip(judged.means, judged.sds, strict=True)
+    factors = np.array([variance_factor(judged.y, mean, sd, judged.weight) for mean, sd in pairs])
+    fair = np.flatnonzero((factors > low) & (factors < high))
+    return fair if len(fair) else np.arange(len(factors))
+
+
+def wanted_places(obs: Observations, domain: Domain, seed: int) -> FloatArray:
+    """Some of the places to be predicted: those asked for, or all over the box."""
+    rng = generator(seed, "wanted places")
+    wanted = _everywhere(obs.rows.coords, rng) if domain.wanted is None else domain.wanted
+    if len(wanted) > limits.MAX_WANTED_PLACES:
+        wanted = wanted[rng.choice(len(wanted), limits.MAX_WANTED_PLACES, replace=False)]
+    return wanted
 
 
 def task_folds(obs: Observations, domain: Domain, seed: int) -> list[Fold]:
@@ -79,16 +174,13 @@ def task_folds(obs: Observations, domain: Domain, seed: int) -> list[Fold]:
     Rows of a group are held out together: the gaps are then cut between the middles of the groups.
     """
     coords = obs.rows.coords
-    rng = generator(seed, "wanted places")
-    wanted = _everywhere(coords, rng) if domain.wanted is None else domain.wanted
-    if len(wanted) > limits.MAX_WANTED_PLACES:
-        wanted = wanted[rng.choice(len(wanted), limits.MAX_WANTED_PLACES, replace=False)]
+    wanted = wanted_places(obs, domain, seed)
     if domain.groups is not None and len(np.unique(domain.groups)) >= limits.LEAST_GROUPS:
         return _group_folds(len(coords), domain.groups, seed)
     try:
         return list(GapBlocks(wanted, limits.N_GAP_FOLDS, random_state=seed).split(coords))
     except InputError:  # no shape to move: hold out single rows
-        rows = rng.permutation(len(coords))
+        rows = generator(seed, "held-out rows").permutation(len(coords))
         return [(np.setdiff1d(rows, part), part) for part in np.array_split(rows, 10)[: limits.N_GAP_FOLDS]]
 
 
@@ -139,9 +231,15 @@ def _single(coarse: Search, fine: Search) -> Tuned:
     for start in _wider(draft.kernel, coarse.scale.extent) if coarse.shared is None else ():
         wider = coarse.maximise(start, draft.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED)
         n_more = len(wider.kernel.theta) - len(draft.kernel.theta)
-        if wider.value > draft.value + 2 * n_more:
+        if wider.value > draft.value + 2 * n_more and _stretch(wider.kernel) <= limits.MAX_STRETCH:
             draft = wider
     return fine.maximise(draft.kernel, draft.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
+
+
+def _stretch(kernel: Kernel) -> float:
+    """Ratio of the length scales along rotated axes; 1 where each axis has its own unit."""
+    rotated = kernel.rotation is not None  # type: ignore[attr-defined]
+    return float(np.max(kernel.length_scale) / np.min(kernel.length_scale)) if rotated else 1.0  # type: ignore[attr-defined]
 
 
 def _first(nu: float, coarse: Search, further: bool) -> list[Kernel]:

@@ -8,6 +8,7 @@ anisotropy of a single field first: what is left to learn are three lengths and 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -51,7 +52,46 @@ def fit_sum(
     n_first = max(limits.MIN_MATCHED_ORDER, int(_share_of_order(white.rows.coords, folds) * len(obs)))
     matched = Search(_likelihood(white, limits.SUM_MATCHED_POINTS, 20, n_first, seed), scale, noise_variance)
     best = matched.maximise(draft.kernel, draft.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED)
-    return replace(best, kernel=_coloured(best.kernel, single.kernel))
+    return replace(best, kernel=_coloured(_bounded(best.kernel, scale.variance), single.kernel))
+
+
+def fit_rough_sum(single: Tuned, noise_variance: float | None, obs: Observations, seed: int) -> Tuned:
+    """Sum of a short and a long exponential field with the directions of a single one: no part extrapolates a slope."""
+    white = _whitened(obs, single.kernel)
+    scale = scale_of(white)
+    coarse, fine = (
+        Search(_likelihood(white, n, k, None, seed), scale, noise_variance)
+        for n, k in ((limits.SUM_COARSE_POINTS, 12), (limits.SUM_MATCHED_POINTS, 20))
+    )
+    variance = single.kernel.variance  # type: ignore[attr-defined]
+    starts = [
+        Sum(
+            *(
+                Matern(l, s * variance, nu=nu)
+                for l, s, nu in zip(lengths, limits.ROUGH_SHARES, limits.ROUGH_SUM, strict=True)
+            )
+        )
+        for lengths in limits.ROUGH_STARTS
+    ]
+    drafts = [coarse.maximise(k, single.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED) for k in starts]
+    draft = max(drafts, key=lambda t: t.value)
+    best = fine.maximise(draft.kernel, draft.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
+    return replace(best, kernel=_coloured(_bounded(best.kernel, scale.variance), single.kernel))
+
+
+def _bounded(kernel: Kernel, variance: float) -> Kernel:
+    """Fields of a sum whose variance is no more than some multiple of the data's.
+
+    A smaller variance with a length scale shorter by its power has the same increments between near places, and
+    returns to the mean where the larger would go on.
+    """
+    most, parts = limits.MAX_FIELD_VARIANCE * variance, []
+    for field in kernel.leaves():
+        size, now, nu = field.length_scale, field.variance, field.nu  # type: ignore[attr-defined]
+        if now > most:
+            field = field.replace(variance=most, length_scale=float(size * (most / now) ** (0.5 / nu)))
+        parts.append(field)
+    return reduce(Sum, parts)
 
 
 def _likelihood(obs: Observations, n_points: int, n_neighbours: int, n_first: int | None, seed: int) -> Objective:
@@ -75,11 +115,11 @@ def _share_of_order(coords: FloatArray, folds: list[Fold]) -> float:
 def _start(single: Tuned, extent: float, short: float, middle: float, long: float) -> Kernel:
     lengths = (short, middle, long * extent)
     variance = single.kernel.variance  # type: ignore[attr-defined]
-    fields = [
+    fields: list[Kernel] = [
         Matern(l, s * variance, nu=nu)
         for l, s, nu in zip(lengths, limits.SUM_SHARES, limits.SUM_SMOOTHNESS, strict=True)
     ]
-    return Sum(Sum(fields[0], fields[1]), fields[2])
+    return reduce(Sum, fields)
 
 
 def _whitened(obs: Observations, kernel: Kernel) -> Observations:
@@ -98,4 +138,4 @@ def _coloured(white: Kernel, kernel: Kernel) -> Kernel:
         size = field.length_scale  # type: ignore[attr-defined]
         sizes = tuple(float(size * v) for v in scale) if isinstance(scale, tuple) else float(size * scale)
         fields.append(field.replace(length_scale=sizes, rotation=rotation))
-    return Sum(Sum(fields[0], fields[1]), fields[2])
+    return reduce(Sum, fields)
