@@ -25,6 +25,7 @@ FLOORS = (
     ("families",),
     ("validation",),
     ("geo",),
+    ("sources",),
     ("frequencies",),
     ("features",),
     ("moments",),
@@ -58,6 +59,7 @@ INNER_FLOORS = {
             "starvation",
         ),
         ("model",),
+        ("chunked",),
     ),
     "maps": (
         ("limits",),

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 from bochner._version import __version__
 
 if TYPE_CHECKING:
-    from bochner.estimators import FourierFeatures, SpatialClassifier, SpatialRegressor, load
+    from bochner.estimators import (
+        FourierFeatures,
+        SpatialClassifier,
+        SpatialRegressor,
+        estimate_fit,
+        like,
+        load,
+        merge,
+    )
     from bochner.inference import choose
 
 _ROOMS = {
@@ -20,10 +28,23 @@ _ROOMS = {
     "SpatialClassifier": "estimators",
     "SpatialRegressor": "estimators",
     "choose": "inference",
+    "estimate_fit": "estimators",
+    "like": "estimators",
     "load": "estimators",
+    "merge": "estimators",
 }
 
-__all__ = ["FourierFeatures", "SpatialClassifier", "SpatialRegressor", "__version__", "choose", "load"]
+__all__ = [
+    "FourierFeatures",
+    "SpatialClassifier",
+    "SpatialRegressor",
+    "__version__",
+    "choose",
+    "estimate_fit",
+    "like",
+    "load",
+    "merge",
+]
 
 
 def __getattr__(name: str) -> Any:

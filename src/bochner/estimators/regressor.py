@@ -19,15 +19,17 @@ from bochner.estimators.crossvalidation import CrossValidation, each_group, make
 from bochner.estimators.distribution import Distribution
 from bochner.estimators.door import checked_rows, checked_training
 from bochner.estimators.fitted import Estimate, Fitted
+from bochner.estimators.increments import add_rows
 from bochner.estimators.mapped import Mapped
 from bochner.estimators.narrow_intervals import narrow_intervals
 from bochner.estimators.progress import expected_seconds, progress_logging
+from bochner.estimators.streaming import Solve, Work, fit_source
 from bochner.estimators.summary import findings, summary
 from bochner.exceptions import CheckWarning, InputError, warn
 from bochner.families import family_named
 from bochner.features import Rows
 from bochner.geo import is_geoframe
-from bochner.geo.stacks import is_cube
+from bochner.geo.stacks import is_cube, is_lazy
 from bochner.inference import Chain, Responses, fit_model, leave_out, sample
 from bochner.layout import Design, Encoding, Given, Training, lay_out
 from bochner.layout.columns import (
@@ -43,6 +45,7 @@ from bochner.layout.geography import agreed, crs_of, framed, support_of, without
 from bochner.layout.images import unstacked
 from bochner.layout.sizes import checked_size, survey_weights
 from bochner.random import generator, seed_of
+from bochner.sources import is_source
 
 
 class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
@@ -197,16 +200,24 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         measurement_variance: Any = None,
         groups: Any = None,
         predict_at: Any = None,
+        target: Any = None,
+        store: Any = None,
+        checkpoint: Any = None,
+        resume: bool = False,
+        dask: Any = None,
     ) -> Self:
         """Learn the field and the trend.
 
         Parameters
         ----------
-        X : array or data frame of shape (n, columns)
+        X : array or data frame of shape (n, columns), or a source
             Coordinates and covariates. An xarray DataArray over lon and lat, or x and y, and perhaps time, is an image
-            or a stack of them: its values are the response, its gaps are what is to be predicted.
+            or a stack of them: its values are the response, its gaps are what is to be predicted. A source is read in
+            parts, as often as it takes, in memory that does not grow with its rows: the path of a Parquet, CSV, NetCDF,
+            Zarr or GeoTIFF file or of a folder, a Dask object or an xarray one that is backed by Dask, a memmap with
+            `target`, a function that begins record batches (`bochner.sources`).
         y : array of shape (n,)
-            Response; left out for a DataArray.
+            Response; left out for a DataArray; of a source, `target` names its column.
         sample_weight : array of shape (n,), optional
             Copies that each row stands for; 0 is the same as leaving it out.
         trials, exposure : array of shape (n,), optional
@@ -222,9 +233,34 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         predict_at : array or data frame, optional
             Where predictions will be wanted: shapes the blocks of ``tune="spatial-cv"``, and the held-out rows by which
             a kernel is chosen for many rows; widens the box that the lattice covers.
+        target : str or int, optional
+            Column of a source that is the response; `sample_weight`, `trials` and so on are names of columns then, too.
+        store : path, optional
+            Folder into which the rows of a source are sorted by place. With it, a field too rough for waves is answered
+            by waves and by kriging of what they leave from the nearest rows, which are read from there tile by tile.
+        checkpoint : path, optional
+            Folder in which a fit of a source notes its progress after every part.
+        resume : bool, default False
+            Whether to go on from what `checkpoint` holds.
+        dask : str or distributed.Client, optional
+            Where the parts of a source are computed: ``"local"``, the address of a scheduler, or a client. A Dask
+            object is computed by the client in use, if there is one.
         """
-        if is_cube(X):
+        if is_cube(X) and target is None and not is_lazy(X):
             X, y, predict_at = unstacked(X, y, predict_at, self.crs)
+        elif target is not None or is_source(X):
+            known = {
+                "sample_weight": sample_weight,
+                "trials": trials,
+                "exposure": exposure,
+                "offset": offset,
+                "measurement_variance": measurement_variance,
+                "groups": groups,
+            }
+            return fit_source(self, X, y, target, known, predict_at, Work(store, checkpoint, resume, dask))
+        for name, value in (("store", store), ("checkpoint", checkpoint), ("dask", dask)):
+            if value is not None:
+                raise InputError(f"{name} was given with a table in memory; it is for sources: files, Dask, batches.")
         given = Given(sample_weight, trials, exposure, offset, measurement_variance, groups)
         asked = (self.coords, self.covariates)
         self._learn(X, y, given, predict_at, asked, bool(self.fit_intercept))
@@ -239,6 +275,8 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         asked: tuple[Any, Any],
         fit_intercept: bool,
         design: Design | None = None,
+        solve: Solve | None = None,
+        crs: Any = None,
     ) -> None:
         family, settings = family_named(self.family), settings_of(self)
         X, y = unmasked(X), unmasked(y)
@@ -254,7 +292,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
             chosen = (asked[0], encoding.expanded([str(c) for c in plain_selectors(*asked)[1] or ()]))
         names = table_names(part, table.shape[1]) if encoding is None else encoding.expanded(encoding.names)
         columns = resolve_columns(names, *chosen)
-        crs = agreed(crs_of(X, columns.coord_names), self.crs)
+        crs = agreed(crs_of(X, columns.coord_names), self.crs if crs is None else crs)
         layout, responses = lay_out(
             table,
             y_values,
@@ -290,7 +328,10 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         )
         shown = progress_logging(self.verbose, expected, f"{n_rows:,} rows")
         with settings.resources.in_use(n_rows), shown:
-            model = fit_model(settings, responses, folds, domain)
+            if solve is None:
+                model = fit_model(settings, responses, folds, domain)
+            else:
+                model = solve(layout, settings, responses, folds, domain)
         told = [*model.choices]
         if layout.placement.unit:
             told.append(layout.placement.choice)
@@ -300,7 +341,10 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         if unused:
             told.append(Choice("columns", tuple(unused), text=f"not used: {', '.join(unused)}."))
         survey = survey_weights(responses.weight)
-        self._training = Training(X, y, given)
+        if solve is None:
+            self._training = Training(X, y, given)
+        else:  # the rows at hand are a sample of those of the model
+            self.__dict__.pop("_training", None)
         found = (*(() if survey is None else (survey,)), *odd.alarms, *odd.notes)
         self.set_fitted(Fitted(layout, replace(model, choices=tuple(told)), found))
 
@@ -308,6 +352,39 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         """Keep one decision more with the fit, e.g. which rows of a file were left out; files and reports tell it."""
         model = self.fitted_.model
         self.set_fitted(replace(self.fitted_, model=replace(model, choices=(*model.choices, choice))))
+
+    def learn_table(
+        self,
+        X: Any,
+        y: Any,
+        given: Given,
+        predict_at: Any,
+        asked: tuple[Any, Any],
+        solve: Solve | None = None,
+        crs: Any = None,
+    ) -> Self:
+        """Fit a table whose columns are known; `solve` gives the model where the table is but a sample of the rows."""
+        self._learn(X, y, given, predict_at, asked, bool(self.fit_intercept), solve=solve, crs=crs)
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        measurement_variance: Any = None,
+        offset: Any = None,
+        predict_at: Any = None,
+        target: Any = None,
+    ) -> Self:
+        """Add rows to a model of Gaussian responses: what it knows of all rows are sums, and sums add.
+
+        The first call learns the kernel and lays out waves over the box of its rows and of `predict_at`, which should
+        name the whole region; later calls keep them. Parameters are those of `fit`.
+        """
+        known = {"sample_weight": sample_weight, "measurement_variance": measurement_variance, "offset": offset}
+        return add_rows(self, X, y, target, known, predict_at)
 
     def set_fitted(self, fitted: Fitted) -> None:
         """Take a fitted value as one's own: that of a file, or one that carries its diagnostics."""

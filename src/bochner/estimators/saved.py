@@ -14,8 +14,16 @@ from bochner.frequencies import Frequencies, Lattice, PairedFrequencies
 from bochner.geo import Placement
 from bochner.inference import Model, Scale
 from bochner.layout import Columns, Design, Encoding, Formula, Layout, Trend, parse_formula
-from bochner.posterior import CoefficientPosterior, KrigingPosterior, Mixture, OperatorPosterior, RescaledPosterior
+from bochner.posterior import (
+    CoefficientPosterior,
+    KrigingPosterior,
+    Mixture,
+    OperatorPosterior,
+    RescaledPosterior,
+    StoredPosterior,
+)
 from bochner.solvers import CholeskyFactor, LeastSquares, Report, WoodburyFactor
+from bochner.sources.row_store import RowStore
 
 KERNELS = [k for k in vars(kernels).values() if isinstance(k, type) and issubclass(k, kernels.Kernel)]
 
@@ -24,6 +32,7 @@ archive.register(Fitted, Layout, Columns, Trend, Placement, Design, Encoding, Fo
 archive.register(Model, Mixture, Scale, CoefficientPosterior, KrigingPosterior, OperatorPosterior, RescaledPosterior)
 archive.register(FourierMap, NystroemMap, PairedMap, LocalSpectrumMap, Rows, ArealRows)
 archive.register(Frequencies, Lattice, PairedFrequencies)
+archive.register(StoredPosterior, RowStore)
 archive.register(CholeskyFactor, WoodburyFactor, LeastSquares, Report)
 
 

@@ -131,6 +131,11 @@ def is_cube(data: Any) -> bool:
     return type(data).__module__.partition(".")[0] == "xarray" and hasattr(data, "dims") and hasattr(data, "coords")
 
 
+def is_lazy(cube: Any) -> bool:
+    """Whether the values of an xarray object are computed by Dask, when they are asked for."""
+    return bool(getattr(cube, "chunks", None))
+
+
 def variable_of(cube: Any, source: str, target: str | None = None, hint: str = "name it") -> Any:
     """A numeric variable of a Dataset on its grid: the one that is named, or the only one."""
     if not hasattr(cube, "data_vars"):

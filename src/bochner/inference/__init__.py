@@ -1,8 +1,9 @@
 """Inference: hyperparameters, posteriors and held-out predictions from observations.
 
-observed < fits < evidence < adaptive < schemes < tuning < model
+observed < fits < evidence < adaptive < schemes < tuning < model < chunked
 """
 
+from bochner.inference.chunked import Climb, RowSums, WavePlan, plan_waves, solve
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.sampling import Chain, sample_posterior
 from bochner.inference.model import Model, fit_model, leave_out, sample
@@ -15,19 +16,24 @@ from bochner.kernels import Scale
 
 __all__ = [
     "Chain",
+    "Climb",
     "Domain",
     "Fold",
     "HeldOut",
     "Model",
     "Observations",
     "Responses",
+    "RowSums",
     "Scale",
     "Settings",
+    "WavePlan",
     "choose",
     "fit_model",
     "leave_out",
     "merge_equal_rows",
+    "plan_waves",
     "register_scheme",
     "sample",
     "sample_posterior",
+    "solve",
 ]

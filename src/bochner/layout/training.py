@@ -121,10 +121,10 @@ class Training:
     y: Any
     given: Given
 
-    def responses(self, layout: Layout, family: Family) -> Responses:
-        """Training rows as a layout that was learned from them has them."""
+    def responses(self, layout: Layout, family: Family, *, whole: bool = True) -> Responses:
+        """Training rows as a layout that was learned from them has them; or a part of them, which may be all zeros."""
         y = np.asarray(self.y, dtype=np.float64).ravel()
-        known = self.given.checked(family, y, layout.trend.intercept)
+        known = self.given.checked(family, y, layout.trend.intercept and whole)
         level = np.broadcast_to(layout.trend.level, (len(y),))
         offset = level if self.given.offset is None else known.offset + level
         table = np.asarray(layout.numbers(layout.frame(self.X)), dtype=np.float64)

@@ -149,10 +149,32 @@ def _on_lattice(
     assert lattice is not None
     half = np.array(lattice.half_width)
     angle = 2 * np.pi * lattice.spacing * coords
-    wide = nufft.Plan.trusting(angle, tuple(map(int, 4 * half + 1)), eps=eps).type1(columns[:1])[0]
-    narrow = nufft.Plan.trusting(angle, tuple(map(int, 2 * half + 1)), eps=eps).type1(columns[1:])
-    at = tuple((lattice.index + half).T)
-    return wide, np.stack([f[at] for f in narrow], axis=1)
+    wide, narrow = tuple(map(int, 4 * half + 1)), tuple(map(int, 2 * half + 1))
+    at, at_wide = tuple((lattice.index + half).T), tuple((lattice.index + 2 * half).T)
+    # an intercept is the weights again
+    same = [*(np.array_equal(column, columns[0]) for column in columns[1:-1]), False]
+    other = columns[1:][~np.array(same)]
+    # two real vectors travel as one complex one: weights with the last column, the others in pairs
+    generator, last = _apart(nufft.Plan.trusting(angle, wide, eps=eps), columns[0], other[-1])
+    found = [last[at_wide]]
+    plan = nufft.Plan.trusting(angle, narrow, eps=eps) if len(other) > 1 else None
+    for i in range(len(other) - 2, -1, -2):
+        assert plan is not None
+        second, first = _apart(plan, other[i], other[i - 1] if i else np.zeros(len(coords)))
+        found = [*([first[at]] if i else []), second[at], *found]
+    rest = iter(found)
+    return generator, np.stack([generator[at_wide] if alike else next(rest) for alike in same], axis=1)
+
+
+def _apart(plan: nufft.Plan, first: FloatArray, second: FloatArray) -> tuple[np.ndarray, np.ndarray]:
+    """Transforms of two real vectors for the price of one: modes of the first are Hermitian, of i times the other not.
+
+    The second is brought to the size of the first, so that neither drowns in the other's rounding.
+    """
+    sizes = [float(np.abs(v).max(initial=0.0)) or 1.0 for v in (first, second)]
+    both = plan.type1((first / sizes[0] + 1j * (second / sizes[1]))[None])[0]
+    mirrored = np.conj(both[tuple(slice(None, None, -1) for _ in both.shape)])
+    return (both + mirrored) * (sizes[0] / 2), (both - mirrored) * (-0.5j * sizes[1])
 
 
 def _anywhere(

@@ -7,6 +7,7 @@ from bochner.posterior.mixture import Latent, Mixture
 from bochner.posterior.operator import OperatorPosterior
 from bochner.posterior.rescaled import RescaledPosterior
 from bochner.posterior.response import Response
+from bochner.posterior.stored import StoredPosterior
 
 __all__ = [
     "CoefficientPosterior",
@@ -18,5 +19,6 @@ __all__ = [
     "Posterior",
     "RescaledPosterior",
     "Response",
+    "StoredPosterior",
     "draw_gaussian",
 ]

@@ -13,6 +13,10 @@ BOX_GROWTH        1.5    boxes grow by half for places outside
 MAX_BOXES         6      times that they do; beyond the largest, the prior
 MAX_EXACT_DRAWS   3,000  distinct places up to which draws come from the whole covariance matrix
 PRIOR_NEIGHBOURS  60     places that a place is drawn from beyond
+STORED_DRAWS      1,000  from which a covariance of places answered from a store is taken
+KEPT_TILES        4      of a store, with their rows, that are kept for the next places
+WIDEST_TILE       8.0    sides of a tile that rows around it are looked for within
+LEAST_TILE_ROWS   3.0    rows in and around a tile, of the neighbours of a place, that suffice for it
 PRIOR_JITTER      1e-8   of the variance, added as noise: small systems of a smooth field are singular without
 ================  =====  =============================================================================================
 
@@ -32,3 +36,7 @@ MAX_BOXES = 6
 MAX_EXACT_DRAWS = 3_000
 PRIOR_NEIGHBOURS = 60
 PRIOR_JITTER = 1e-8
+STORED_DRAWS = 1_000
+KEPT_TILES = 4
+WIDEST_TILE = 8.0
+LEAST_TILE_ROWS = 3.0

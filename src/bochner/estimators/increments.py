@@ -1,0 +1,252 @@
+"""Increments: rows added to a model, and models added to each other, by the sums that they are made of.
+
+The precision of the coefficients is that of the prior and the Gram of the rows; so a model of waves gives back the
+moments of its rows, and needs no rows to take in more. What a model file tells of single rows is what these sums tell:
+see the guide on scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import unmasked
+from bochner.choices import Choice
+from bochner.estimators.door import checked_rows
+from bochner.estimators.fitted import Fitted
+from bochner.estimators.streaming import SketchWork, Streamed, laid_out, requested
+from bochner.exceptions import BochnerError, InputError, PartError
+from bochner.families import family_named
+from bochner.features import FeatureMap
+from bochner.inference import Model, RowSums, WavePlan, plan_waves, solve
+from bochner.layout import Given, Training
+from bochner.layout.columns import named_columns, roles_of
+from bochner.moments import DenseMoments
+from bochner.posterior import CoefficientPosterior, Mixture
+from bochner.solvers import CholeskyFactor
+from bochner.sources import Local, Reading, is_source, limits
+
+
+def add_rows(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[str, Any], predict_at: Any) -> Any:
+    """Rows added to an estimator; the first ones found it. See `SpatialRegressor.partial_fit`."""
+    if not family_named(estimator.family).observes_eta:
+        raise PartError(
+            f"partial_fit with family={estimator.family!r}: its sums depend on the fit of all rows and do not add. "
+            f"Use fit with a source, which passes over all rows at each step."
+        )
+    if hasattr(estimator, "fitted_") or hasattr(estimator, "pattern_"):
+        new = _sums_of_source if target is not None or is_source(X) else _sums_of_table
+        _take(estimator, new(estimator, X, y, target, known))
+        return estimator
+    if target is not None or is_source(X):
+        request = requested(estimator, X, y, target, known)
+        work = SketchWork(request.wanted, 1.0, limits.HELD_ROWS)
+        sample = Local().total(request.source, request.wanted.names, work)
+        training = request.training(sample.columns)
+        every = Streamed(request, sample, Local())
+        return estimator.learn_table(
+            training.X, training.y, training.given, predict_at, request.asked, every, request.crs
+        )
+    X, y = unmasked(X), unmasked(y)
+    given = Given(**known)
+    asked = named_columns(X, estimator.coords, estimator.covariates, set(roles_of(y, given).values()))
+    return estimator.learn_table(X, y, given, predict_at, asked, _of_all)
+
+
+def merge(first: Any, *others: Any) -> Any:
+    """One model of the rows of several, from their sums alone.
+
+    The models must have the same waves, kernel and columns: fit the first, let the others begin from it
+    (``bochner.like(first).partial_fit(...)``), at other places and times; no rows are exchanged.
+
+    Parameters
+    ----------
+    first, *others : SpatialRegressor
+        Fitted to Gaussian responses on waves (not with the exact kernel).
+
+    Returns
+    -------
+    SpatialRegressor
+        As if all their rows had been fitted together.
+    """
+    from sklearn.base import clone
+
+    if not others:
+        raise InputError("merge was given one model; give at least two.")
+    total = moments_of_model(first.fitted_.model)
+    for other in others:
+        _check_alike(first.fitted_, other.fitted_)
+        total = total + moments_of_model(other.fitted_.model)
+    result = clone(first)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(first, name):
+            setattr(result, name, getattr(first, name))
+    result.set_fitted(_with_moments(first.fitted_, total))
+    return result
+
+
+def like(model: Any) -> Any:
+    """An estimator with the waves, the kernel and the columns of a fitted one, and none of its rows.
+
+    `partial_fit` then gives it rows of its own; `merge` adds models that are alike.
+    """
+    from sklearn.base import clone
+
+    blank = clone(model)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(blank, name, getattr(model, name))
+    moments_of_model(model.fitted_.model)  # refuses a model that is no sum
+    blank.pattern_ = model.fitted_
+    return blank
+
+
+def moments_of_model(model: Model) -> DenseMoments:
+    """Moments of the rows of a model of waves, out of its posterior; sums of weights are not told apart."""
+    posterior = model.posterior
+    if not isinstance(posterior, CoefficientPosterior) or not isinstance(posterior.factor, CholeskyFactor):
+        raise PartError(
+            f"the model was fitted as {model.scheme!r}, whose rows are no sums; fit with features='lattice' (or "
+            f"partial_fit), then models add."
+        )
+    if not model.family.observes_eta or len(model.mixture.mass) > 1:
+        raise PartError(
+            "the sums of this model depend on its own fit (another family than the Gaussian, or averaged "
+            "hyperparameters); fit with partial_fit, then models add."
+        )
+    factor, coef, p = posterior.factor, posterior.coef, posterior.features.n_columns
+    gram = (factor.root @ factor.root.T) / factor.scale / factor.scale[:, None]
+    projection = gram @ coef
+    gram[np.arange(p), np.arange(p)] -= 1.0
+    # -2 log evidence = energy - sum of log weights + (n - q) log 2 pi - projection' coef + logdet: all that is of the
+    # rows alone is one number, which adds
+    constant = _n_trend(posterior) * float(np.log(2 * np.pi))
+    energy = -2 * model.log_evidence - factor.logdet() + float(projection @ coef) + constant
+    return DenseMoments(np.asfortranarray(gram), projection, energy, 0.0, 0.0, 0)
+
+
+def _with_moments(fitted: Fitted, moments: DenseMoments) -> Fitted:
+    """The fitted value with other sums."""
+    model = fitted.model
+    posterior = model.posterior
+    assert isinstance(posterior, CoefficientPosterior)
+    plan = _plan(model, posterior.features)
+    solved = plan.engine.fit_moments(moments, _n_trend(posterior))
+    factor, coef = solved.posterior.factor, solved.posterior.coef
+    constant = _n_trend(posterior) * float(np.log(2 * np.pi))
+    evidence = -0.5 * (moments.energy - constant - float(moments.projection @ coef) + factor.logdet())
+    likelihood = evidence + 0.5 * (factor.trend_logdet() - constant)
+    added = Choice("rows", None, text="sums of rows, added one after the other; the kernel is that of the first ones")
+    changed = replace(
+        model,
+        mixture=Mixture([solved.posterior], np.ones(1), np.array([model.noise_variance])),
+        log_evidence=evidence,
+        log_likelihood=likelihood,
+        choices=(*(c for c in model.choices if c.name != "rows"), added),
+        _fits=(solved,),
+    )
+    return replace(fitted, model=changed, diagnostics=None)
+
+
+def _take(estimator: Any, sums: RowSums) -> None:
+    fitted = _founded(estimator)
+    posterior = fitted.model.posterior
+    plan = _plan(fitted.model, posterior.features)  # type: ignore[attr-defined]
+    alone = plan.dense(sums)
+    constant = alone.n_rows * float(np.log(2 * np.pi)) - alone.log_weight - 2 * alone.copies
+    new = DenseMoments(alone.gram, alone.projection, alone.energy + constant, 0.0, 0.0, 0)
+    estimator.__dict__.pop("_training", None)
+    begun = hasattr(estimator, "fitted_")
+    estimator.set_fitted(_with_moments(fitted, moments_of_model(fitted.model) + new if begun else new))
+
+
+def _founded(estimator: Any) -> Fitted:
+    """What gives an estimator its waves: its own rows so far, or another model."""
+    fitted: Fitted = getattr(estimator, "fitted_", None) or estimator.pattern_
+    return fitted
+
+
+def _plan(model: Model, features: FeatureMap) -> WavePlan:
+    return WavePlan(
+        features,
+        model.kernel,
+        model.noise_variance,
+        model.family,
+        model.scheme,
+        model.scale,
+        model.choices,
+        model.n_frequencies,
+        model.kernel_error,
+    )
+
+
+def _sums_of_table(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[str, Any]) -> RowSums:
+    fitted = _founded(estimator)
+    X, y = unmasked(X), unmasked(y)
+    part = fitted.layout.frame(X)
+    checked_rows(estimator, part, fitted.layout.encoding)
+    values = np.asarray(y, dtype=np.float64).ravel()
+    if len(values) != len(part) or not np.isfinite(values).all():
+        raise InputError(f"y has {len(values):,} values, {np.isfinite(values).sum():,} finite; needed is one per row.")
+    responses = Training(X, y, Given(**known)).responses(fitted.layout, fitted.model.family, whole=False)
+    return _plan(fitted.model, fitted.model.posterior.features).sums(responses)  # type: ignore[attr-defined]
+
+
+def _sums_of_source(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[str, Any]) -> RowSums:
+    fitted = _founded(estimator)
+    request = requested(estimator, X, y, target, known)
+    plan = _plan(fitted.model, fitted.model.posterior.features)  # type: ignore[attr-defined]
+
+    def work(reading: Reading) -> RowSums:
+        columns = request.wanted.complete(reading)
+        try:
+            return plan.sums(laid_out(request, fitted.layout, fitted.model.family, columns))
+        except BochnerError as error:
+            raise type(error)(f"{reading.where}: {error}") from error
+
+    found: RowSums = Local().total(request.source, request.wanted.names, work)
+    return found
+
+
+def _of_all(layout: Any, settings: Any, responses: Any, folds: Any, domain: Any) -> Model:
+    """A `Solve` of rows that are all at hand, on waves."""
+    plan = plan_waves(settings, responses, len(responses), folds, domain)
+    return solve(plan, lambda plan, coef: plan.sums(responses, coef))
+
+
+def _check_alike(first: Fitted, other: Fitted) -> None:
+    """Refuse models whose sums do not add."""
+    moments_of_model(other.model)
+    a, b = first.model, other.model
+    differ = {
+        "kernels": a.kernel != b.kernel,
+        "noise variances": a.noise_variance != b.noise_variance,
+        "columns": first.layout.columns != other.layout.columns,
+        "centres": not np.array_equal(first.layout.centre, other.layout.centre),
+        "waves": not _same_waves(a.posterior, b.posterior),
+        "trends": _trend_of(first) != _trend_of(other),
+    }
+    apart = [name for name, yes in differ.items() if yes]
+    if apart:
+        raise PartError(
+            f"the models have different {apart[0]}, so their sums do not add; let the second begin from the first: "
+            f"bochner.like(first).partial_fit(...), or bochner fit --like FIRST."
+        )
+
+
+def _same_waves(a: Any, b: Any) -> bool:
+    if a.waves is None or b.waves is None:
+        return a.features is b.features
+    return np.array_equal(a.waves.omega, b.waves.omega) and np.array_equal(a.waves.mass, b.waves.mass)
+
+
+def _trend_of(fitted: Fitted) -> tuple[Any, ...]:
+    t = fitted.layout.trend
+    return (t.names, t.intercept, t.centre.tolist(), t.scale.tolist(), t.basis.tolist(), t.level)
+
+
+def _n_trend(posterior: Any) -> int:
+    return len(posterior.trend_coef)

@@ -1,0 +1,340 @@
+"""Streaming: a fit of rows that are read in parts, from the columns of a source to a fitted estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.choices import Choice
+from bochner.estimators import limits
+from bochner.estimators.checkpoint import Checkpoint
+from bochner.estimators.constructor import memory_bytes
+from bochner.estimators.storing import with_store
+from bochner.exceptions import BochnerError, ColumnError, InputError, MemoryLimitError, PartError
+from bochner.families import Family
+from bochner.geo.tables import check_columns
+from bochner.inference import Climb, Domain, Fold, Model, Responses, RowSums, Settings, WavePlan, plan_waves
+from bochner.layout import Given, Layout, Training
+from bochner.layout.columns import EAST, FURTHER, NORTH, plain_selectors
+from bochner.resources import as_size
+from bochner.sources import (
+    Columns,
+    Local,
+    Reading,
+    Runner,
+    Sketch,
+    Source,
+    Wanted,
+    cluster_at,
+    current_cluster,
+    open_source,
+    share_held,
+    sketch,
+)
+from bochner.sources import limits as source_limits
+
+Solve = Callable[[Layout, Settings, Responses, Sequence[Fold] | None, Domain | None], Model]
+"""A layout and a sample, laid out, to the model of all rows."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """How a source is to be worked on: where its rows are sorted, where progress is noted, on which machines."""
+
+    store: Any = None
+    checkpoint: Any = None
+    resume: bool = False
+    dask: Any = None
+
+    @contextmanager
+    def runner(self, source: Source) -> Iterator[Runner]:
+        """What computes the parts of a pass."""
+        own = current_cluster() if self.dask is None and hasattr(source, "frame") else None
+        with nullcontext(own or Local()) if self.dask is None else cluster_at(self.dask) as found:
+            yield found
+
+
+@dataclass(frozen=True)
+class Request:
+    """A source with the parts that its columns play.
+
+    Attributes
+    ----------
+    source : Source
+    wanted : Wanted
+    table : tuple of str
+        Columns of the model, in its order.
+    nameless : bool
+        Whether the columns have positions instead of names, as those of a matrix.
+    crs : str or None
+        CRS of the coordinates, where the source or the user says it.
+    """
+
+    source: Source
+    wanted: Wanted
+    table: tuple[str, ...]
+    nameless: bool = False
+    crs: Any = None
+
+    @property
+    def asked(self) -> tuple[Any, Any]:
+        """Coordinates and covariates as an estimator has them."""
+        coords, covariates = list(self.wanted.coords), list(self.wanted.covariates)
+        if not self.nameless:
+            return coords, covariates or None
+        return [self.table.index(n) for n in coords], [self.table.index(n) for n in covariates] or None
+
+    def training(self, columns: Columns) -> Training:
+        """Columns as `fit` takes them."""
+        roles = self.wanted.roles
+        if self.nameless:
+            X: Any = np.column_stack([columns[name] for name in self.table])
+            given = {role: columns[name] for role, name in roles.items()}
+        else:
+            import pandas as pd
+
+            X = pd.DataFrame({name: columns[name] for name in self.table})
+            given = {role: pd.Series(columns[name], name=name) for role, name in roles.items()}
+        y = given.pop("target")
+        return Training(X, y, Given(**given))
+
+
+@dataclass(frozen=True)
+class SketchWork:
+    """The sample of a part."""
+
+    wanted: Wanted
+    share: float
+    size: int
+
+    def __call__(self, reading: Reading) -> Sketch:
+        return sketch(reading, self.wanted, self.size, self.share)
+
+
+@dataclass(frozen=True)
+class SumWork:
+    """The sums of a part, seen from some coefficients."""
+
+    request: Request
+    layout: Layout
+    plan: WavePlan
+    coef: FloatArray | None
+    sample: Sketch
+
+    def __call__(self, reading: Reading) -> RowSums:
+        columns = self.request.wanted.complete(reading)
+        self.sample.check(reading.number, reading.where, columns)
+        try:
+            return self.plan.sums(laid_out(self.request, self.layout, self.plan.family, columns), self.coef)
+        except BochnerError as error:
+            raise type(error)(f"{reading.where}: {error}") from error
+
+
+def laid_out(request: Request, layout: Layout, family: Family, columns: Columns) -> Responses:
+    """Columns of a part as rows of a model."""
+    return request.training(columns).responses(layout, family, whole=False)
+
+
+def fit_source(
+    estimator: Any, data: Any, y: Any, target: Any, known: Mapping[str, Any], predict_at: Any, work: Work
+) -> Any:
+    """Fit an estimator to a source; see `SpatialRegressor.fit`."""
+    request = requested(estimator, data, y, target, known)
+    with work.runner(request.source) as runner:
+        notes = Checkpoint.at(work.checkpoint, identity(estimator, request), resume=work.resume)
+        sample = drawn(request, runner, notes)
+        training = request.training(sample.columns)
+        solve = None
+        if not sample.whole:
+            solve = Streamed(request, sample, runner, notes, work.store)
+        estimator.learn_table(training.X, training.y, training.given, predict_at, request.asked, solve, request.crs)
+    if notes is not None:
+        notes.clear()
+    return estimator
+
+
+def drawn(request: Request, runner: Runner, notes: Checkpoint | None = None) -> Sketch:
+    """The sample of a source: its first pass."""
+    source, wanted = request.source, request.wanted
+    size = source_limits.HELD_ROWS
+    share = share_held(source.n_rows if source.divisible else None, size)
+    done, begun = (0, None) if notes is None else notes.sketch
+    if notes is not None and notes.has_sample:
+        assert begun is not None
+        return begun
+    keep = None if notes is None else notes.keep_sketch
+    found: Sketch = runner.total(
+        source, wanted.names, SketchWork(wanted, share, size), start=done, begun=begun, keep=keep
+    )
+    if not found.n_rows:
+        raise InputError(f"{source.label} has no row without a missing value; check its columns.")
+    if notes is not None:
+        notes.finish_sketch(found)
+    return found
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Passes over a source until the model of all rows is found; a `Solve`."""
+
+    request: Request
+    sample: Sketch
+    runner: Runner
+    notes: Checkpoint | None = None
+    store: Any = None
+
+    def __call__(
+        self,
+        layout: Layout,
+        settings: Settings,
+        responses: Responses,
+        folds: Sequence[Fold] | None,
+        domain: Domain | None,
+    ) -> Model:
+        notes = self.notes
+        plan = None if notes is None else notes.plan
+        if plan is None:
+            plan = plan_waves(settings, responses, self.sample.n_rows, folds, domain)
+            if notes is not None:
+                notes.keep_plan(plan)
+        climb = Climb(plan.start)
+        if notes is not None and notes.climb is not None:
+            climb = notes.climb
+        while True:
+            sums = self._pass(layout, plan, climb)
+            climb, fit = climb.after(plan, sums)
+            if fit is not None:
+                model = plan.model(fit, sums.correction, max(climb.n_steps, 1))
+                break
+            if notes is not None:
+                notes.keep_climb(climb)
+        if self.sample.n_missing:
+            model = _with_missing(model, self.sample)
+
+        def feed(take: Callable[[Responses], None]) -> None:
+            for reading in self.request.source.read(self.request.wanted.names):
+                columns = self.request.wanted.complete(reading)
+                self.sample.check(reading.number, reading.where, columns)
+                take(laid_out(self.request, layout, plan.family, columns))
+
+        return with_store(model, plan, responses.rows.coords, self.sample.n_rows, self.store, feed)
+
+    def _pass(self, layout: Layout, plan: WavePlan, climb: Climb) -> RowSums:
+        work = SumWork(self.request, layout, plan, climb.coef, self.sample)
+        done, begun = (0, None) if self.notes is None else self.notes.sums
+        keep = None if self.notes is None else self.notes.keep_sums
+        names = self.request.wanted.names
+        sums: RowSums = self.runner.total(self.request.source, names, work, start=done, begun=begun, keep=keep)
+        return sums
+
+
+def requested(estimator: Any, data: Any, y: Any, target: Any, known: Mapping[str, Any]) -> Request:
+    """The columns of a source, by the parts that they play."""
+    if hasattr(estimator, "formula"):
+        raise PartError("a formula with a source; name coords= and covariates= instead, or give a table in memory.")
+    limit = memory_bytes(estimator.memory_limit)
+    source = open_source(data, y, part_rows_of(limit))
+    names = source.names
+    nameless = all(name == f"x{j}" for j, name in enumerate(n for n in names if n != "y"))
+    column = _target(source, y, target)
+    roles = {"target": column}
+    for role, value in known.items():
+        if value is None:
+            continue
+        if not isinstance(value, (str, int)):
+            raise InputError(
+                f"{role} is a {type(value).__name__}; of a source, needed is the name of its column: {role}='name'."
+            )
+        roles[role] = value if isinstance(value, str) else names[value]
+    check_columns(list(roles.values()), names, source.label)
+    taken = set(roles.values())
+    coords, covariates = (
+        None if part is None else [c if isinstance(c, str) else names[c] for c in part]
+        for part in plain_selectors(estimator.coords, estimator.covariates)
+    )
+    linear = covariates or []
+    coords = _coords(source, [n for n in names if n not in taken and n not in linear]) if coords is None else coords
+    check_columns([*coords, *linear], names, source.label)
+    twice = [n for n in (*coords, *linear) if n in taken]
+    if twice:
+        raise ColumnError(f"column {twice[0]!r} is the response or the like, and a coordinate or covariate; name one.")
+    crs = source.crs if estimator.crs is None and set(coords[:2]) == set((source.coords or ())[:2]) else estimator.crs
+    wanted = Wanted(tuple(coords), tuple(linear), roles, source.sparse)
+    used = [n for n in names if n in coords or n in linear] if nameless else [*coords, *linear]
+    _check_parts(source, wanted, limit)
+    return Request(source, wanted, tuple(used), nameless, crs)
+
+
+def part_rows_of(memory_limit: int | None) -> int:
+    """Rows that are read at once under a limit of memory."""
+    if memory_limit is None:
+        return source_limits.PART_ROWS
+    return int(np.clip(memory_limit * limits.PART_SHARE / limits.PART_ROW_BYTES, 10_000, source_limits.PART_ROWS))
+
+
+def identity(estimator: Any, request: Request) -> str:
+    """What tells one fit from another: parameters, columns, and the parts of the source."""
+    source = request.source
+    parts = [(p.where, p.n_rows) for p in source.parts] if source.divisible else []
+    params = {k: v for k, v in estimator.get_params(deep=False).items() if k not in ("n_jobs", "verbose")}
+    return repr((type(estimator).__name__, params, request.wanted, parts))
+
+
+def _check_parts(source: Source, wanted: Wanted, limit: int | None) -> None:
+    if limit is None or not source.divisible:
+        return
+    largest = max((part.n_rows or 0 for part in source.parts), default=0)
+    needed = largest * (limits.PART_ROW_BYTES + 8 * len(wanted.names))
+    if needed > limit:
+        raise MemoryLimitError(
+            f"a part of {source.label} has {largest:,} rows, or about {as_size(needed)}, more than memory_limit="
+            f"{as_size(limit)}; write it with smaller row groups or partitions, or raise the limit."
+        )
+
+
+def _target(source: Source, y: Any, target: Any) -> str:
+    if target is None and y is not None and "y" in source.names:
+        return "y"
+    if target is None:
+        left = [n for n in source.names if n not in (source.coords or ())]
+        if source.coords is not None and len(left) == 1:
+            return left[0]
+        raise InputError(f"no target was given; name the column of {source.label} to be modelled: target='name'.")
+    if isinstance(target, str):
+        return target
+    if not -len(source.names) <= target < len(source.names):
+        raise ColumnError(f"there is no column {target}; {source.label} has {len(source.names)} columns.")
+    return source.names[target]
+
+
+def _coords(source: Source, rest: list[str]) -> list[str]:
+    """Coordinates where they were not named: those of the source, or by their names."""
+    if source.coords is not None:
+        return [n for n in source.coords if n in rest]
+    places = [n for n in rest if EAST.fullmatch(n.lower()) or NORTH.fullmatch(n.lower())]
+    if any(EAST.fullmatch(n.lower()) for n in places) and any(NORTH.fullmatch(n.lower()) for n in places):
+        return [n for n in rest if n in places or FURTHER.fullmatch(n.lower())]
+    if all(n.startswith("x") and n[1:].isdigit() for n in rest):
+        return rest
+    raise ColumnError(
+        f"no coordinate columns were recognised in {source.label} (its columns are {list(source.names)}); name them: "
+        f"coords=['x', 'y']."
+    )
+
+
+def _with_missing(model: Model, sample: Sketch) -> Model:
+    told = next(c for c in model.choices if c.name == "rows")
+    text = f"{told}; {sample.n_missing:,} with a missing value are left out"
+    changed = tuple(Choice(c.name, c.value, text=text) if c.name == "rows" else c for c in model.choices)
+    return replace(model, choices=changed)
+
+
+def default_checkpoint(output: Path) -> Path:
+    """Folder beside a model file in which a fit notes its progress."""
+    return output.with_name(f".{output.name}.checkpoint")

@@ -1,0 +1,213 @@
+"""Row store: rows sorted by place in one file, so that those of any small region are read alone.
+
+Space is cut into the cells of a tree (halved along every axis where it is crowded), and the cells follow each other in
+Morton order: a cell is a box, and a range of the file. Rows first go to a heap for each cell as they come, then heap
+after heap into one Parquet file with a row group per cell, sorted along the same curve within.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.exceptions import InputError, MissingExtraError
+from bochner.sources import limits
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Leaves of a tree over a box, in Morton order.
+
+    Attributes
+    ----------
+    low, side : (dim,)
+        Corner and side lengths of the box.
+    depth : int
+        Halvings of the finest cell.
+    first : (k,)
+        Morton numbers, at the finest depth, with which the cells begin; rising.
+    """
+
+    low: FloatArray
+    side: FloatArray
+    depth: int
+    first: np.ndarray
+
+    @classmethod
+    def over(cls, places: FloatArray, box: tuple[FloatArray, FloatArray], most: float) -> Cells:
+        """Cells that hold at most so many of some places (a sample), as far as halving goes."""
+        low, side = np.asarray(box[0]), np.asarray(box[1] - box[0])
+        dim = places.shape[1]
+        depth = limits.STORE_DEPTH // dim
+        blank = cls(low, side, depth, np.zeros(1, dtype=np.uint64))
+        keys = np.sort(blank.keys(places))
+        first: list[int] = []
+        pending = [(0, 0)]
+        while pending:  # depth first, the first octant on top: so they come in Morton order
+            start, level = pending.pop()
+            width = 1 << (dim * (depth - level))
+            inside = np.searchsorted(keys, np.array([start, start + width - 1], dtype=np.uint64), side="left")
+            if inside[1] - inside[0] > most and level < depth:
+                part = width >> dim
+                pending += [(start + part * i, level + 1) for i in reversed(range(1 << dim))]
+            else:
+                first.append(start)
+        return cls(low, side, depth, np.array(first, dtype=np.uint64))
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def keys(self, places: FloatArray) -> np.ndarray:
+        """Morton number of each place at the finest depth; places beyond the box count as on its edge."""
+        dim = places.shape[1]
+        unit = np.clip((places - self.low) / self.side, 0.0, 1.0)
+        index = np.minimum((unit * (1 << self.depth)).astype(np.uint64), np.uint64((1 << self.depth) - 1))
+        keys = np.zeros(len(places), dtype=np.uint64)
+        for bit in range(self.depth):
+            for axis in range(dim):
+                keys |= ((index[:, axis] >> np.uint64(bit)) & np.uint64(1)) << np.uint64(bit * dim + axis)
+        return keys
+
+    def of(self, keys: np.ndarray) -> IntArray:
+        """Cell of each Morton number."""
+        return np.asarray(np.searchsorted(self.first, keys, side="right") - 1, dtype=np.intp)
+
+    @cached_property
+    def boxes(self) -> tuple[FloatArray, FloatArray]:
+        """Low and high corners of the cells, (k, dim) each."""
+        dim = len(self.low)
+        after = np.append(self.first[1:], np.uint64(1) << np.uint64(dim * self.depth))
+        width = (after - self.first).astype(np.float64)
+        size = width ** (1 / dim) / (1 << self.depth)
+        corner = np.zeros((len(self), dim))
+        for bit in range(self.depth):
+            for axis in range(dim):
+                on = (self.first >> np.uint64(bit * dim + axis)) & np.uint64(1)
+                corner[:, axis] += on.astype(np.float64) * 2.0 ** (bit - self.depth)
+        low = self.low + corner * self.side
+        return low, low + size[:, None] * self.side
+
+
+class StoreWriter:
+    """Rows on their way into a store: `add` them in any order, then `close`."""
+
+    def __init__(self, folder: Path, cells: Cells, names: Sequence[str]) -> None:
+        _parquet()
+        if folder.exists() and any(folder.iterdir()) and not (folder / INDEX).exists():
+            raise InputError(f"the store {folder} is a folder with other files; give one of its own.")
+        shutil.rmtree(folder, ignore_errors=True)
+        self.folder, self.cells, self.names = folder, cells, list(names)
+        self.heaps = folder / "heaps"
+        self.heaps.mkdir(parents=True)
+
+    def add(self, places: FloatArray, columns: Sequence[FloatArray]) -> None:
+        """Put rows onto the heaps of their cells."""
+        cell = self.cells.of(self.cells.keys(places))
+        order = np.argsort(cell, kind="stable")
+        table = np.column_stack([places, *columns])[order]
+        counts = np.bincount(cell, minlength=len(self.cells))
+        ends = np.cumsum(counts)
+        for number in np.flatnonzero(counts):
+            with open(self.heaps / f"{number}", "ab") as heap:
+                heap.write(table[ends[number] - counts[number] : ends[number]].tobytes())
+
+    def close(self) -> RowStore:
+        """Sort every heap and write the file and its index."""
+        import pyarrow as pa
+
+        parquet = _parquet()
+        dim = len(self.cells.low)
+        names = [*(f"x{i}" for i in range(dim)), *self.names]
+        schema = pa.schema([(name, pa.float64()) for name in names])
+        counts = np.zeros(len(self.cells), dtype=np.int64)
+        partial = self.folder / "rows.partial"
+        with parquet.ParquetWriter(partial, schema, compression="none", use_dictionary=False) as file:
+            for number in range(len(self.cells)):
+                heap = self.heaps / f"{number}"
+                rows = np.fromfile(heap).reshape(-1, len(names)) if heap.exists() else np.zeros((0, len(names)))
+                rows = rows[np.argsort(self.cells.keys(rows[:, :dim]), kind="stable")]
+                counts[number] = len(rows)
+                file.write_table(pa.table(dict(zip(names, rows.T, strict=True)), schema), row_group_size=1 << 30)
+                heap.unlink(missing_ok=True)
+        os.replace(partial, self.folder / ROWS)
+        shutil.rmtree(self.heaps, ignore_errors=True)
+        index = {
+            "low": self.cells.low.tolist(),
+            "side": self.cells.side.tolist(),
+            "depth": self.cells.depth,
+            "first": [int(k) for k in self.cells.first],
+            "counts": counts.tolist(),
+            "names": self.names,
+        }
+        (self.folder / INDEX).write_text(json.dumps(index))
+        return RowStore(str(self.folder.resolve()))
+
+
+INDEX, ROWS = "index.json", "rows.parquet"
+
+
+@dataclass(frozen=True)
+class RowStore:
+    """Rows in a folder, sorted by place. A plain value: the folder is looked at when rows are asked for."""
+
+    folder: str
+
+    @property
+    def cells(self) -> Cells:
+        """Cells of the rows."""
+        return _index(self.folder)[0]
+
+    @property
+    def counts(self) -> IntArray:
+        """Rows of each cell."""
+        return _index(self.folder)[1]
+
+    def read(self, cells: Sequence[int]) -> FloatArray:
+        """Rows of some cells, (n, dim + columns): places first."""
+        counts = self.counts
+        groups = [int(c) for c in cells if counts[c]]
+        n_columns = len(self.cells.low) + len(_index(self.folder)[2])
+        if not groups:
+            return np.zeros((0, n_columns))
+        with _parquet().ParquetFile(Path(self.folder) / ROWS) as file:
+            table = file.read_row_groups(groups, use_threads=False)
+        return np.column_stack([column.to_numpy() for column in table.columns])
+
+    def around(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Rows within a box."""
+        first, last = self.cells.boxes
+        near = np.flatnonzero(np.all((first <= high) & (last >= low), axis=1))
+        rows = self.read([int(c) for c in near])
+        places = rows[:, : len(low)]
+        return rows[np.all((places >= low) & (places <= high), axis=1)]
+
+
+@lru_cache(maxsize=8)
+def _index(folder: str) -> tuple[Cells, IntArray, list[str]]:
+    path = Path(folder) / INDEX
+    if not path.exists():
+        raise InputError(
+            f"the model answers from the rows in {folder}, which is not there; put the folder back, or fit again."
+        )
+    index: dict[str, Any] = json.loads(path.read_text())
+    cells = Cells(
+        np.array(index["low"]), np.array(index["side"]), index["depth"], np.array(index["first"], dtype=np.uint64)
+    )
+    return cells, np.array(index["counts"], dtype=np.intp), index["names"]
+
+
+def _parquet() -> Any:
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtraError("a store of rows needs pyarrow; pip install 'bochner[table]'") from error
+    return parquet
