@@ -60,13 +60,12 @@ def fit(
     must_exist(spec.data, *spec.covariate.values())
 
     from bochner.cli._models import check_model_name, facts, fit_spec
-    from bochner.cli._terminal import note, say, say_json, status
+    from bochner.cli._terminal import note, say, say_json
     from bochner.diagnostics import remember
 
     check_model_name(spec.output, spec.files)
-    with status("learning"):
-        model, rows = fit_spec(spec)
-        remember(model)
+    model, rows = fit_spec(spec)
+    remember(model)
     model.save(spec.output)
     note(*rows.places.notes)
     if json:
