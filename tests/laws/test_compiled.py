@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,6 +126,14 @@ def test_space_and_time_are_compiled_and_lines_are_not():
     assert compiled.compiled_kernel(Separable(Matern(nu=0.8), Matern()), 3, n) is not None
     assert compiled.compiled_kernel(RICH_KERNELS["periodic"](2), 2, n) is None
     assert compiled.compiled_kernel(Matern(), 2, n - 1) is None
+
+
+def test_a_file_named_coverage_beside_the_script_does_no_harm(tmp_path):
+    """Numba looks for the package of that name; a script's own file must not be taken for it."""
+    (tmp_path / "coverage.py").write_text("")
+    (tmp_path / "script.py").write_text("from bochner.neighbours import compiled\nassert compiled.has_compiler()\n")
+    done = subprocess.run([sys.executable, str(tmp_path / "script.py")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @dataclass(frozen=True, repr=False)
