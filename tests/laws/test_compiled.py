@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +29,6 @@ NUS = [0.1, 0.37, 0.5, 0.8, 1.0, 1.5, 2.2, 3.0, 7.7, 19.9, 25.0, 60.0]
 def few(monkeypatch):
     """Compiled loops for any number of systems."""
     monkeypatch.setattr(limits, "COMPILED_FROM", 0)
-    monkeypatch.setattr(limits, "COMPILED_ONCE", 0)
 
 
 @pytest.fixture
@@ -117,14 +118,22 @@ def test_a_table_holds_a_matern_of_any_smoothness(nu):
 @pytest.mark.parametrize("name", sorted(KERNELS))
 def test_kernels_of_lags_are_compiled(name):
     """What loops cannot do is done by NumPy; these they can."""
-    assert compiled.compiled_kernel(KERNELS[name](2), 2, limits.COMPILED_ONCE) is not None
+    assert compiled.compiled_kernel(KERNELS[name](2), 2, limits.COMPILED_FROM) is not None
 
 
 def test_space_and_time_are_compiled_and_lines_are_not():
-    n = limits.COMPILED_ONCE
+    n = limits.COMPILED_FROM
     assert compiled.compiled_kernel(Separable(Matern(nu=0.8), Matern()), 3, n) is not None
     assert compiled.compiled_kernel(RICH_KERNELS["periodic"](2), 2, n) is None
     assert compiled.compiled_kernel(Matern(), 2, n - 1) is None
+
+
+def test_a_file_named_coverage_beside_the_script_does_no_harm(tmp_path):
+    """Numba looks for the package of that name; a script's own file must not be taken for it."""
+    (tmp_path / "coverage.py").write_text("")
+    (tmp_path / "script.py").write_text("from bochner.neighbours import compiled\nassert compiled.has_compiler()\n")
+    done = subprocess.run([sys.executable, str(tmp_path / "script.py")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,4 +149,4 @@ class Triangle(IsotropicKernel):
 
 def test_a_kernel_with_a_kink_is_left_to_numpy():
     assert radial_table(Triangle()).error > limits.TABLE_ERROR
-    assert compiled.compiled_kernel(Triangle(), 1, limits.COMPILED_ONCE) is None
+    assert compiled.compiled_kernel(Triangle(), 1, limits.COMPILED_FROM) is None

@@ -212,7 +212,9 @@ class IsotropicKernel(ScaledKernel):
     def covariance(self, x: FloatArray, z: FloatArray) -> FloatArray:
         if self.rotation is not None:
             w = anisotropy.whitening(self.length_scale, self.rotation)  # type: ignore[arg-type]
-            return self.replace(rotation=None, length_scale=1.0).covariance(x @ w.T, z @ w.T)
+            # as one product: of many small ones, NumPy makes a call each
+            x, z = (np.reshape(np.reshape(a, (-1, a.shape[-1])) @ w.T, a.shape) for a in (x, z))
+            return self.replace(rotation=None, length_scale=1.0).covariance(x, z)
         return self.variance * self.correlation(np.sqrt(sum(self._squares(x, z))))
 
     def covariance_and_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:

@@ -36,9 +36,9 @@ class CompiledKernel(NamedTuple):
 
     def covariance(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Covariances (n, m) of places x (n, dim) with places z (m, dim)."""
-        out = np.empty((len(x), len(z)))
+        out = np.empty(len(x) * len(z))
         loops().cross_covariance(self.form, _plain(x), _plain(z), out)
-        return out
+        return out.reshape(len(x), len(z))
 
 
 def compiled_kernel(kernel: Any, dim: int, n_systems: int, lag_range: LagRange | None = None) -> CompiledKernel | None:
@@ -54,8 +54,7 @@ def compiled_kernel(kernel: Any, dim: int, n_systems: int, lag_range: LagRange |
         Shortest (but zero) and longest distance among the places, where the kernel changes from call to call: functions
         that are dear are tabulated between them only.
     """
-    least = limits.COMPILED_ONCE if lag_range is None else limits.COMPILED_FROM
-    if n_systems < least or not has_compiler():
+    if n_systems < limits.COMPILED_FROM or not has_compiler():
         return None
     radial_form = getattr(kernel, "radial_form", None)
     form: RadialForm | None = None if radial_form is None else radial_form(dim)

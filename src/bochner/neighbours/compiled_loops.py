@@ -28,6 +28,7 @@ LEAST_PIVOT = limits.SMALLEST_PIVOT
 LIFT = limits.LEAST_NOISE_SHARE
 PACKED_AT_ONCE = limits.PACKED_AT_ONCE
 MOST_LANES = limits.MOST_LANES
+CROSS_AT_ONCE = limits.CROSS_AT_ONCE
 U = numba.uint64
 
 
@@ -432,13 +433,16 @@ def kriging(form, at_zero, coords, noise, residual, targets, given, mean, varian
 
 @compiled
 def cross_covariance(form, x, z, out):
-    """Covariances (n, m) of places x with places z."""
+    """Covariances (n m,) of places x with places z, some rows at a time."""
     n, m, dim = len(x), len(z), x.shape[1]
-    lags, nothing = np.empty((dim, m)), np.empty((0, m))
-    work = _workspace(form, m, False)
-    for i in range(n):
+    at_once = max(1, CROSS_AT_ONCE // max(m, 1))
+    lags, nothing = np.empty((dim, at_once * m)), np.empty((0, 1))
+    work = _workspace(form, at_once * m, False)
+    for first in range(0, n, at_once):
+        rows = min(at_once, n - first)
         for d in range(dim):
-            here = x[i, d]
-            for j in range(m):
-                lags[d, j] = here - z[j, d]
-        _covariances(lags, m, form, work, out[i], nothing)
+            for i in range(rows):
+                here, start = x[first + i, d], i * m
+                for j in range(m):
+                    lags[d, U(start + j)] = here - z[j, d]
+        _covariances(lags, rows * m, form, work, out[first * m : (first + rows) * m], nothing)

@@ -17,11 +17,11 @@ CACHED_ENTRIES     2^16     of a packed batch: 0.5 MiB, so that its arrays stay 
 LARGEST_ENTRIES    2^21     of a packed batch: 16 MiB, whatever the number of neighbours
 EFFICIENT_BATCH    128      matrices: fewer leave numpy's inner loops too short
 SMALLEST_PIVOT     1e-13    relative to the diagonal entry: smaller ones are rounding
-COMPILED_FROM      1,000    systems of a likelihood, evaluated again and again: NumPy does fewer before Numba is there
-COMPILED_ONCE      10,000   systems solved once: NumPy takes 1 s for so many; compiling, once on a machine, 10 s
+COMPILED_FROM      1,000    small systems at once: NumPy does fewer in the time that Numba takes to be imported
 COMPILED_RUN       256      systems that a thread takes at a time in compiled loops: some milliseconds
 MOST_LANES         16       of them side by side, in the innermost loops: two or four vectors of the processor
-PACKED_AT_ONCE     2^13     of all systems side by side: 64 KiB an array, so that all stay in the cache
+PACKED_AT_ONCE     2^15     of all systems side by side: 256 KiB an array, so that all stay in the cache
+CROSS_AT_ONCE      2^12     covariances of two sets of places at once: 32 KiB an array
 TABLE_ERROR        1e-8     of the correlation: a function that its table misses by more has a kink (others: 1e-11)
 =================  =======  ============================================================================================
 """
@@ -43,8 +43,8 @@ LARGEST_ENTRIES = 2**21
 EFFICIENT_BATCH = 128
 SMALLEST_PIVOT = 1e-13
 COMPILED_FROM = 1_000
-COMPILED_ONCE = 10_000
 COMPILED_RUN = 256
 MOST_LANES = 16
-PACKED_AT_ONCE = 2**13
+PACKED_AT_ONCE = 2**15
+CROSS_AT_ONCE = 2**12
 TABLE_ERROR = 1e-8

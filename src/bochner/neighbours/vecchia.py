@@ -179,7 +179,10 @@ class Vecchia:
         ready = compiled_kernel(kernel, self.coords.shape[1], len(self.targets), lambda: self._lag_range)
         terms: Iterable[_Sums]
         if ready is not None:
-            terms = in_runs(lambda run: self._compiled_run(ready, noise_variance, counts, run), len(self.targets))
+            d_noise = noise_variance / self.weight
+            noise = d_noise + self.measurement_variance / self.weight
+            arrays = (*(np.ascontiguousarray(a) for a in (self.coords, self.columns)), noise, d_noise)
+            terms = in_runs(lambda run: self._compiled_run(ready, arrays, counts, run), len(self.targets))
         else:
             terms = batches.in_batches(
                 lambda batch: self._batch(kernel, noise_variance, counts[batch], batch),
@@ -195,19 +198,16 @@ class Vecchia:
         nearest = cKDTree(places).query(places, k=[2])[0] if len(places) > 1 else np.ones(1)
         return float(nearest.min()), float(np.linalg.norm(np.ptp(places, axis=0))) + 1e-300
 
-    def _compiled_run(self, kernel: CompiledKernel, noise_variance: float, counts: FloatArray, run: slice) -> _Sums:
-        """Sums over some of the targets, as of `_batch`."""
+    def _compiled_run(
+        self, kernel: CompiledKernel, arrays: tuple[FloatArray, ...], counts: FloatArray, run: slice
+    ) -> _Sums:
+        """Sums over some of the targets, as of `_batch`; `arrays`: places, columns, noise and its slope of each row."""
         n_theta, p = len(kernel.at_zero), self.columns.shape[1]
         log_density, d_log_density = np.zeros(1), np.zeros(n_theta)
         gram, half = np.zeros((p, p)), np.zeros((n_theta, p, p))
-        d_noise = noise_variance / self.weight
         loops().vecchia_sums(
-            kernel.form,
-            kernel.at_zero,
-            np.ascontiguousarray(self.coords),
-            np.ascontiguousarray(self.columns),
-            d_noise + self.measurement_variance / self.weight,
-            d_noise,
+            *kernel,
+            *arrays,
             self.targets[run],
             self.neighbours[run],
             counts[run],
