@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 from bochner import SpatialRegressor
 from bochner.inference.fits.folds import HeldOut
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.multiscale import _stretch
+from bochner.inference.tuning.multiscale import stretch
 from bochner.inference.tuning.stacking import Judged, gaps_of, likeness, stacking_weights
-from bochner.inference.tuning.sums import _bounded
+from bochner.inference.tuning.sums import bounded_fields
 from bochner.kernels import Matern
 from bochner.validation.gaps import mirrored_gaps, share_in_gaps
 from tests.estimators.test_images import image
@@ -98,7 +98,7 @@ def test_rows_that_lie_as_wanted_places_do_count_more():
 
 def test_a_field_of_a_sum_is_bounded_and_keeps_its_slopes():
     kernel = Matern(50.0, 1e5, nu=1.5) + Matern(1.0, 0.5, nu=0.5)
-    bounded = _bounded(kernel, 1.0)
+    bounded = bounded_fields(kernel, 1.0)
     assert max(leaf.variance for leaf in bounded.leaves()) == limits.MAX_FIELD_VARIANCE
     lag = np.array([[0.0, 0.0], [0.05, 0.0]])
     increments = [2 * (k.lag_covariance(lag)[0] - k.lag_covariance(lag)[1]) for k in (kernel, bounded)]
@@ -109,8 +109,8 @@ def test_a_field_of_a_sum_is_bounded_and_keeps_its_slopes():
 
 
 def test_stretch_is_that_of_rotated_axes_alone():
-    assert _stretch(Matern((10.0, 1.0), rotation=0.3)) == 10
-    assert _stretch(Matern((10.0, 1.0))) == 1
+    assert stretch(Matern((10.0, 1.0), rotation=0.3)) == 10
+    assert stretch(Matern((10.0, 1.0))) == 1
 
 
 @pytest.mark.slow
@@ -126,7 +126,10 @@ def test_a_mixture_of_kernels_answers_as_one_model(monkeypatch):
     assert len(mixture.components) == 2 and mixture.mass.sum() == 1
     assert model.choices_["kernel"].value == "a mixture" and "independent gaps" in str(model.choices_["kernel"])
     mean, sd = model.predict(gaps, return_std=True)
-    each = [replace(mixture, components=[c], mass=np.ones(1)).latent(model._rows(gaps)) for c in mixture.components]
+    each = [
+        replace(mixture, components=[c], mass=np.ones(1)).latent(model.predict_distribution(gaps).rows)
+        for c in mixture.components
+    ]
     level = model.fitted_.layout.trend.level
     assert_allclose(mean, np.mean([e.mean for e in each], axis=0) + level)
     spread = np.mean([e.variance + e.mean**2 for e in each], axis=0) - np.mean([e.mean for e in each], axis=0) ** 2
