@@ -13,11 +13,12 @@ from bochner.diagnostics import limits
 from bochner.diagnostics.held_out_calibration import Calibration, calibration
 from bochner.estimators import SpatialRegressor
 from bochner.estimators.crossvalidation import CrossValidation, summarise
+from bochner.estimators.narrow_intervals import small_blocks
 from bochner.exceptions import InputError
 from bochner.inference import Fold, Observations, Responses
 from bochner.posterior.response import Response
 from bochner.random import generator
-from bochner.validation import BlockKFold, blocks_of, gap_size
+from bochner.validation import BlockKFold, gap_size
 
 
 def hold_out(model: SpatialRegressor, unit: str = "") -> tuple[Calibration, ...]:
@@ -110,9 +111,7 @@ def _some_groups(
 def _some_blocks(model: SpatialRegressor, responses: Responses, rng: Generator, unit: str) -> Calibration:
     """Some whole blocks, small enough to be taken out one after the other."""
     responses, obs = model.fitted_.model.working(responses)
-    side = gap_size(obs.rows.coords)
-    while (blocks := _blocks(obs.rows.coords, side)) is None:
-        side *= 0.7
+    blocks, side = small_blocks(obs.rows.coords, gap_size(obs.rows.coords))
     order = rng.permutation(blocks.max() + 1)[: limits.MAX_BLOCKS]
     total = np.cumsum(np.bincount(blocks)[order])
     chosen = order[: 1 + int(np.searchsorted(total, limits.SAMPLED_ROWS))]
@@ -120,12 +119,6 @@ def _some_blocks(model: SpatialRegressor, responses: Responses, rng: Generator, 
     held = [fit.leave_out_quickly(obs, folds) for fit in model.fitted_.model.fits]
     text = f"{len(folds)} blocks, {_length(side, unit)} wide, drawn at random, each held out as a whole"
     return _calibration("blocks", text, summarise(held, model.fitted_.model, responses, None), responses)
-
-
-def _blocks(coords: FloatArray, side: float) -> IntArray | None:
-    """Blocks of a side, if a typical row shares its block with few enough others to take them all out."""
-    blocks = blocks_of(coords, side)
-    return blocks if np.median(np.bincount(blocks)[blocks]) <= limits.MAX_BLOCK_ROWS else None
 
 
 def _without(test: IntArray, n: int) -> Fold:

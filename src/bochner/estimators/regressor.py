@@ -20,7 +20,8 @@ from bochner.estimators.distribution import Distribution
 from bochner.estimators.door import checked_rows, checked_training
 from bochner.estimators.fitted import Estimate, Fitted
 from bochner.estimators.mapped import Mapped
-from bochner.estimators.progress import progress_logging
+from bochner.estimators.narrow_intervals import narrow_intervals
+from bochner.estimators.progress import expected_seconds, progress_logging
 from bochner.estimators.summary import findings, summary
 from bochner.exceptions import CheckWarning, InputError, warn
 from bochner.families import family_named
@@ -278,7 +279,12 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         groups = given.codes(len(responses))
         folds = make_folds(self.tune, coords, responses.y, at, settings.seed, groups)
         domain = layout.domain(columns.coords_of(table), wanted, groups)
-        with settings.resources.in_use(len(responses)), progress_logging(self.verbose):
+        n_rows, n_trend = len(responses), responses.rows.trend.shape[1]
+        expected = expected_seconds(
+            n_rows, coords.shape[1], n_trend, gaussian=responses.gaussian, learns=settings.learns
+        )
+        shown = progress_logging(self.verbose, expected, f"{n_rows:,} rows")
+        with settings.resources.in_use(n_rows), shown:
             model = fit_model(settings, responses, folds, domain)
         told = [*model.choices]
         if layout.placement.unit:
@@ -569,6 +575,10 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         """What looks wrong with the fit; each finding is also raised as a `CheckWarning`."""
         check_is_fitted(self)
         found = findings(self.fitted_, float(self.tolerance))
+        if self.has_training:
+            with resources_of(self).in_use():
+                narrow = narrow_intervals(self.fitted_.model, self.training_responses(), self.training_groups())
+            found += [] if narrow is None else [narrow]
         for finding in found:
             warn(finding, CheckWarning)
         return found
