@@ -58,7 +58,7 @@ def test_whole_rows_and_columns_may_be_missing(ok, raster, tmp_path):
         values[4:6], values[:, 3], values[:, -1], values[0] = (np.nan,) * 4
         return values
 
-    image = raster("striped.tif", striped, side=0.1)
+    image = raster("striped.tif", striped, side=0.15)
     ok("fit", image, *QUICK, "--predict-at", "gaps", "-o", "m.bochner")
     ok("map", "m.bochner", "--like", image, "--fill-only", "-o", "filled.tif")
     with rasterio.open(tmp_path / "filled.tif") as filled:
@@ -66,22 +66,26 @@ def test_whole_rows_and_columns_may_be_missing(ok, raster, tmp_path):
     assert np.all(np.isfinite(mean)) and np.all(sd[4:6] > 0)
 
 
-@pytest.mark.parametrize("axes", ["ascending", "descending", "uneven", "antimeridian"])
-def test_axes_in_any_order_and_across_the_antimeridian(ok, tmp_path, axes):
+@pytest.mark.parametrize("axes", ["descending", "uneven", "antimeridian"])
+def test_axes_in_any_order_and_across_the_antimeridian(run, tmp_path, axes):
     import xarray
 
     rng = np.random.default_rng(0)
-    lat, lon = np.linspace(40, 41, 16), np.linspace(5, 6.2, 18)
+    lat, lon = np.linspace(40, 41, 12), np.linspace(5, 6.2, 14)
     if axes == "descending":
         lat, lon = lat[::-1], lon[::-1]
     if axes == "uneven":
-        lat = 40 + np.cumsum(rng.uniform(0.03, 0.1, 16))
+        lat = 40 + np.cumsum(rng.uniform(0.03, 0.1, 12))
     if axes == "antimeridian":
-        lon = (np.linspace(179.4, 180.6, 18) + 180) % 360 - 180
-    i, j = np.indices((16, 18))
-    values = np.where(np.hypot(i - 8, j - 9) < 3, np.nan, np.sin(i / 3) + np.cos(j / 4))
+        lon = (np.linspace(179.4, 180.6, 14) + 180) % 360 - 180
+    i, j = np.indices((12, 14))
+    values = np.where(np.hypot(i - 6, j - 7) < 3, np.nan, np.sin(i / 3) + np.cos(j / 4))
     array = xarray.DataArray(values, dims=("lat", "lon"), coords={"lat": lat, "lon": lon}, name="temp")
     array.to_dataset().to_netcdf(tmp_path / "image.nc", engine="h5netcdf")
-    done = ok("fit", "image.nc", *QUICK, "-o", "m.bochner")
+    done = run("fit", "image.nc", *QUICK, "--noise-variance", "0.01", "-o", "m.bochner")
+    if axes == "uneven":
+        assert done.code == 2 and "not evenly spaced along lat; resample it" in done.err
+        return
+    assert done.code == 0, done.err
     across = float(done.out.split("region ")[1].split(" km")[0])
     assert 100 < across < 200

@@ -206,6 +206,8 @@ ALIKE_SDS              0.05                                 ... and the log of t
 CLEARLY_WORSE          2.0                                  standard errors, over gaps, of the  benchmarks/stacking
                                                             CRPS by which a kernel loses
 LEAST_STACKED          0.1                                  weight of a kernel worth its cost   benchmarks/stacking
+MAX_STACKED            2                                    kernels of a mixture: each costs a  benchmarks/stacking
+                                                            solve, and a prediction
 HEDGES                 1, .75, .5, .25, 0                   shares of the weights, the rest for benchmarks/stacking
                                                             the best kernel: the first that ...
 HEDGE_COST             0.002                                ... costs at most so much CRPS      benchmarks/stacking
@@ -365,6 +367,7 @@ ALIKE_MEANS = 0.1
 ALIKE_SDS = 0.05
 CLEARLY_WORSE = 2.0
 LEAST_STACKED = 0.1
+MAX_STACKED = 2
 HEDGES = (1.0, 0.75, 0.5, 0.25, 0.0)
 HEDGE_COST = 0.002
 HEDGE_ERRORS = 0.5

@@ -93,6 +93,7 @@ def stacking_weights(judged: Judged) -> FloatArray:
             kept.append(int(i))
     mass = np.zeros(len(scores))
     mass[kept] = _ascended(judged, kept)
+    mass[np.argsort(-mass, kind="stable")[limits.MAX_STACKED :]] = 0.0  # a prediction costs as many
     mass[mass < limits.LEAST_STACKED] = 0.0
     mass /= mass.sum()
     # where the gaps know the best kernel, a hedge may cost next to nothing
