@@ -9,6 +9,7 @@ import numpy as np
 
 from bochner.choices import Choice
 from bochner.exceptions import ApproximationWarning, PartError
+from bochner.features import find_grid
 from bochner.inference.fits.fixed_effects import information_of
 from bochner.inference.fits.folds import HeldOut
 from bochner.inference.fits.iterative import NearestEngine
@@ -69,7 +70,10 @@ class LatticeScheme(Scheme):
         last = _why_no_iteration(task)
         told = None if isinstance(task.data, Observations) else information_of(task.data)[1]
         box = task.covered_box
-        waves = lattice_waves(task.settings, kernel, noise, n, box, unseen=unseen, last=last, information=told)
+        gridded = n > limits.MANY_ROWS and find_grid(task.obs.rows.coords) is not None
+        waves = lattice_waves(
+            task.settings, kernel, noise, n, box, unseen=unseen, last=last, information=told, on_grid=gridded
+        )
         if waves.features is not None:
             mode = linear_mode(task, waves.features, noise_variance)
             if waves.left is not None and _may_be_nearest(task):

@@ -42,13 +42,14 @@ def lattice_waves(
     unseen: float = limits.UNSEEN,
     last: str | None = None,
     information: float | None = None,
+    on_grid: bool = False,
 ) -> LatticeWaves:
     """Waves that leave out less than the data can tell, if there are few enough of them.
 
     What the waves leave out is carried as independent variance r. In truth it is shared by the n / m rows of one wave
     length, so r n / m must be at most `unseen` of the noise. Where the rows' `information` is known (other families),
     waves may go that they say next to nothing about. `last` says why the waves must do, whatever they leave out, where
-    nothing else can follow.
+    nothing else can follow. Rows `on_grid` have the whole kernel for the price of FFTs, so the waves must do as well.
     """
     variance, extent = total_variance(kernel), box[1] - box[0]
     if settings.n_frequencies != "auto":
@@ -68,7 +69,7 @@ def lattice_waves(
             raise
         return LatticeWaves(None, _torus(str(problem)))
     left = np.maximum(1 - np.cumsum(frequencies.mass) / variance, 0.0)
-    allowed = _allowed(frequencies.mass / variance, n_rows, level, noise, unseen, surface=last is None)
+    allowed = _allowed(frequencies.mass / variance, n_rows, level, noise, unseen, surface=on_grid and last is None)
     sufficient = left <= allowed
     if information is not None:
         sufficient |= _untold(frequencies.mass, variance, information) <= limits.UNTOLD_SHARE

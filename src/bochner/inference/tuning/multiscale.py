@@ -231,12 +231,12 @@ def _single(coarse: Search, fine: Search) -> Tuned:
     for start in _wider(draft.kernel, coarse.scale.extent) if coarse.shared is None else ():
         wider = coarse.maximise(start, draft.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED)
         n_more = len(wider.kernel.theta) - len(draft.kernel.theta)
-        if wider.value > draft.value + 2 * n_more and _stretch(wider.kernel) <= limits.MAX_STRETCH:
+        if wider.value > draft.value + 2 * n_more and stretch(wider.kernel) <= limits.MAX_STRETCH:
             draft = wider
     return fine.maximise(draft.kernel, draft.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
 
 
-def _stretch(kernel: Kernel) -> float:
+def stretch(kernel: Kernel) -> float:
     """Ratio of the length scales along rotated axes; 1 where each axis has its own unit."""
     rotated = kernel.rotation is not None  # type: ignore[attr-defined]
     return float(np.max(kernel.length_scale) / np.min(kernel.length_scale)) if rotated else 1.0  # type: ignore[attr-defined]

@@ -19,6 +19,7 @@ from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.tuning import limits
 from bochner.random import generator
 from bochner.validation import crps_mixture
+from bochner.validation.scores import crps_mixture_rows
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,13 @@ class Judged:
         """Of each row by each kernel, (k, n)."""
         return -0.5 * ((self.y - self.means) / self.sds) ** 2 - np.log(self.sds)
 
+    def loss(self, mass: FloatArray, other: FloatArray) -> tuple[float, float]:
+        """CRPS by which one mixture is worse than another, and its standard error over independent gaps."""
+        rows = [crps_mixture_rows(self.y, self.means, self.sds, m) for m in (mass, other)]
+        lost, size = np.bincount(self.gap, self.weight * (rows[0] - rows[1])), np.bincount(self.gap, self.weight)
+        mean = float(lost.sum() / size.sum())
+        return mean, float(np.sqrt(np.sum((lost - mean * size) ** 2)) / size.sum())
+
     def alike(self, i: int, j: int) -> bool:
         """Whether two kernels say the same, for all that it matters."""
         off = np.average(((self.means[i] - self.means[j]) / self.sds[j]) ** 2, weights=self.weight)
@@ -76,20 +84,23 @@ class Judged:
 def stacking_weights(judged: Judged) -> FloatArray:
     """Weights of the kernels, (k,): zero for those that add nothing; one alone where it is enough."""
     scores = np.array([judged.crps(unit) for unit in np.eye(len(judged.means))])
-    order = np.argsort(scores, kind="stable")
-    kept: list[int] = []
-    for i in order:  # the best of those that say the same
-        if scores[i] <= limits.WORST_STACKED * scores[order[0]] and not any(judged.alike(i, j) for j in kept):
+    order, units = np.argsort(scores, kind="stable"), np.eye(len(scores))
+    best = units[order[0]]
+    kept = [int(order[0])]
+    for i in order[1:]:  # the best of those that say the same
+        lost, error = judged.loss(units[i], best)
+        if lost <= limits.CLEARLY_WORSE * error and not any(judged.alike(int(i), j) for j in kept):
             kept.append(int(i))
     mass = np.zeros(len(scores))
     mass[kept] = _ascended(judged, kept)
+    mass[np.argsort(-mass, kind="stable")[limits.MAX_STACKED :]] = 0.0  # a prediction costs as many
     mass[mass < limits.LEAST_STACKED] = 0.0
     mass /= mass.sum()
-    # a hedge may cost a little where the best is known, not more
-    best = np.eye(len(scores))[kept[0]]
+    # where the gaps know the best kernel, a hedge may cost next to nothing
     for share in limits.HEDGES:
         found = share * mass + (1 - share) * best
-        if judged.crps(found) <= (1 + limits.HEDGE_COST) * scores[kept[0]]:
+        lost, error = judged.loss(found, best)
+        if lost <= max(limits.HEDGE_COST * scores[order[0]], limits.HEDGE_ERRORS * error):
             break
     return best if found.max() > limits.CLEARLY_ENOUGH else found
 

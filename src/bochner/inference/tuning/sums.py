@@ -52,7 +52,7 @@ def fit_sum(
     n_first = max(limits.MIN_MATCHED_ORDER, int(_share_of_order(white.rows.coords, folds) * len(obs)))
     matched = Search(_likelihood(white, limits.SUM_MATCHED_POINTS, 20, n_first, seed), scale, noise_variance)
     best = matched.maximise(draft.kernel, draft.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED)
-    return replace(best, kernel=_coloured(_bounded(best.kernel, scale.variance), single.kernel))
+    return replace(best, kernel=_coloured(bounded_fields(best.kernel, scale.variance), single.kernel))
 
 
 def fit_rough_sum(single: Tuned, noise_variance: float | None, obs: Observations, seed: int) -> Tuned:
@@ -76,10 +76,10 @@ def fit_rough_sum(single: Tuned, noise_variance: float | None, obs: Observations
     drafts = [coarse.maximise(k, single.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED) for k in starts]
     draft = max(drafts, key=lambda t: t.value)
     best = fine.maximise(draft.kernel, draft.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
-    return replace(best, kernel=_coloured(_bounded(best.kernel, scale.variance), single.kernel))
+    return replace(best, kernel=_coloured(bounded_fields(best.kernel, scale.variance), single.kernel))
 
 
-def _bounded(kernel: Kernel, variance: float) -> Kernel:
+def bounded_fields(kernel: Kernel, variance: float) -> Kernel:
     """Fields of a sum whose variance is no more than some multiple of the data's.
 
     A smaller variance with a length scale shorter by its power has the same increments between near places, and
