@@ -82,7 +82,7 @@ def application() -> typer.Typer:
     return app
 
 
-ORDER = ("fit", "predict", "map", "aggregate", "validate", "report", "simulate", "demo", "paper")
+ORDER = ("fit", "merge", "predict", "map", "aggregate", "validate", "report", "simulate", "demo", "paper")
 GROUP = "bochner.commands"
 REGISTERED: dict[str, Command] = {}
 

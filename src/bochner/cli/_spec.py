@@ -39,6 +39,11 @@ class Spec:
     crs: str | None = None
     layer: str | None = None
     seed: int = 0
+    resume: bool = False
+    dask: str | None = None
+    memory_limit: str | None = None
+    store: Path | None = None
+    like: Path | None = None
     output: Path | None = None
 
     @classmethod
@@ -132,6 +137,12 @@ def _crs(value: Any, name: str) -> str:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else _text(value, name)
 
 
+def _switch(value: Any, name: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise InputError(f"{name} is {value!r}; needed is true or false.")
+
+
 def _whole(value: Any, name: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -170,10 +181,12 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
             "features",
             "tune",
             "layer",
+            "dask",
+            "memory_limit",
         ),
         _text,
     ),
-    **dict.fromkeys(("data", "predict_at", "output"), _path),
+    **dict.fromkeys(("data", "predict_at", "output", "store", "like"), _path),
     "coords": names_in,
     "covariates": names_in,
     "covariate": covariate_files,
@@ -181,4 +194,5 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "n_frequencies": _whole,
     "noise_variance": _number,
     "seed": _whole,
+    "resume": _switch,
 }
