@@ -28,7 +28,7 @@ import numpy as np
 
 GROUP = 1_000_000
 EXPONENTIAL, NOISE = 0.01, 0.3
-WAVES = 3_000
+TORUS, TORUS_MODES = 1.2, 2_048
 
 
 def main() -> None:
@@ -235,27 +235,21 @@ def smooth(places: np.ndarray) -> np.ndarray:
 
 
 def rough_field(places: np.ndarray) -> np.ndarray:
-    """An exponential field of variance 1 and range a hundredth of the extent, as a sum of many waves."""
-    from bochner.frequencies import RULES
+    """An exponential field of variance 1 and range a hundredth of the extent: a series on a torus a fifth wider.
+
+    Its 4 million waves leave out 2 % of the variance, those shorter than a thousandth of the extent.
+    """
+    from bochner import nufft
     from bochner.kernels import Matern
 
+    kernel = Matern(nu=0.5, length_scale=EXPONENTIAL)
+    index = np.arange(-(TORUS_MODES // 2), TORUS_MODES - TORUS_MODES // 2) / TORUS
+    xi = np.stack(np.meshgrid(index, index, indexing="ij"), axis=-1).reshape(-1, 2)
+    mass = kernel.spectral_density(2 * np.pi * xi) * (2 * np.pi / TORUS) ** 2
     rng = np.random.default_rng(1)
-    drawn = RULES["monte-carlo"].draw(Matern(nu=0.5, length_scale=EXPONENTIAL), WAVES, 2, rng)
-    coef = (rng.standard_normal(WAVES) - 1j * rng.standard_normal(WAVES)) * np.sqrt(drawn.mass)
-    out = np.empty(len(places))
-    for i in range(0, len(places), 250_000):
-        out[i : i + 250_000] = blocks(places[i : i + 250_000], drawn.omega, coef)
-    return out
-
-
-def blocks(places: np.ndarray, omega: np.ndarray, coef: np.ndarray) -> np.ndarray:
-    """Real part of a sum of waves, in blocks; phases in float64, waves in float32."""
-    out = np.empty(len(places))
-    for i in range(0, len(places), 4_000):
-        turns = places[i : i + 4_000] @ (omega.T / (2 * np.pi))
-        phase = (2 * np.pi * (turns - np.rint(turns))).astype(np.float32)
-        out[i : i + 4_000] = np.cos(phase) @ coef.real.astype(np.float32) - np.sin(phase) @ coef.imag.astype(np.float32)
-    return out
+    coef = (rng.standard_normal(len(mass)) - 1j * rng.standard_normal(len(mass))) * np.sqrt(mass / mass.sum() * 0.98)
+    modes = coef.reshape(TORUS_MODES, TORUS_MODES)
+    return nufft.type2(2 * np.pi * places / TORUS, modes, eps=1e-6).real
 
 
 # -------------------------------------------------------------------------------- clock

@@ -32,6 +32,8 @@ CHOICES = {
     "categories": "Categories",
     "time": "Time",
     "columns": "Columns",
+    "rows": "Rows",
+    "store": "Rows sorted by place",
     "trees": "Boosted trees",
 }
 """What a fit decides, by the name of the choice, as a reader knows it."""
