@@ -60,7 +60,7 @@ def fit(
     from bochner.cli._models import check_model_name, facts, fit_spec
     from bochner.cli._spec import Spec
     from bochner.cli._streams import fit_stream, streams
-    from bochner.cli._terminal import note, say, say_json, status
+    from bochner.cli._terminal import note, say, say_json
     from bochner.diagnostics import remember
     from bochner.exceptions import InputError
 
@@ -77,9 +77,8 @@ def fit(
         model.check()
         say(f"{model.summary()}\n\nwritten: {spec.output}")
         return
-    with status("learning"):
-        model, rows = fit_spec(spec)
-        remember(model)
+    model, rows = fit_spec(spec)
+    remember(model)
     model.save(spec.output)
     note(*rows.places.notes)
     if json:

@@ -1,29 +1,46 @@
 """Limits: every threshold of this room.
 
-====================  ======  ==========================================================================================
-name                  value   what it bounds, and why
-====================  ======  ==========================================================================================
-TRIAL_ROWS            200     of the trial that an estimate of time is made from
-COVARIANCE_DRAWS      2,000   from which a covariance on the response scale is taken: a standard error of 3 %
-MAX_NUMBERS           8       of a long list, shown in a summary
-LEAST_SPARE_SD        0.9     sd of the features relative to kriging's, below which they are too small
-FLAT_FIELD            0.01    variance of the field relative to the noise, below which a map is flat
-SERVE_BETTER          0.95    RMSE of boosted trees relative to the field's, below which a user should know
-MAX_NAMED_ROWS        6       of those that look wrong, by number
-ODD_PAIR_SCATTER      2.0     sd of close rows relative to the learned one (or the inverse) that a user should know
-PART_ROW_BYTES        400     of memory for each row of a part: columns, places, sums on their way (benchmarks/scale)
-PART_SHARE            0.25    of a memory limit that a part may take
-TYPICAL_NEWTON_STEPS  7       passes over the rows of other families than the Gaussian
-SAMPLE_ROW_BYTES      2,500   of memory for each row of the sample while it tunes
-STORE_PROBES          60      places by which the neighbours that a place needs are counted, ...
-LEAST_NEAR_ROWS       40      ... from so many on ...
-MOST_NEAR_ROWS        320     ... to so many, ...
-NEAR_ENOUGH           0.99    ... until twice as many bring the sd down by less than this
-TRIAL_SUM_ROWS        10^5    rows of the trial of sums that an estimate of a fit is made from, ...
-TRIAL_DENSE_ROWS      4,096   ... and where the sums are dense
-TUNING_SECONDS        60      that tuning on a sample takes, roughly
-SOLVE_SECONDS         10      that a factor of 5,000 columns takes, with what goes before
-====================  ======  ==========================================================================================
+==================  =====  =============================================================================================
+name                value  what it bounds, and why
+==================  =====  =============================================================================================
+TRIAL_ROWS          200    of the trial that an estimate of time is made from
+COVARIANCE_DRAWS    2,000  from which a covariance on the response scale is taken: a standard error of 3 %
+MAX_NUMBERS         8      of a long list, shown in a summary
+LEAST_SPARE_SD      0.9    sd of the features relative to kriging's, below which they are too small
+FLAT_FIELD          0.01   variance of the field relative to the noise, below which a map is flat
+SERVE_BETTER        0.95   RMSE of boosted trees relative to the field's, below which a user should know
+MAX_NAMED_ROWS      6      of those that look wrong, by number
+ODD_PAIR_SCATTER    2.0    sd of close rows relative to the learned one (or the other way round) that a user should know
+LEAST_JUDGED_ROWS   50     rows from which intervals are judged by blocks
+LEAST_JUDGED_PARTS  8      of them, or of groups: fewer say little
+MAX_EXACTLY_JUDGED  2,000  rows up to which all others predict them; beyond, the nearest
+MAX_JUDGED_PARTS    40     that are held out
+MAX_JUDGED_ROWS     1,000  rows in all of them, about
+MAX_PART_ROWS       200    rows of a block
+LEAST_COVERAGE      0.9    of 95 % intervals there, that is not worth a word
+SHOWN_FROM          5.0    expected seconds of a fit from which a line tells how it goes
+FEW_TIMED_ROWS      3,000  rows up to which the kernel is exact: ...
+FEW_SECONDS         12.0   ... so many seconds for all of them (``benchmarks/zoo.py``, one core), less for fewer
+GAUSSIAN_SECONDS    22.0   for every further ten thousand rows, ...
+OTHER_SECONDS       25.0   ... of other families, ...
+TREND_SECONDS       3.5    ... and for each of their fixed effects
+WIDE_FACTOR         1.3    in three dimensions and more
+LATER_SHARE         0.1    of the same, beyond thirty thousand rows
+SOLVED_SHARE        0.3    of a fit that is not learning the kernel
+LEAST_LEFT          0.1    of the time so far, that is left at least
+PART_ROW_BYTES      400    of memory for each row of a part: columns, places, sums (``benchmarks/scale.py``)
+PART_SHARE          0.25   of a memory limit that a part may take
+TYPICAL_STEPS       7      passes over the rows of other families than the Gaussian
+SAMPLE_ROW_BYTES    2,500  of memory for each row of the sample while it tunes
+STORE_PROBES        60     places by which the neighbours that a place needs are counted, ...
+LEAST_NEAR_ROWS     40     ... from so many on ...
+MOST_NEAR_ROWS      320    ... to so many, ...
+NEAR_ENOUGH         0.99   ... until twice as many bring the sd down by less than this
+TRIAL_SUM_ROWS      10^5   rows of the trial of sums that an estimate of a fit is made from, ...
+TRIAL_DENSE_ROWS    4,096  ... and where the sums are dense
+TUNING_SECONDS      60.0   that tuning on a sample takes, roughly
+SOLVE_SECONDS       10.0   that a factor of 5,000 columns takes, with what goes before
+==================  =====  =============================================================================================
 """
 
 from __future__ import annotations
@@ -36,15 +53,32 @@ FLAT_FIELD = 0.01
 SERVE_BETTER = 0.95
 MAX_NAMED_ROWS = 6
 ODD_PAIR_SCATTER = 2.0
+LEAST_JUDGED_ROWS = 50
+LEAST_JUDGED_PARTS = 8
+MAX_EXACTLY_JUDGED = 2_000
+MAX_JUDGED_PARTS = 40
+MAX_JUDGED_ROWS = 1_000
+MAX_PART_ROWS = 200
+LEAST_COVERAGE = 0.9
+SHOWN_FROM = 5.0
+FEW_TIMED_ROWS = 3_000
+FEW_SECONDS = 12.0
+GAUSSIAN_SECONDS = 22.0
+OTHER_SECONDS = 25.0
+TREND_SECONDS = 3.5
+WIDE_FACTOR = 1.3
+LATER_SHARE = 0.1
+SOLVED_SHARE = 0.3
+LEAST_LEFT = 0.1
 PART_ROW_BYTES = 400
 PART_SHARE = 0.25
-TYPICAL_NEWTON_STEPS = 7
+TYPICAL_STEPS = 7
 SAMPLE_ROW_BYTES = 2_500
-TRIAL_SUM_ROWS = 100_000
-TRIAL_DENSE_ROWS = 4_096
-TUNING_SECONDS = 60.0
-SOLVE_SECONDS = 10.0
 STORE_PROBES = 60
 LEAST_NEAR_ROWS = 40
 MOST_NEAR_ROWS = 320
 NEAR_ENOUGH = 0.99
+TRIAL_SUM_ROWS = 100_000
+TRIAL_DENSE_ROWS = 4_096
+TUNING_SECONDS = 60.0
+SOLVE_SECONDS = 10.0

@@ -10,6 +10,7 @@ WIDE_TOLERANCE     0.02        the same where the alternative costs more: a grid
                                dimensions
 MOSTLY_TEXT        0.5         share of the entries of a text column that are no numbers, above which it is a category;
                                below, it is a column of numbers with misprints, refused by its first bad row
+MOST_CODES         20          different whole numbers of a text column that are names of classes; more are numbers
 PLANE_RADIUS       2000.0      km from the centre, up to which an equal-area plane serves
 =================  ==========  =======================================================================================
 
@@ -23,4 +24,5 @@ MAX_RASTER_PIXELS = 16_000_000
 STRETCH_TOLERANCE = 0.01
 WIDE_TOLERANCE = 0.02
 MOSTLY_TEXT = 0.5
+MOST_CODES = 20
 PLANE_RADIUS = 2000.0
