@@ -82,7 +82,10 @@ def application() -> typer.Typer:
     return app
 
 
-ORDER = ("fit", "predict", "map", "fill", "aggregate", "hotspots", "validate", "report", "simulate", "demo", "paper")
+ORDER = (
+    *("fit", "merge", "predict", "map", "fill", "aggregate", "hotspots", "validate", "report"),
+    *("simulate", "demo", "paper"),
+)
 GROUP = "bochner.commands"
 REGISTERED: dict[str, Command] = {}
 

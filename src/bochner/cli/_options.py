@@ -114,3 +114,24 @@ Exceed = Annotated[
     list[str] | None,
     typer.Option(metavar="T", help="Threshold, 0.2 or 20%, that is exceeded; may be given several times."),
 ]
+
+# ------------------------------------------------------------------- more rows than memory
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on from where an earlier run of the same command was stopped.")
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(metavar="local|ADDRESS", help="Compute on Dask: this machine's cores, or a scheduler's."),
+]
+MemoryLimit = Annotated[str | None, typer.Option(metavar="SIZE", help="Memory that the fit may take, e.g. 2GB.")]
+Store = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Sort the rows by place into this folder, for fields too rough for waves; the model then answers from it.",
+    ),
+]
+Like = Annotated[
+    Path | None,
+    typer.Option(metavar="MODEL", help="Take kernel, waves and columns of this model, so that the two can be merged."),
+]

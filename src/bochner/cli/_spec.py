@@ -40,6 +40,11 @@ class Spec:
     layer: str | None = None
     seed: int = 0
     drop_bad: bool = False
+    resume: bool = False
+    dask: str | None = None
+    memory_limit: str | None = None
+    store: Path | None = None
+    like: Path | None = None
     output: Path | None = None
 
     @classmethod
@@ -148,6 +153,12 @@ def _crs(value: Any, name: str) -> str:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else _text(value, name)
 
 
+def _switch(value: Any, name: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise InputError(f"{name} is {value!r}; needed is true or false.")
+
+
 def _whole(value: Any, name: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -192,10 +203,12 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
             "features",
             "tune",
             "layer",
+            "dask",
+            "memory_limit",
         ),
         _text,
     ),
-    **dict.fromkeys(("data", "predict_at", "output"), _path),
+    **dict.fromkeys(("data", "predict_at", "output", "store", "like"), _path),
     "coords": names_in,
     "covariates": names_in,
     "covariate": covariate_files,
@@ -204,4 +217,5 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "noise_variance": _number,
     "seed": _whole,
     "drop_bad": _flag,
+    "resume": _switch,
 }

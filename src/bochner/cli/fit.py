@@ -35,13 +35,19 @@ def fit(
     layer: given.Layer = None,
     drop_bad: given.DropBad = False,
     seed: given.Seed = None,
+    resume: given.Resume = False,
+    dask: given.Dask = None,
+    memory_limit: given.MemoryLimit = None,
+    store: given.Store = None,
+    like: given.Like = None,
     config: given.Config = None,
     json: given.Json = False,
 ) -> None:
     """Learn a spatial model from a file and write it to another.
 
     Rows with missing values are left out, and counted by column; rows that are amiss (text for a number, more positives
-    than trials) are refused, all in one message, unless --drop-bad leaves them out. What was chosen is printed.
+    than trials) are refused, all in one message, unless --drop-bad leaves them out. What was chosen, and why, is
+    printed. A folder of files, a large file, and any with --dask, --resume, --memory-limit or --store are read in parts.
 
     \b
     Examples:
@@ -49,6 +55,7 @@ def fit(
       bochner fit villages.csv --target positive --family binomial --trials examined \\
           --covariate elevation=dem.tif -o prevalence.bochner
       bochner fit image.tif --predict-at gaps -o image.bochner
+      bochner fit pixels/ --target temp --dask local -o temp.bochner
       bochner fit --config model.toml
     """
     options = {name: value for name, value in locals().items() if name not in ("config", "json")}
@@ -62,10 +69,20 @@ def fit(
     must_exist(spec.data, *spec.covariate.values())
 
     from bochner.cli._models import check_model_name, facts, fit_spec
+    from bochner.cli._streams import fit_stream, streams
     from bochner.cli._terminal import note, say, say_json
     from bochner.diagnostics import remember
 
     check_model_name(spec.output, spec.files)
+    if spec.like is not None or streams(spec):
+        model = fit_stream(spec)
+        model.save(spec.output)
+        if json:
+            say_json({"model": spec.output, **facts(model)})
+            return
+        model.check()
+        say(f"{model.summary()}\n\nwritten: {spec.output}")
+        return
     model, rows = fit_spec(spec)
     remember(model)
     model.save(spec.output)

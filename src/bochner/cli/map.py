@@ -58,6 +58,8 @@ def map(
     memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Memory that a window may take, e.g. 200MB.")
     ] = None,
+    resume: given.Resume = False,
+    dask: given.Dask = None,
     json: given.Json = False,
 ) -> None:
     """Predict at every pixel of a grid and write a raster: mean, sd, and a band for each --exceed and --quantile.
@@ -115,7 +117,7 @@ def map(
     if request.grid.n_pixels > SMALL_MAP:  # the trial of a small map would take as long as the map
         note(*request.forecast(options, output))
     with progress("mapping") as update:
-        report = map_to_file(fitted, request.grid, output, progress=update, **options)
+        report = map_to_file(fitted, request.grid, output, progress=update, resume=resume, dask=dask, **options)
     if json:
         say_json(
             {

@@ -125,16 +125,18 @@ def diagnose(model: SpatialRegressor, *, coords: FloatArray | None = None) -> Di
     Parameters
     ----------
     model : SpatialRegressor
-        Fitted in this session; a loaded model has no rows, but may carry the diagnostics of when it was saved.
+        Fitted in this session (to rows that were read in parts: a sample of them is summarised, and none is held out);
+        a loaded model has no rows, but may carry the diagnostics of when it was saved.
     coords : array of shape (n, dim), optional
         Coordinates of the training rows as the user has them; by default they are brought back from the model.
     """
-    if not model.has_training:
+    if not model.has_training and not model.has_sample:
         raise InputError(
             "diagnostics need the training rows, which this model does not hold (it was loaded from a file); fit it "
             "again, and save it: the file then carries them."
         )
-    responses, layout = model.training_responses(), model.fitted_.layout
+    responses = model.training_responses() if model.has_training else model.sample_responses()
+    layout = model.fitted_.layout
     kept = np.flatnonzero(responses.weight > 0)
     rows = responses[kept]
     places = layout.coords(rows.rows.coords) if coords is None else np.asarray(coords)[kept]
@@ -148,7 +150,7 @@ def diagnose(model: SpatialRegressor, *, coords: FloatArray | None = None) -> Di
         covariates=dict(zip(columns.covariate_names, map(Summary.of, covariates.T), strict=True)),
         variogram=_variogram(model.fitted_.model, responses),
         distance_unit=unit,
-        held_out=hold_out(model, unit),
+        held_out=hold_out(model, unit) if model.has_training else (),
     )
 
 
@@ -157,7 +159,7 @@ def diagnostics_of(model: SpatialRegressor) -> Diagnostics | None:
     carried = model.fitted_.diagnostics
     if carried is not None:
         return Diagnostics.from_dict(carried)
-    return diagnose(model) if model.has_training else None
+    return diagnose(model) if model.has_training or model.has_sample else None
 
 
 def remember(model: SpatialRegressor) -> None:

@@ -106,7 +106,7 @@ def estimate_fit(data: Any, y: Any = None, *, target: Any = None, model: Any = N
             f"{as_size(limit)}; take fewer waves (n_frequencies), smaller row groups, or raise the limit."
         )
     gaussian = family_named(estimator.family).observes_eta
-    passes = 2 if gaussian else 1 + limits.TYPICAL_NEWTON_STEPS
+    passes = 2 if gaussian else 1 + limits.TYPICAL_STEPS
     read, sampled, summed = read_s / rows_at_once, *_trial(request, reading, columns, dim)
     per_row = max(read, sampled) + (passes - 1) * max(read, summed)  # reading overlaps computing
     seconds = n_rows * per_row + limits.TUNING_SECONDS + (passes - 1) * limits.SOLVE_SECONDS * (columns / 5_000) ** 3

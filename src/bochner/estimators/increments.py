@@ -109,8 +109,8 @@ def moments_of_model(model: Model) -> DenseMoments:
     posterior = model.posterior
     if not isinstance(posterior, CoefficientPosterior) or not isinstance(posterior.factor, CholeskyFactor):
         raise PartError(
-            f"the model was fitted as {model.scheme!r}, whose rows are no sums; fit with features='lattice' (or "
-            f"partial_fit), then models add."
+            f"the model was fitted as {model.scheme!r}, whose rows are no sums; fit with partial_fit, or with "
+            f"features='lattice' and n_frequencies, then models add."
         )
     if not model.family.observes_eta or len(model.mixture.mass) > 1:
         raise PartError(

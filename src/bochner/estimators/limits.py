@@ -31,7 +31,6 @@ SOLVED_SHARE          0.3    of a fit that is not learning the kernel
 LEAST_LEFT            0.1    of the time so far, that is left at least
 PART_ROW_BYTES        400    of memory for each row of a part: columns, places, sums on their way (benchmarks/scale)
 PART_SHARE            0.25   of a memory limit that a part may take
-TYPICAL_NEWTON_STEPS  7      passes over the rows of other families than the Gaussian
 SAMPLE_ROW_BYTES      2,500  of memory for each row of the sample while it tunes
 STORE_PROBES          60     places by which the neighbours that a place needs are counted, ...
 LEAST_NEAR_ROWS       40     ... from so many on ...
@@ -41,6 +40,7 @@ TRIAL_SUM_ROWS        10^5   rows of the trial of sums that an estimate of a fit
 TRIAL_DENSE_ROWS      4,096  ... and where the sums are dense
 TUNING_SECONDS        60     that tuning on a sample takes, roughly
 SOLVE_SECONDS         10     that a factor of 5,000 columns takes, with what goes before
+TYPICAL_STEPS         7      passes over the rows of other families than the Gaussian
 ====================  =====  ===========================================================================================
 """
 
@@ -74,7 +74,6 @@ SOLVED_SHARE = 0.3
 LEAST_LEFT = 0.1
 PART_ROW_BYTES = 400
 PART_SHARE = 0.25
-TYPICAL_NEWTON_STEPS = 7
 SAMPLE_ROW_BYTES = 2_500
 TRIAL_SUM_ROWS = 100_000
 TRIAL_DENSE_ROWS = 4_096
@@ -84,3 +83,4 @@ STORE_PROBES = 60
 LEAST_NEAR_ROWS = 40
 MOST_NEAR_ROWS = 320
 NEAR_ENOUGH = 0.99
+TYPICAL_STEPS = 7

@@ -341,10 +341,10 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         if unused:
             told.append(Choice("columns", tuple(unused), text=f"not used: {', '.join(unused)}."))
         survey = survey_weights(responses.weight)
-        if solve is None:
-            self._training = Training(X, y, given)
-        else:  # the rows at hand are a sample of those of the model
-            self.__dict__.pop("_training", None)
+        for name in ("_training", "_sample"):
+            self.__dict__.pop(name, None)
+        # the rows at hand may be a sample of those of the model
+        setattr(self, "_training" if solve is None else "_sample", Training(X, y, given))
         found = (*(() if survey is None else (survey,)), *odd.alarms, *odd.notes)
         self.set_fitted(Fitted(layout, replace(model, choices=tuple(told)), found))
 
@@ -638,6 +638,15 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
     def has_training(self) -> bool:
         """Whether the training rows are at hand: not of a model that was loaded."""
         return hasattr(self, "_training")
+
+    @property
+    def has_sample(self) -> bool:
+        """Whether a sample of the training rows is at hand, of a model of rows that were read in parts."""
+        return hasattr(self, "_sample")
+
+    def sample_responses(self) -> Responses:
+        """That sample as the model sees it."""
+        return self._sample.responses(self.fitted_.layout, self.fitted_.model.family)
 
     def training_responses(self) -> Responses:
         """Training rows as the model sees them; refused for a model that was loaded, which does not hold them."""

@@ -33,8 +33,8 @@ def with_store(model: Model, plan: WavePlan, sample: FloatArray, n_rows: int, fo
         return replace(model, choices=(*model.choices, told))
     if folder is None:
         warn(
-            f"{model.n_frequencies:,} waves leave out more of this field than its rows can tell; what they leave out "
-            f"is carried as noise. Name a folder for the rows (store=, --store), to krige it from the nearest ones.",
+            f"{model.n_frequencies:,} waves leave out more of this field than its rows can tell, and what they leave "
+            f"out is carried as noise. Name a folder for the rows (store=, --store) to krige it from them.",
             ApproximationWarning,
         )
         return model

@@ -207,7 +207,7 @@ class Streamed:
         if notes is not None and notes.climb is not None:
             climb = notes.climb
         while True:
-            sums = self._pass(layout, plan, climb)
+            sums = self.summed(layout, plan, climb)
             climb, fit = climb.after(plan, sums)
             if fit is not None:
                 model = plan.model(fit, sums.correction, max(climb.n_steps, 1))
@@ -225,7 +225,8 @@ class Streamed:
 
         return with_store(model, plan, responses.rows.coords, self.sample.n_rows, self.store, feed)
 
-    def _pass(self, layout: Layout, plan: WavePlan, climb: Climb) -> RowSums:
+    def summed(self, layout: Layout, plan: WavePlan, climb: Climb) -> RowSums:
+        """One pass: the sums of all rows, seen from where Newton's method stands."""
         work = SumWork(self.request, layout, plan, climb.coef, self.sample)
         done, begun = (0, None) if self.notes is None else self.notes.sums
         keep = None if self.notes is None else self.notes.keep_sums

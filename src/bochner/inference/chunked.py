@@ -206,7 +206,7 @@ class WavePlan:
         for _ in range(limits.MAX_EFFECT_STEPS):
             d = rows.family.derivatives(rows.y, eta, rows.size)
             step = (d.score - (eta - mean) / variance) / (np.maximum(d.curvature, 0.0) + 1 / variance)
-            step = np.clip(step, -limits.LONGEST_EFFECT_STEP, limits.LONGEST_EFFECT_STEP)
+            step = np.clip(step, -limits.LONGEST_EFFECT, limits.LONGEST_EFFECT)
             eta += step
             if np.max(np.abs(step)) < limits.SETTLED_EFFECT:
                 break

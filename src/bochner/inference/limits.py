@@ -22,6 +22,7 @@ PAIR_NOISE           0.5    of what close pairs may scatter: below this share th
 MAX_EFFECT_STEPS     60     Newton steps for the effect that a row has of its own, in one pass over the rows
 LONGEST_EFFECT_STEP  3.0    of one of them, on the scale of the link: none overshoots by more
 SETTLED_EFFECT       1e-11  change of that effect at which it is found
+LONGEST_EFFECT       3.0    of one of them, on the scale of the link: none overshoots by more
 ===================  =====  ============================================================================================
 """
 
@@ -46,3 +47,4 @@ PAIR_NOISE = 0.5
 MAX_EFFECT_STEPS = 60
 LONGEST_EFFECT_STEP = 3.0
 SETTLED_EFFECT = 1e-11
+LONGEST_EFFECT = 3.0

@@ -23,6 +23,7 @@ from bochner.maps.files.cf import (
 )
 from bochner.maps.files.partial import completed
 from bochner.maps.files.provenance import provenance
+from bochner.maps.files.window_notes import forget_windows, windows_of
 from bochner.maps.files.writers import writer_for
 from bochner.maps.grids.bands import Band
 from bochner.maps.grids.estimate import MapEstimate, estimate
@@ -115,6 +116,8 @@ def map_to_file(
     *,
     dtype: str = "float32",
     progress: Progress | None = None,
+    resume: bool = False,
+    dask: Any = None,
     **options: Any,
 ) -> MapReport:
     """Write a map to GeoTIFF (.tif, a valid COG), NetCDF (.nc) or Zarr (.zarr), window by window.
@@ -131,6 +134,10 @@ def map_to_file(
         ``"float32"`` or ``"float64"``.
     progress : callable, optional
         Called with pixels done and their total after every window.
+    resume : bool, default False
+        Whether to go on from the windows that an earlier run, which was killed, has left beside the output.
+    dask : str or distributed.Client, optional
+        Where windows are computed: ``"local"``, the address of a scheduler, or a client; default: here.
     """
     path = Path(output)
     kind = writer_for(path)
@@ -141,7 +148,7 @@ def map_to_file(
     with completed(path) as partial:
         writer = kind(partial, grid, work.bands, dtype)
         try:
-            for window, values in work.windows():
+            for window, values in windows_of(work, options, path, resume=resume, dask=dask):
                 writer.write(window, values)
                 done += values[0].size
                 if progress is not None:
@@ -150,6 +157,7 @@ def map_to_file(
         except BaseException:
             writer.abandon()
             raise
+    forget_windows(path)
     names = tuple(band.name for band in work.bands)
     return MapReport(path, grid, names, work.tally, time.perf_counter() - begin)
 

@@ -35,6 +35,8 @@ CHOICES = {
     "time": "Time",
     "rows": "Rows left out",
     "columns": "Columns",
+    "rows": "Rows",
+    "store": "Rows sorted by place",
     "trees": "Boosted trees",
 }
 """What a fit decides, by the name of the choice, as a reader knows it."""

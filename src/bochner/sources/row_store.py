@@ -149,6 +149,7 @@ class StoreWriter:
             "names": self.names,
         }
         (self.folder / INDEX).write_text(json.dumps(index))
+        forget()
         return RowStore(str(self.folder.resolve()))
 
 
@@ -203,6 +204,11 @@ def _index(folder: str) -> tuple[Cells, IntArray, list[str]]:
         np.array(index["low"]), np.array(index["side"]), index["depth"], np.array(index["first"], dtype=np.uint64)
     )
     return cells, np.array(index["counts"], dtype=np.intp), index["names"]
+
+
+def forget() -> None:
+    """Read the indexes of stores anew: a folder has been moved, or written again."""
+    _index.cache_clear()
 
 
 def _parquet() -> Any:

@@ -96,9 +96,17 @@ class GridMap:
 
     def windows(self) -> Iterator[tuple[Window, FloatArray]]:
         """Windows with their bands, one after the other."""
-        self._warn_of_distance()
+        self.begin()
         for window in self.window_list:
             yield window, self.compute(window)
+        self.finish()
+
+    def begin(self) -> None:
+        """Warn of what is wrong with the map as a whole, before the first window."""
+        self._warn_of_distance()
+
+    def finish(self) -> None:
+        """Refuse an empty map, and warn of errors, after the last window."""
         self._refuse_nothing()
         self._warn_of_error()
 
@@ -117,6 +125,9 @@ class GridMap:
 
     def compute(self, window: Window) -> FloatArray:
         """Bands (k, height, width) of a window; NaN where there is no prediction."""
+        # nothing is carried over from other windows: a map that is resumed, or shared out, has the same pixels
+        self._rng = generator(0, "verified pixels")
+        self._surface, self._interpolation, self._tried = None, None, False
         with resources_of(self.model).in_use(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             bands = self._compute(window)
@@ -154,8 +165,8 @@ class GridMap:
             rows, cols = np.nonzero(wanted)
             return self._direct(window, rows, cols, layers).T
         values = self._interpolation.fill(window, wanted)[:, wanted]
-        self.tally.n_evaluated = self._interpolation.n_evaluated
-        self.tally.n_interpolated = self._interpolation.n_interpolated
+        self.tally.n_evaluated += self._interpolation.n_evaluated
+        self.tally.n_interpolated += self._interpolation.n_interpolated
         return self._surface.to_bands(values, {name: layer[wanted] for name, layer in layers.items()})
 
     def _direct(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass
@@ -29,6 +29,12 @@ class Tally:
     n_interpolated: int = 0
     n_verified: int = 0
     worst_error: float = 0.0
+
+    def add(self, other: Tally) -> None:
+        """Count the pixels of another window, too."""
+        for one in fields(self):
+            mine, theirs = getattr(self, one.name), getattr(other, one.name)
+            setattr(self, one.name, max(mine, theirs) if one.name == "worst_error" else mine + theirs)
 
     def describe(self) -> str:
         """How the pixels were computed, in one sentence."""

@@ -1,0 +1,70 @@
+"""Streams: fits of files that are read in parts, as a spec asks for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bochner import SpatialRegressor, estimate_fit, like
+from bochner.cli._models import opened, unfitted
+from bochner.cli._spec import Spec
+from bochner.cli._terminal import note, status
+from bochner.diagnostics import remember
+from bochner.estimators.streaming import default_checkpoint
+from bochner.exceptions import InputError
+from bochner.geo import read_places
+
+LARGE_FILE = 200 * 10**6  # bytes
+
+
+def streams(spec: Spec) -> bool:
+    """Whether the data are read in parts: a folder, a large file, or because an option asks for it."""
+    asked = spec.resume or spec.dask is not None or spec.memory_limit is not None or spec.store is not None
+    return asked or _is_folder(spec.data) or (spec.data.is_file() and spec.data.stat().st_size > LARGE_FILE)
+
+
+def fit_stream(spec: Spec) -> SpatialRegressor:
+    """Fit the model that a spec asks for, part by part; what it will take is told first."""
+    for name in ("covariate", "error_sd", "layer"):
+        if getattr(spec, name):
+            raise InputError(
+                f"--{name.replace('_', '-')} was given with data that are read in parts; put it into the files as a "
+                f"column (known errors as variances, with SpatialRegressor.fit), or fit a smaller file."
+            )
+    known = {
+        name: getattr(spec, name)
+        for name in ("trials", "exposure", "offset", "groups")
+        if getattr(spec, name) is not None
+    }
+    if spec.like is not None:
+        with status("summing"):
+            return like(opened(spec.like)).partial_fit(str(spec.data), target=spec.target)
+    model = unfitted(spec).set_params(
+        coords=list(spec.coords) or None,
+        covariates=list(spec.covariates) or None,
+        crs=spec.crs,
+        memory_limit=spec.memory_limit,
+    )
+    assert spec.output is not None
+    note(str(estimate_fit(str(spec.data), target=spec.target, model=model, **known)))
+    with status("learning"):
+        model.fit(
+            str(spec.data),
+            target=spec.target,
+            predict_at=_wanted(spec),
+            store=None if spec.store is None else str(spec.store),
+            checkpoint=default_checkpoint(spec.output),
+            resume=spec.resume,
+            dask=spec.dask,
+            **known,
+        )
+        remember(model)
+    return model
+
+
+def _wanted(spec: Spec) -> Any:
+    return None if spec.predict_at is None else read_places(spec.predict_at).pair()
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and path.suffix.lower() != ".zarr"

@@ -1,0 +1,89 @@
+"""Rows sorted by place: a rough field is answered from its nearest rows, as kriging would."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bochner import SpatialRegressor, load
+from bochner.exceptions import ApproximationWarning, InputError
+from bochner.kernels import Matern
+from bochner.sources import ArraySource, limits
+from bochner.sources.row_store import Cells, StoreWriter
+
+KERNEL = Matern(nu=0.5, length_scale=0.05)
+
+
+@pytest.fixture(scope="module")
+def rows() -> np.ndarray:
+    """2,000 rows of an exponential field with little noise: x, y, response."""
+    rng = np.random.default_rng(0)
+    places = rng.uniform(size=(2_000, 2))
+    field = np.linalg.cholesky(KERNEL.covariance(places, places) + 1e-9 * np.eye(len(places))) @ rng.normal(size=2_000)
+    return np.column_stack([places, field + 2 + 0.2 * rng.normal(size=2_000)])
+
+
+def source(rows: np.ndarray) -> ArraySource:
+    return ArraySource.of_matrix(rows[:, :2], rows[:, 2], part_rows=900)
+
+
+def model() -> SpatialRegressor:
+    # few waves: the far field alone
+    return SpatialRegressor(KERNEL, noise_variance=0.04, tune=None, memory_limit="60MB")
+
+
+@pytest.mark.filterwarnings("ignore::bochner.exceptions.ApproximationWarning")
+def test_it_predicts_as_exact_kriging(rows: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "STORE_CELL_ROWS", 300)
+    stored = model().fit(source(rows), target="y", store=tmp_path / "store")
+    exact = SpatialRegressor(KERNEL, noise_variance=0.04, tune=None, features="exact").fit(rows[:, :2], rows[:, 2])
+    at = np.random.default_rng(1).uniform(size=(300, 2))
+    mean, sd = stored.predict(at, return_std=True)
+    known, true_sd = exact.predict(at, return_std=True)
+    # of the sd, which the error of a neighbourhood is a part of
+    assert np.sqrt(np.mean((mean - known) ** 2)) < 0.15 * true_sd.mean()
+    np.testing.assert_allclose(sd, true_sd, rtol=0.05)
+    one = stored.predict(at[:1], return_std=True)
+    np.testing.assert_allclose([one[0][0], one[1][0]], [mean[0], sd[0]], rtol=1e-9)  # whatever else is asked
+    stored.save(tmp_path / "m.bochner")
+    np.testing.assert_array_equal(load(tmp_path / "m.bochner").predict(at), stored.predict(at))
+    shutil.move(tmp_path / "store", tmp_path / "elsewhere")
+    from bochner.sources import row_store
+
+    row_store.forget()
+    with pytest.raises(InputError, match="which is not there"):
+        load(tmp_path / "m.bochner").predict(at)
+
+
+@pytest.fixture(autouse=True)
+def few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sample holds 1,000 rows."""
+    monkeypatch.setattr(limits, "HELD_ROWS", 1_000)
+
+
+def test_without_a_store_it_is_told(rows: np.ndarray) -> None:
+    with pytest.warns(ApproximationWarning, match="store="):
+        model().fit(source(rows), target="y")
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_every_row_is_found_in_the_box_it_lies_in(dim: int, tmp_path: Path) -> None:
+    """Cells follow the Morton curve, and each is a box that holds its rows."""
+    rng = np.random.default_rng(dim)
+    places = rng.uniform(size=(3_000, dim)) ** 3  # crowded in a corner
+    cells = Cells.over(places[::3], (np.zeros(dim), np.ones(dim)), 20)
+    assert np.all(np.diff(cells.first.astype(float)) > 0)
+    low, high = cells.boxes
+    own = cells.of(cells.keys(places))
+    assert np.all((places >= low[own] - 1e-12) & (places <= high[own] + 1e-12))
+    writer = StoreWriter(tmp_path / "store", cells, ["value"])
+    for part in np.array_split(np.arange(3_000), 4):
+        writer.add(places[part], [part.astype(float)])
+    store = writer.close()
+    assert store.counts.sum() == 3_000
+    found = store.around(np.full(dim, 0.1), np.full(dim, 0.4))
+    inside = np.flatnonzero(np.all((places >= 0.1) & (places <= 0.4), axis=1))
+    np.testing.assert_array_equal(np.sort(found[:, -1]), inside)
