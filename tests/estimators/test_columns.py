@@ -154,3 +154,16 @@ def test_groups_have_one_label_per_row():
     table = stations()
     with pytest.raises(InputError, match="groups has 3 values"):
         fixed().fit(table[["lon", "lat"]], table.temp, groups=[1, 2, 3])
+
+
+def test_codes_written_as_text_are_classes():
+    """Flooding frequencies "1", "2", "3" as text are names; the same as numbers are numbers."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(size=(60, 2)), columns=["x", "y"])
+    table["class"] = rng.choice(["1", "2", "3"], 60)
+    y = table["class"].map({"1": 0.0, "2": 5.0, "3": 1.0}) + 0.1 * rng.normal(size=60)
+    options = {"coords": ["x", "y"], "covariates": ["class"], "kernel": Matern(), "noise_variance": 0.01, "tune": None}
+    names = SpatialRegressor(**options).fit(table, y)
+    assert "class: 3 levels" in names.summary()
+    numbers = SpatialRegressor(**options).fit(table.astype({"class": int}), y)
+    assert "levels" not in numbers.summary()

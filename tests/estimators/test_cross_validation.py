@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, PredefinedSplit, ShuffleSplit
 
 from bochner import SpatialRegressor
+from bochner.estimators.crossvalidation import make_folds
 from bochner.exceptions import InputError
 from bochner.features import NystroemMap
 from bochner.inference import Observations, leave_out
@@ -158,6 +159,27 @@ def test_groups_reach_the_splitter():
     groups = np.arange(60) // 15
     found = KINDS["exact"]().fit(X, y).cross_validate(GroupKFold(4), groups=groups)
     assert all(len(set(groups[found.index[found.fold == k]])) == 1 for k in range(4))
+
+
+def test_groups_of_the_fit_are_held_out_together():
+    """Stations given to `fit` stay whole in every way to hold rows out that names no splitter."""
+    X, y = field()
+    groups = np.array([f"station {k}" for k in np.arange(60) // 3])
+    model = KINDS["exact"]().fit(X, y, groups=groups)
+    single = model.cross_validate()
+    assert len(np.unique(single.fold)) == 20
+    for found in (single, model.cross_validate(4), model.cross_validate(GroupKFold(4))):
+        of_group = [set(found.fold[np.isin(found.index, np.flatnonzero(groups == g))]) for g in np.unique(groups)]
+        assert all(len(folds) == 1 for folds in of_group)
+    index, mean, _ = refits(model, X, y, {}, PredefinedSplit(np.arange(60) // 3))
+    assert_allclose(single.prediction.mean[np.argsort(single.index)], mean[np.argsort(index)], atol=1e-6)
+
+
+def test_groups_are_whole_when_tuning_is_by_folds():
+    X, y = field()
+    groups = np.arange(60) // 3
+    folds = make_folds("spatial-cv", X, y, None, 0, groups)
+    assert folds and all(not set(groups[train]) & set(groups[test]) for train, test in folds)
 
 
 def test_scores_by_name():

@@ -149,3 +149,21 @@ def responses(X: np.ndarray, y: np.ndarray, family: str) -> Responses:
     one, zero = np.ones(len(y)), np.zeros(len(y))
     rows = Rows(X[:, :2], np.column_stack([one, X[:, 2:] - X[:, 2:].mean(axis=0)]))
     return Responses(family_named(family), rows, y, one, zero, one, zero)
+
+
+@pytest.mark.slow
+def test_households_and_districts_are_two_scales():
+    """Presence by household: a field of the villages and one of the country, and places between villages know both."""
+    rng = np.random.default_rng(3)
+    villages = rng.uniform(size=(80, 2))
+    places = np.repeat(villages, 50, axis=0) + 0.004 * rng.normal(size=(4_000, 2))
+    phase = rng.uniform(0, 2 * np.pi, (2, 400))
+    far, near = (
+        1.5 * np.sqrt(2 / 400) * np.cos(places @ rng.normal(size=(2, 400)) / length + p).sum(axis=1)
+        for length, p in zip((0.35, 0.003), phase, strict=True)
+    )
+    y = (rng.uniform(size=4_000) < 1 / (1 + np.exp(1 - far - near))).astype(float)
+    model = SpatialRegressor(family="bernoulli").fit(places, y)
+    assert model.choices_["kernel"].value == "sum of two scales"
+    short, long = sorted(float(k.length_scale) for k in model.kernel_.leaves())
+    assert short < 0.05 < long

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +14,9 @@ from bochner import SpatialRegressor, load
 from bochner.choices import Choice
 from bochner.cli._spec import Spec
 from bochner.cli._tables import Training, training
+from bochner.cli._terminal import note
+from bochner.estimators.limits import SHOWN_FROM
+from bochner.estimators.progress import duration, expected_seconds
 from bochner.estimators.summary import describe
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
@@ -41,6 +45,15 @@ def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
     spec, rows = training(spec)
     model.set_params(coords=rows.coords, covariates=rows.covariates or None)
     columns = dict(rows.columns)
+    expected = expected_seconds(
+        len(rows.table),
+        len(rows.coords),
+        1 + len(rows.covariates or ()),
+        gaussian=family.observes_eta,
+        learns=model.tune is not None,
+    )
+    if expected >= SHOWN_FROM and not sys.stderr.isatty():  # on a terminal the fit shows a line of its own
+        note(f"fitting {len(rows.table):,} rows takes about {duration(expected)}.")
     model.fit(rows.table, columns.pop("target"), predict_at=rows.predict_at, **columns)
     if rows.places.left_out:
         model.tell(Choice("rows", len(rows.places), text=" ".join(rows.places.left_out)))

@@ -46,7 +46,8 @@ def held_out(
     coords, unit = model.training_responses().rows.coords + layout.centre, layout.placement.unit
     single = cKDTree(coords).query(coords, k=2)[0][:, 1]
     scores = model.cross_validate(None, scoring)
-    tests = [Test("single rows", len(scores.index), float(np.median(single)), dict(scores))]
+    what = "single rows" if model.training_groups() is None else "single groups"
+    tests = [Test(what, len(scores.index), float(np.median(single)), dict(scores))]
     for side in blocks or [_gap_side(coords, folds)]:
         if side <= 0:
             raise InputError(f"--blocks is {side:g}; needed is a length > 0.")

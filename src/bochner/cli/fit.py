@@ -54,7 +54,7 @@ def fit(
     options = {name: value for name, value in locals().items() if name not in ("config", "json")}
     from bochner.cli._models import check_model_name, facts, fit_spec
     from bochner.cli._spec import Spec
-    from bochner.cli._terminal import note, say, say_json, status
+    from bochner.cli._terminal import note, say, say_json
     from bochner.diagnostics import remember
     from bochner.exceptions import InputError
 
@@ -62,9 +62,8 @@ def fit(
     if spec.output is None:
         raise InputError("no output was given; name the model file to write with -o, or set output in --config.")
     check_model_name(spec.output, spec.files)
-    with status("learning"):
-        model, rows = fit_spec(spec)
-        remember(model)
+    model, rows = fit_spec(spec)
+    remember(model)
     model.save(spec.output)
     note(*rows.places.notes)
     if json:

@@ -70,8 +70,7 @@ def validate(
 
     spec = Spec.of(config, options)
     names = list(get_scores(score)) if score else None
-    with status("learning"):
-        model, rows = fit_spec(spec)
+    model, rows = fit_spec(spec)
     with status("holding out"):
         tests = held_out(model, rows, blocks or [], folds, names)
     note(*rows.places.notes)

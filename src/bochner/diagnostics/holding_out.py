@@ -13,11 +13,12 @@ from bochner.diagnostics import limits
 from bochner.diagnostics.held_out_calibration import Calibration, calibration
 from bochner.estimators import SpatialRegressor
 from bochner.estimators.crossvalidation import CrossValidation, summarise
+from bochner.estimators.narrow_intervals import small_blocks
 from bochner.exceptions import InputError
-from bochner.inference import Fold, Responses
+from bochner.inference import Fold, Observations, Responses
 from bochner.posterior.response import Response
 from bochner.random import generator
-from bochner.validation import BlockKFold, blocks_of, gap_size
+from bochner.validation import BlockKFold, gap_size
 
 
 def hold_out(model: SpatialRegressor, unit: str = "") -> tuple[Calibration, ...]:
@@ -46,13 +47,18 @@ def pit_of(law: Response, observed: FloatArray) -> FloatArray:
 
 
 def _one_by_one(model: SpatialRegressor, responses: Responses, rng: Generator, unit: str) -> Calibration:
-    n = np.count_nonzero(responses.weight)
+    n, groups = np.count_nonzero(responses.weight), model.training_groups()
     text = f"each of the {n:,} rows predicted from all the others"
+    if groups is not None:
+        text = f"each of the {groups.max() + 1:,} groups predicted from all the others"
     return _calibration("leave one out", text, model.cross_validate(None), responses)
 
 
 def _in_blocks(model: SpatialRegressor, responses: Responses, rng: Generator, unit: str) -> Calibration:
-    coords = responses.rows.coords
+    coords, groups = responses.rows.coords, model.training_groups()
+    if groups is not None:
+        text = f"{groups.max() + 1:,} groups in 5 folds of blocks, each group as a whole"
+        return _calibration("blocks", text, model.cross_validate(5), responses)
     splitter = BlockKFold(5, block_size=gap_size(coords))
     try:
         blocks = splitter.describe(coords)
@@ -70,8 +76,11 @@ def _in_blocks(model: SpatialRegressor, responses: Responses, rng: Generator, un
 
 
 def _some_one_by_one(model: SpatialRegressor, responses: Responses, rng: Generator, unit: str) -> Calibration:
-    fits = model.fitted_.model.fits
+    fits, weighted = model.fitted_.model.fits, responses.weight > 0
     responses, obs = model.fitted_.model.working(responses)
+    groups = model.training_groups()
+    if groups is not None:
+        return _some_groups(model, responses, obs, groups[weighted], rng)
     rows = np.sort(rng.choice(len(obs), limits.SAMPLED_ROWS, replace=False))
     drawn = f"{len(rows):,} of the {len(obs):,} rows, drawn at random,"
     if fits[0].forgets_rows:
@@ -86,12 +95,23 @@ def _some_one_by_one(model: SpatialRegressor, responses: Responses, rng: Generat
     return _calibration("leave one out", text, summarise(held, model.fitted_.model, responses, None), responses)
 
 
+def _some_groups(
+    model: SpatialRegressor, responses: Responses, obs: Observations, groups: IntArray, rng: Generator
+) -> Calibration:
+    """Some whole groups, a tenth of them at a time."""
+    order = rng.permutation(groups.max() + 1)
+    drawn = order[: 1 + int(np.searchsorted(np.cumsum(np.bincount(groups)[order]), limits.SAMPLED_ROWS))]
+    parts = [part for part in np.array_split(drawn, limits.N_PARTS) if len(part)]
+    folds = [_without(np.flatnonzero(np.isin(groups, part)), len(obs)) for part in parts]
+    held = [fit.leave_out_quickly(obs, folds) for fit in model.fitted_.model.fits]
+    text = f"{len(drawn):,} of the {groups.max() + 1:,} groups, drawn at random, each held out as a whole"
+    return _calibration("leave one out", text, summarise(held, model.fitted_.model, responses, None), responses)
+
+
 def _some_blocks(model: SpatialRegressor, responses: Responses, rng: Generator, unit: str) -> Calibration:
     """Some whole blocks, small enough to be taken out one after the other."""
     responses, obs = model.fitted_.model.working(responses)
-    side = gap_size(obs.rows.coords)
-    while (blocks := _blocks(obs.rows.coords, side)) is None:
-        side *= 0.7
+    blocks, side = small_blocks(obs.rows.coords, gap_size(obs.rows.coords))
     order = rng.permutation(blocks.max() + 1)[: limits.MAX_BLOCKS]
     total = np.cumsum(np.bincount(blocks)[order])
     chosen = order[: 1 + int(np.searchsorted(total, limits.SAMPLED_ROWS))]
@@ -99,12 +119,6 @@ def _some_blocks(model: SpatialRegressor, responses: Responses, rng: Generator, 
     held = [fit.leave_out_quickly(obs, folds) for fit in model.fitted_.model.fits]
     text = f"{len(folds)} blocks, {_length(side, unit)} wide, drawn at random, each held out as a whole"
     return _calibration("blocks", text, summarise(held, model.fitted_.model, responses, None), responses)
-
-
-def _blocks(coords: FloatArray, side: float) -> IntArray | None:
-    """Blocks of a side, if a typical row shares its block with few enough others to take them all out."""
-    blocks = blocks_of(coords, side)
-    return blocks if np.median(np.bincount(blocks)[blocks]) <= limits.MAX_BLOCK_ROWS else None
 
 
 def _without(test: IntArray, n: int) -> Fold:

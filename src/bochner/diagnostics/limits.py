@@ -10,7 +10,6 @@ MAX_HELD_OUT_ROWS     2,000   rows up to which every one is held out
 SAMPLED_ROWS          1,000   beyond, so many of them: their coverage has a standard error of 0.7 %
 N_PARTS               10      in which they are held out
 MAX_BLOCKS            40      blocks of neighbouring rows that are held out
-MAX_BLOCK_ROWS        200     rows of a block
 MAX_MASK_CELLS        64      along the longer side of the mask
 MAX_MASK_ROWS         50,000  rows that the mask is made from
 MASK_PROBES           4,000   places at which nearness is measured
@@ -33,7 +32,6 @@ MAX_HELD_OUT_ROWS = 2_000
 SAMPLED_ROWS = 1_000
 N_PARTS = 10
 MAX_BLOCKS = 40
-MAX_BLOCK_ROWS = 200
 MAX_MASK_CELLS = 64
 MAX_MASK_ROWS = 50_000
 MASK_PROBES = 4_000

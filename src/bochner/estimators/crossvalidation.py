@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,16 +72,37 @@ class CrossValidation(dict[str, float]):
 def make_folds(
     cv: Any, coords: FloatArray, y: FloatArray, predict_at: FloatArray | None, seed: int, groups: Any = None
 ) -> list[Fold] | None:
-    """Folds of a splitter; None for tuning that needs none."""
+    """Folds of a splitter; None for tuning that needs none.
+
+    Blocks that are made here hold whole groups, cut between their middles; a splitter does with groups what it does.
+    """
     if cv is None or (isinstance(cv, str) and cv in ("evidence", "likelihood")):
         return None
     if isinstance(cv, str) and cv == "spatial-cv":
-        return _spatial_folds(coords, predict_at, seed)
-    elif isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        cv = BlockKFold(int(cv), random_state=seed)
+        return _whole(groups, coords, lambda places: _spatial_folds(places, predict_at, seed))
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        blocks = BlockKFold(int(cv), random_state=seed)
+        return _whole(groups, coords, lambda places: list(blocks.split(places)))
     if isinstance(cv, str) or not hasattr(cv, "split"):
         raise InputError(f"cv={cv!r}; needed is None, a number of folds, or a splitter such as BlockKFold(5).")
     return [(np.asarray(train), np.asarray(test)) for train, test in cv.split(coords, y, groups)]
+
+
+def each_group(groups: IntArray) -> list[Fold]:
+    """Folds of one group each: leave one out, where rows of a group belong together."""
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=groups[order[0]] - 1))
+    return [(np.delete(np.arange(len(groups)), test), test) for test in np.split(order, starts[1:])]
+
+
+def _whole(groups: Any, coords: FloatArray, split: Callable[[FloatArray], list[Fold]]) -> list[Fold]:
+    """Folds of rows, or of groups at their middles, whose rows then go together."""
+    if groups is None:
+        return split(coords)
+    codes = np.unique(np.asarray(groups), return_inverse=True)[1].ravel()
+    middles = np.stack([np.bincount(codes, axis) for axis in coords.T], axis=1) / np.bincount(codes)[:, None]
+    parts = [np.isin(codes, test) for _, test in split(middles)]
+    return [(np.flatnonzero(~test), np.flatnonzero(test)) for test in parts]
 
 
 def _spatial_folds(coords: FloatArray, predict_at: FloatArray | None, seed: int) -> list[Fold]:

@@ -1,26 +1,112 @@
-"""Progress of a fit, shown when `verbose` is set."""
+"""Progress of a fit: what is being done, and about how long it will take, from the first second."""
 
 from __future__ import annotations
 
 import logging
+import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TextIO
+
+from bochner.estimators import limits
+
+STAGES = {"features": "learning the kernel", "tuning": "learning the kernel", "solved": "solving"}
+
+
+def expected_seconds(n_rows: int, dim: int, n_trend: int, *, gaussian: bool, learns: bool) -> float:
+    """About how long a fit takes on one core, as those of the zoo did."""
+    few = min(n_rows, limits.FEW_TIMED_ROWS) / limits.FEW_TIMED_ROWS
+    seconds = limits.FEW_SECONDS * few**2
+    more = max(n_rows - limits.FEW_TIMED_ROWS, 0) / 1e4
+    if more:
+        rate = limits.GAUSSIAN_SECONDS if gaussian else limits.OTHER_SECONDS + limits.TREND_SECONDS * n_trend
+        wide = limits.WIDE_FACTOR if dim > 2 else 1.0
+        # beyond some ten thousand rows tuning is by a sample of them, and the rest is linear at a lower rate
+        seconds += wide * rate * (min(more, 3.0) + max(more - 3.0, 0.0) * limits.LATER_SHARE)
+    return seconds if learns else seconds * limits.SOLVED_SHARE
+
+
+def duration(seconds: float) -> str:
+    """A length of time in words."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 @contextmanager
-def progress_logging(verbose: int) -> Iterator[None]:
-    """Within: what the library logs is written to standard error, if `verbose` is positive."""
-    if not verbose:
+def progress_logging(verbose: int, expected: float = 0.0, what: str = "fit") -> Iterator[None]:
+    """Within: one line that says what is being done and how long it will take about; every step, if `verbose`.
+
+    The line is for a terminal or a notebook, and for work of more than a few seconds.
+    """
+    logger, level = logging.getLogger("bochner"), logging.getLogger("bochner").level
+    handlers: list[logging.Handler] = []
+    if verbose:
+        steps = logging.StreamHandler()
+        steps.setFormatter(logging.Formatter("bochner: %(message)s"))
+        handlers.append(steps)
+        sys.stderr.write(f"bochner: {what}: about {duration(expected)}\n")
+    elif expected >= limits.SHOWN_FROM and _watched(sys.stderr):
+        handlers.append(_Line(what, expected, sys.stderr))
+    if not handlers:
         yield
         return
-    logger = logging.getLogger("bochner")
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("bochner: %(message)s"))
-    level = logger.level
-    logger.addHandler(handler)
+    for handler in handlers:
+        logger.addHandler(handler)
     logger.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
     try:
         yield
     finally:
-        logger.removeHandler(handler)
         logger.setLevel(level)
+        for handler in handlers:
+            logger.removeHandler(handler)
+            handler.close()
+
+
+class _Line(logging.Handler):
+    """A line that is written anew every second, and wiped at the end; stages are those that the library logs."""
+
+    def __init__(self, what: str, expected: float, stream: TextIO) -> None:
+        super().__init__()
+        self.what, self.total, self.stream = what, expected, stream
+        self.begin, self.stage, self.width = time.monotonic(), "reading the rows", 0
+        self.over = threading.Event()
+        self.writer = threading.Thread(target=self._write, daemon=True)
+        self.writer.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        stage = STAGES.get(record.getMessage().split(":")[0])
+        if stage is None:
+            return
+        if stage == STAGES["solved"] and self.stage != stage:
+            # what was learned has taken its time: the rest is in proportion
+            self.total = (time.monotonic() - self.begin) / (1 - limits.SOLVED_SHARE)
+        self.stage = stage
+
+    def text(self, elapsed: float) -> str:
+        """The line after some seconds."""
+        left = max(self.total - elapsed, limits.LEAST_LEFT * elapsed)
+        return f"bochner: {self.what}: {self.stage}, {duration(elapsed)} so far, about {duration(left)} left"
+
+    def close(self) -> None:
+        self.over.set()
+        self.writer.join()
+        self.stream.write("\r" + " " * self.width + "\r")
+        self.stream.flush()
+        super().close()
+
+    def _write(self) -> None:
+        while True:
+            line = self.text(time.monotonic() - self.begin)
+            self.stream.write("\r" + line.ljust(self.width))
+            self.stream.flush()
+            self.width = max(self.width, len(line))
+            if self.over.wait(1.0):
+                return
+
+
+def _watched(stream: TextIO) -> bool:
+    """Whether somebody reads a stream while it is written: a terminal, or a notebook."""
+    return "ipykernel" in sys.modules or bool(getattr(stream, "isatty", lambda: False)())

@@ -11,16 +11,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bochner.arrays import FloatArray, as_finite, as_rows, unmasked
+from bochner.arrays import FloatArray, IntArray, as_finite, as_rows, unmasked
 from bochner.choices import Choice
 from bochner.estimators import storage
 from bochner.estimators.constructor import KernelParameters, resources_of, settings_of
-from bochner.estimators.crossvalidation import CrossValidation, make_folds, summarise
+from bochner.estimators.crossvalidation import CrossValidation, each_group, make_folds, summarise
 from bochner.estimators.distribution import Distribution
 from bochner.estimators.door import checked_rows, checked_training
 from bochner.estimators.fitted import Estimate, Fitted
 from bochner.estimators.mapped import Mapped
-from bochner.estimators.progress import progress_logging
+from bochner.estimators.narrow_intervals import narrow_intervals
+from bochner.estimators.progress import expected_seconds, progress_logging
 from bochner.estimators.summary import findings, summary
 from bochner.exceptions import CheckWarning, InputError, warn
 from bochner.families import family_named
@@ -283,7 +284,12 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         groups = given.codes(len(responses))
         folds = make_folds(self.tune, coords, responses.y, at, settings.seed, groups)
         domain = layout.domain(columns.coords_of(table), wanted, groups)
-        with settings.resources.in_use(len(responses)), progress_logging(self.verbose):
+        n_rows, n_trend = len(responses), responses.rows.trend.shape[1]
+        expected = expected_seconds(
+            n_rows, coords.shape[1], n_trend, gaussian=responses.gaussian, learns=settings.learns
+        )
+        shown = progress_logging(self.verbose, expected, f"{n_rows:,} rows")
+        with settings.resources.in_use(n_rows), shown:
             model = fit_model(settings, responses, folds, domain)
         told = [*model.choices]
         if layout.placement.unit:
@@ -526,12 +532,13 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         Parameters
         ----------
         cv : splitter, int or None
-            None: leave one out. An integer: that many folds of blocks. Any scikit-learn splitter.
+            None: leave one out; one group, if the fit was given groups. An integer: that many folds of blocks. Any
+            scikit-learn splitter.
         scoring : str or list of str, optional
             Names out of ``bochner.validation.SCORES``; default: all that apply (``"brier"`` to presence and to
             positives out of trials). CRPS and log score are those of the family's law.
         groups : array, optional
-            Passed to the splitter.
+            Rows that are held out together; passed to a splitter. Default: those of the fit.
 
         Returns
         -------
@@ -540,10 +547,12 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
             `pit_histogram`, `coverage_table` and `reliability` are tables of calibration.
         """
         responses, layout = self.training_responses(), self.fitted_.layout
-        folds = None
-        if cv is not None:
+        codes = self.training_groups() if groups is None else Given(groups=groups).codes(len(responses))
+        if cv is None:
+            folds = None if codes is None else each_group(codes)
+        else:
             coords = responses.rows.coords + layout.centre
-            folds = make_folds(cv, coords, responses.y, None, seed_of(self.random_state), groups)
+            folds = make_folds(cv, coords, responses.y, None, seed_of(self.random_state), codes)
         with resources_of(self).in_use(len(responses)):
             held = leave_out(self.fitted_.model, responses, folds)
             return summarise(held, self.fitted_.model, responses, scoring)
@@ -562,6 +571,11 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
             )
         return self._training.responses(self.fitted_.layout, self.fitted_.model.family)
 
+    def training_groups(self) -> IntArray | None:
+        """Number of the group of each training row, (n,), if the fit was given groups."""
+        check_is_fitted(self)
+        return self._training.given.codes(len(self._training.y)) if self.has_training else None
+
     def summary(self) -> str:
         """What was fitted, in words and numbers."""
         check_is_fitted(self)
@@ -571,6 +585,10 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         """What looks wrong with the fit; each finding is also raised as a `CheckWarning`."""
         check_is_fitted(self)
         found = findings(self.fitted_, float(self.tolerance))
+        if self.has_training:
+            with resources_of(self).in_use():
+                narrow = narrow_intervals(self.fitted_.model, self.training_responses(), self.training_groups())
+            found += [] if narrow is None else [narrow]
         for finding in found:
             warn(finding, CheckWarning)
         return found

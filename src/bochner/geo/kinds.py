@@ -39,7 +39,11 @@ def is_time(column: Any) -> bool:
 
 
 def is_category(column: Any) -> bool:
-    """Whether a pandas column holds categories: a categorical, truth values, or text that is mostly no numbers."""
+    """Whether a pandas column holds categories: a categorical, text that is mostly no numbers, or codes as text.
+
+    Who writes classes as text, "1", "2", "3", means names; numbers with decimals, or very many of them, are numbers
+    that a file had no better way to hold.
+    """
     import pandas as pd
     from pandas.api import types
 
@@ -48,6 +52,8 @@ def is_category(column: Any) -> bool:
     if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
         return False
     some = column.dropna()
+    if all(isinstance(v, str) and v.strip().isdecimal() for v in some) and some.nunique() <= limits.MOST_CODES:
+        return len(some) > 0
     text = sum(isinstance(v, str) and not _is_number(v) for v in some)
     return len(some) > 0 and text > limits.MOSTLY_TEXT * len(some)
 

@@ -13,6 +13,7 @@ MOSTLY_TEXT        0.5         share of the entries of a text column that are no
 FEW_MISPRINTS      0.2         share of the rows that may have coordinates beyond the Earth and count as misprints; if
                                more have, the coordinates are projected and want a CRS
 LISTED_ROWS        20          rows that are amiss and named one by one in a message
+MOST_CODES         20          different whole numbers of a text column that are names of classes; more are numbers
 PLANE_RADIUS       2000.0      km from the centre, up to which an equal-area plane serves
 =================  ==========  =======================================================================================
 
@@ -28,4 +29,5 @@ WIDE_TOLERANCE = 0.02
 MOSTLY_TEXT = 0.5
 FEW_MISPRINTS = 0.2
 LISTED_ROWS = 20
+MOST_CODES = 20
 PLANE_RADIUS = 2000.0

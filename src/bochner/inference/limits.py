@@ -13,6 +13,8 @@ MAX_CHECKED_ROWS    10^5   rows of which it is asked whether they are outliers, 
 OUTLIER_NEIGHBOURS  12     that a row is predicted from
 OUTLIER             6.0    robust standard deviations from that prediction: an outlier, if ...
 OUTLIER_OF_MODEL    3.0    ... so many of the model's own, which outliers have widened
+OUTLIER_OF_NEAR     5.0    ... and so many of the rows around it, which it spoils a little: along fronts all are far off
+OUTLIER_AROUND      40     rows around it
 MAX_OUTLIERS        1,000  that are kept by number
 MIN_PAIRS           30     close pairs from which their scatter says something
 PAIR_SHARE          0.9    of the close pairs, by the least of which their scatter is measured: outliers do not count
@@ -32,6 +34,8 @@ MAX_CHECKED_ROWS = 100_000
 OUTLIER_NEIGHBOURS = 12
 OUTLIER = 6.0
 OUTLIER_OF_MODEL = 3.0
+OUTLIER_OF_NEAR = 5.0
+OUTLIER_AROUND = 40
 MAX_OUTLIERS = 1_000
 MIN_PAIRS = 30
 PAIR_SHARE = 0.9

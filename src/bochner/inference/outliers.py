@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import special
+from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.inference import limits
@@ -17,6 +18,7 @@ from bochner.random import generator
 def outliers(kernel: Kernel, noise_variance: float, obs: Observations, seed: int) -> IntArray:
     """Rows that lie far from what their nearest others predict, in a unit that outliers do not widen.
 
+    The unit is local: along a front, or in mountains, where all rows are badly predicted, none is an outlier.
     A row beside an outlier is badly predicted too; so suspects are predicted again, from rows that are none. None are
     found of kernels to which near rows are no nearer than others.
     """
@@ -27,14 +29,27 @@ def outliers(kernel: Kernel, noise_variance: float, obs: Observations, seed: int
     if n > limits.MAX_CHECKED_ROWS:
         rows = np.sort(generator(seed, "checked rows").choice(n, limits.MAX_CHECKED_ROWS, replace=False))
     z = _standardised(kernel, noise_variance, obs, rows, np.arange(n))
-    typical = min(1.0, float(np.median(np.abs(z))) / float(special.ndtri(0.75)))
-    far = max(limits.OUTLIER * typical, limits.OUTLIER_OF_MODEL)
-    suspects = rows[np.abs(z) > far]
+    far = _far(kernel, obs, rows, np.abs(z))
+    bad = np.abs(z) > far
+    suspects, far = rows[bad], far[bad]
     innocent = np.setdiff1d(np.arange(n), suspects)
     if not len(suspects) or len(innocent) <= limits.OUTLIER_NEIGHBOURS:
         return suspects
     again = _standardised(kernel, noise_variance, obs, suspects, innocent)
     return suspects[np.abs(again) > far]
+
+
+def _far(kernel: Kernel, obs: Observations, rows: IntArray, off: FloatArray) -> FloatArray:
+    """How far off a row must be, (n,): by the median of all rows, and that of the rows around it where it is more."""
+    normal = float(special.ndtri(0.75))
+    typical = min(1.0, float(np.median(off)) / normal)
+    coords = obs.rows.coords[rows]
+    units = axis_units(kernel, np.ptp(coords, axis=0))
+    places = coords if units is None else coords / units
+    around = cKDTree(places).query(places, min(1 + limits.OUTLIER_AROUND, len(rows)))[1][:, 1:]
+    local = np.median(off[around], axis=1) / normal
+    far = np.maximum(limits.OUTLIER * typical, limits.OUTLIER_OF_NEAR * local)
+    return np.asarray(np.maximum(far, limits.OUTLIER_OF_MODEL))
 
 
 def pair_scatter(kernel: Kernel, noise_variance: float, obs: Observations) -> float | None:

@@ -71,14 +71,14 @@ class SplitOperator(CovarianceOperator):
     # ------------------------------------------------------------------------- products
 
     def products(self, columns: FloatArray) -> FloatArray:
-        return self._plan.type2(self._waves_of(columns)).real.T + self._remainder @ columns
+        return _unpaired(self._plan.type2(self._waves_of(columns)), columns) + self._remainder @ columns
 
     def cross_products(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
-        far = self._plan_at(targets).type2(self._waves_of(columns)).real.T
-        return far + self._near(targets, columns)
+        far = self._plan_at(targets).type2(self._waves_of(columns))
+        return _unpaired(far, columns) + self._near(targets, columns)
 
     def _waves_of(self, columns: FloatArray) -> np.ndarray:
-        return self._plan.type1(columns.T) * self._series.coef
+        return self._plan.type1(_paired(columns)) * self._series.coef
 
     def _near(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
         out = np.empty((len(targets), columns.shape[1]))
@@ -160,3 +160,19 @@ class SplitOperator(CovarianceOperator):
             part = lag[start : start + size]
             out[start : start + size] = self.kernel.lag_covariance(part) - self._series.at(part)
         return out
+
+
+def _paired(columns: FloatArray) -> np.ndarray:
+    """Two real columns as one complex row, (k / 2, n): the series is real and even, so it takes each to itself."""
+    even, odd = columns[:, ::2], columns[:, 1::2]
+    pairs = even.astype(np.complex128)
+    pairs[:, : odd.shape[1]] += 1j * odd
+    return np.ascontiguousarray(pairs.T)
+
+
+def _unpaired(rows: np.ndarray, columns: FloatArray) -> FloatArray:
+    """The columns of transformed pairs, (m, k)."""
+    out = np.empty((rows.shape[1], columns.shape[1]))
+    out[:, ::2] = rows.real.T
+    out[:, 1::2] = rows.imag.T[:, : columns.shape[1] // 2]
+    return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -11,12 +11,20 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.exceptions import ApproximationWarning, warn
+from bochner.features.limits import MAX_DENSE_ROWS
+from bochner.features.operators import CovarianceOperator, DenseOperator
 from bochner.inference.fits import limits
 from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.fits.companion import companion
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.iterative_folds import leave_out_iterative
-from bochner.inference.fits.iterative_system import SolvedSystem, nearest_system, noise_floor, solve_system
+from bochner.inference.fits.iterative_system import (
+    SolvedSystem,
+    nearest_system,
+    noise_floor,
+    row_operator,
+    solve_system,
+)
 from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel
@@ -30,9 +38,11 @@ class IterativeEngine(Engine):
     kernel: Kernel
     noise_variance: float
     newton_tolerance: ClassVar[float] = 1e-6
+    _drafts: _Drafts = field(default_factory=lambda: _Drafts(), init=False, repr=False, compare=False)
 
     def fit(self, obs: Observations) -> IterativeFit:
-        system = self.system(obs, limits.CG_TOLERANCE)
+        system = self.system(obs, limits.CG_TOLERANCE, self._drafts.last(obs))
+        self._drafts.forget()
         self._warn_unless_settled(system, obs)
         coords = obs.rows.coords
         box = (coords.min(axis=0), coords.max(axis=0))
@@ -40,11 +50,21 @@ class IterativeEngine(Engine):
         return self._finished(system, obs, None if waves is None else waves.posterior)
 
     def draft(self, obs: Observations) -> IterativeFit:
-        return self._finished(self.system(obs, limits.CG_DRAFT_TOLERANCE), obs, None)
+        operator = self._drafts.operator(self.kernel, obs)
+        system = self.system(obs, limits.CG_DRAFT_TOLERANCE, self._drafts.last(obs), operator)
+        self._drafts.keep(obs, system)
+        return self._finished(system, obs, None)
 
-    def system(self, obs: Observations, tolerance: float) -> SolvedSystem:
+    def system(
+        self,
+        obs: Observations,
+        tolerance: float,
+        near: SolvedSystem | None = None,
+        operator: CovarianceOperator | None = None,
+    ) -> SolvedSystem:
         """The kriging system of all rows, solved."""
-        return solve_system(self.kernel, obs, self.noise_variance, tolerance)
+        dense = isinstance(operator, DenseOperator)
+        return solve_system(self.kernel, obs, self.noise_variance, tolerance, operator, near, unwatched=dense)
 
     def _finished(self, system: SolvedSystem, obs: Observations, waves: CoefficientPosterior | None) -> IterativeFit:
         n, q, coords = len(obs), obs.n_trend, obs.rows.coords
@@ -83,11 +103,46 @@ class IterativeEngine(Engine):
         )
 
 
+class _Drafts:
+    """What the steps to a mode share: the same rows have the same operator, and solutions that come ever closer."""
+
+    def __init__(self) -> None:
+        self._system: tuple[FloatArray, SolvedSystem] | None = None
+        self._operator: tuple[FloatArray, CovarianceOperator] | None = None
+
+    def operator(self, kernel: Kernel, obs: Observations) -> CovarianceOperator:
+        """Products with the covariance; of few rows and several columns by the matrix, which is read once for all."""
+        coords = obs.rows.coords
+        if self._operator is None or self._operator[0] is not coords:
+            dense = len(obs) <= MAX_DENSE_ROWS and obs.n_trend + 1 >= limits.DENSE_COLUMNS
+            box = (coords.min(axis=0), coords.max(axis=0))
+            self._operator = coords, DenseOperator(kernel, coords, box) if dense else row_operator(kernel, obs)
+        return self._operator[1]
+
+    def last(self, obs: Observations) -> SolvedSystem | None:
+        """The last solution of the same rows."""
+        return None if self._system is None or self._system[0] is not obs.rows.coords else self._system[1]
+
+    def keep(self, obs: Observations, system: SolvedSystem) -> None:
+        """A solution to begin from the next time."""
+        self._system = obs.rows.coords, system
+
+    def forget(self) -> None:
+        """The way is at its end."""
+        self._system = self._operator = None
+
+
 @dataclass(frozen=True)
 class NearestEngine(IterativeEngine):
     """The same without iteration: every place is kriged from its nearest rows."""
 
-    def system(self, obs: Observations, tolerance: float) -> SolvedSystem:
+    def system(
+        self,
+        obs: Observations,
+        tolerance: float,
+        near: SolvedSystem | None = None,
+        operator: CovarianceOperator | None = None,
+    ) -> SolvedSystem:
         return nearest_system(self.kernel, obs, self.noise_variance)
 
     def _warn_unless_settled(self, system: SolvedSystem, obs: Observations) -> None:

@@ -66,22 +66,41 @@ class SolvedSystem:
         """Whether the solution is that of the kernel's system; else it is the preconditioner's."""
         return bool(self.report.details["converged"])
 
+    def as_columns(self, trend: FloatArray) -> FloatArray:
+        """Solutions for the trend and for the responses less a trend (q,), side by side."""
+        return np.column_stack([self.trend_weights, self.alpha + self.trend_weights @ (self.trend_coef - trend)])
 
-def solve_system(kernel: Kernel, obs: Observations, noise_variance: float, tolerance: float) -> SolvedSystem:
-    """Solve for the responses and the trend side by side, until predictions at probe places settle to a tolerance."""
-    operator = _operator(kernel, obs)
+
+def solve_system(
+    kernel: Kernel,
+    obs: Observations,
+    noise_variance: float,
+    tolerance: float,
+    operator: CovarianceOperator | None = None,
+    near: SolvedSystem | None = None,
+    unwatched: bool = False,
+) -> SolvedSystem:
+    """Solve for the responses and the trend side by side, until predictions at probe places settle to a tolerance.
+
+    `near` is the solution of other responses and errors of the same rows, to begin from; `unwatched` ends by the
+    residual instead, on the way to a mode.
+    """
+    operator = row_operator(kernel, obs) if operator is None else operator
     if not operator.faithful:
         return _assembled(operator, obs, noise_variance, None, Report("nearest rows", len(obs), {"converged": False}))
     noise = row_noise(kernel, obs, noise_variance)
     probes = operator.probes(limits.CG_PROBES, generator(0, "probes"))
     root = preconditioner_root(kernel, noise, obs.rows.coords)
     back = root.T.tocsr()
+    columns, trend = _right_hand_sides(obs)
     solution, report = conjugate_gradient(
         lambda v: operator.apply(v) + noise[:, None] * v,
         lambda v: back @ (root @ v),
-        _right_hand_sides(obs)[0],
-        probe=lambda v: operator.cross(probes, v),
+        columns,
+        start=None if near is None or not near.settled else near.as_columns(trend),
+        probe=None if unwatched else lambda v: operator.cross(probes, v),
         tolerance=tolerance,
+        residual=limits.DENSE_DRAFT_RESIDUAL if unwatched else limits.CG_RESIDUAL,
     )
     return _assembled(operator, obs, noise_variance, solution if report.details["converged"] else None, report, root)
 
@@ -89,10 +108,11 @@ def solve_system(kernel: Kernel, obs: Observations, noise_variance: float, toler
 def nearest_system(kernel: Kernel, obs: Observations, noise_variance: float) -> SolvedSystem:
     """The same by the preconditioner alone: every row given its nearest predecessors."""
     report = Report("nearest rows", len(obs), {"converged": False})
-    return _assembled(_operator(kernel, obs), obs, noise_variance, None, report)
+    return _assembled(row_operator(kernel, obs), obs, noise_variance, None, report)
 
 
-def _operator(kernel: Kernel, obs: Observations) -> CovarianceOperator:
+def row_operator(kernel: Kernel, obs: Observations) -> CovarianceOperator:
+    """Products with the covariance of the rows."""
     coords = obs.rows.coords
     return covariance_operator(kernel, coords, (coords.min(axis=0), coords.max(axis=0)))
 

@@ -28,6 +28,11 @@ LEAST_CG_NOISE             1e-9      of the variance, in the system of all rows;
 CG_TOLERANCE               1e-5      change of the predictions at probes, relative to their     benchmarks/agreement
                                      spread
 CG_DRAFT_TOLERANCE         1e-3      the same in a Newton step                                  benchmarks/families
+CG_RESIDUAL                1e-8      fall of the residual at which iteration ends whatever the  benchmarks/agreement
+                                     predictions do
+DENSE_DRAFT_RESIDUAL       1e-5      the same by the matrix in a Newton step                    benchmarks/zoo
+DENSE_COLUMNS              3         columns of a product from which the matrix of few rows is  benchmarks/zoo
+                                     quicker than transforms, in such a step
 MAX_SOLVED_FOLDS           20        folds by conjugate gradients; of more, means come from     benchmarks/competition
                                      neighbours
 MAX_FACTORED_ROWS          6,000     rows up to which a dense factor answers for all folds      tests/estimators
@@ -76,6 +81,9 @@ CG_PROBES = 1_000
 LEAST_CG_NOISE = 1e-9
 CG_TOLERANCE = 1e-5
 CG_DRAFT_TOLERANCE = 1e-3
+CG_RESIDUAL = 1e-8
+DENSE_DRAFT_RESIDUAL = 1e-5
+DENSE_COLUMNS = 3
 MAX_SOLVED_FOLDS = 20
 MAX_FACTORED_ROWS = 6_000
 WELL_POSED_NOISE = 1e-6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -195,6 +196,10 @@ def _by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
         climb = _climb(task, climbs, noise)
         return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
     first = _first_climb(task, climbs[0], noise)
+    if task.settings.kernel is None and len(data) >= limits.MIN_SUM_ROWS and not first.failed:
+        summed = _near_and_far(task, climbs[1], first, noise)
+        if summed is not None:
+            return replace(summed, choices=(told, *summed.choices), laplace=climbs[1])
     shared = None if task.settings.kernel is not None else task.domain.shared
     search = LatticeSearch.of(data, task.scale, noise, climbs[0], shared)
     on_waves = None if first.failed or not search.holds(first.kernel) else _on_lattice(task, search, first)
@@ -212,6 +217,31 @@ def _by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
         return replace(climb, choices=(Choice("tuning", "exact", text=text), *climb.choices))
     text = f"Laplace evidence of all {len(data):,} distinct rows, on waves of a lattice; begun on parts of them"
     return replace(on_waves, choices=(Choice("tuning", "lattice", text=text), *on_waves.choices))
+
+
+def _near_and_far(task: Task, objective: LaplaceObjective, first: Tuned, noise: float | None) -> Climb | None:
+    """A sum of a short and a long field, if by the finer evidence of parts it is worth its parameters.
+
+    Households share what their village does not, and stands of trees what their county does not: one field then takes
+    the short range, and places without rows around are predicted by the trend alone.
+    """
+    search = Search(objective, task.scale, noise, shared=task.domain.shared)
+    nu = min(limits.SELECTED_SMOOTHNESS)
+    single = search.maximise(first.kernel.replace(nu=nu), first.noise_variance)
+    one: Any = single.kernel
+    extent = float(task.scale.extent.max())
+    short = one.replace(length_scale=min(float(one.length_scale), extent * limits.SHORT_START) / 2)
+    long = one.replace(length_scale=extent * limits.LONG_START)
+    two = search.maximise(short.scaled(0.5) + long.scaled(0.5), single.noise_variance)
+    gain = two.value - single.value
+    if single.failed or two.failed or gain <= limits.WORTH_SUM:
+        return None
+    ranges = sorted(float(k.length_scale) for k in two.kernel.leaves())  # type: ignore[attr-defined]
+    text = (
+        f"sum of two Matern fields with nu = {nu:g}, of length scales {ranges[0]:.3g} and {ranges[1]:.3g}: it gains "
+        f"{gain:.1f} > {limits.WORTH_SUM:g} over one"
+    )
+    return Climb(search, two, (Choice("kernel", "sum of two scales", text=text),))
 
 
 def _first_climb(task: Task, objective: LaplaceObjective, noise: float | None) -> Tuned:

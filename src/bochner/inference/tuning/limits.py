@@ -171,6 +171,16 @@ SUM_ITERATIONS         40                                   of a climb          
 WORTH_LIKELIHOOD       4.0                                  log likelihood that a sum must      benchmarks/competition
                                                             gain on the coarse points: one for
                                                             each further parameter
+MIN_SUM_ROWS           3,000                                rows from which a sum of a short    benchmarks/zoo
+                                                            and a long field is tried, of other
+                                                            families than the Gaussian: fewer
+                                                            than the parts hold
+SHORT_START            1/20                                 of the extent: length scales of the benchmarks/zoo
+                                                            short field, at most, ...
+LONG_START             1/4                                  ... and of the long one, that the   benchmarks/zoo
+                                                            climb begins from
+WORTH_SUM              3.0                                  log evidence of the parts that it   benchmarks/presence
+                                                            must gain: two parameters
 LEAST_GROUPS           5                                    groups from which whole ones are    benchmarks/stations
                                                             held
                                                             out; of fewer, rows are
@@ -178,6 +188,8 @@ MANY_GROUPS            300                                  groups from which th
                                                             suffice
 MAX_GAP_DIMENSIONS     3                                    in which gaps have a shape to be    tests/estimators
                                                             moved
+CALIBRATED_COVERAGE    0.94, 0.96                           of held-out rows, by 95 % intervals benchmarks/zoo
+                                                            after calibration
 CALIBRATION_RANGE      0.5, 2.0                             factor that held-out rows may put   benchmarks/fields
                                                             on
                                                             all variances
@@ -297,9 +309,14 @@ SUM_MATCHED_POINTS = 8_000
 MIN_MATCHED_ORDER = 3_000
 SUM_ITERATIONS = 40
 WORTH_LIKELIHOOD = 4.0
+MIN_SUM_ROWS = 3_000
+SHORT_START = 1 / 20
+LONG_START = 1 / 4
+WORTH_SUM = 3.0
 LEAST_GROUPS = 5
 MANY_GROUPS = 300
 MAX_GAP_DIMENSIONS = 3
+CALIBRATED_COVERAGE = (0.94, 0.96)
 CALIBRATION_RANGE = (0.5, 2.0)
 ARD_COARSE_ROWS = 700
 ARD_FINE_ROWS = 1_500

@@ -53,7 +53,7 @@ def select_many_dimensions(task: Task, noise: float | None) -> tuple[Search, Tun
         f"(CRPS of held-out rows: {scores[0]:.4g} by a sample, {scores[1]:.4g} by neighbours in scaled coordinates)"
     )
     if factor != 1.0:
-        text += f"; variances times {factor:.2f}, so that 95 % intervals hold 95 % of them"
+        text += f"; variances times {factor:.2f}, so that intervals hold of them what they say"
     nu = tuned.kernel.nu  # type: ignore[attr-defined]
     told = (
         Choice("tuning", "sampled", text=f"exact evidence of {len(more):,} of {len(obs):,} rows"),

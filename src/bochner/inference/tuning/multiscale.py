@@ -69,7 +69,7 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     else:
         why = f"chosen by CRPS on rows held out as the places to be predicted lie ({told})"
     if factor != 1.0:
-        why += f"; variances times {factor:.2f}, so that 95 % intervals hold 95 % of them"
+        why += f"; variances times {factor:.2f}, so that intervals hold of them what they say"
     return tuned, Choice("kernel", name, why)
 
 

@@ -1,0 +1,54 @@
+"""Intervals that blocks find too narrow: said by `check`, and not of those that are as wide as they should be."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from bochner import SpatialRegressor
+from bochner.exceptions import CheckWarning
+from bochner.kernels import Matern
+
+
+def field(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 2))
+    root = np.linalg.cholesky(Matern(0.2, nu=0.5).covariance(X, X) + 1e-8 * np.eye(n))
+    return X, root @ rng.normal(size=n) + 0.2 * rng.normal(size=n)
+
+
+def test_a_field_taken_to_be_too_flat_is_named():
+    X, y = field()
+    model = SpatialRegressor(Matern(2.0, 1.0, nu=2.5), noise_variance=0.04, tune=None).fit(X, y)
+    with pytest.warns(CheckWarning, match=r"95 % intervals hold \d\d% of the rows held out in \d+ blocks"):
+        model.check()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_true_kernel_is_not(seed):
+    X, y = field(seed=seed)
+    model = SpatialRegressor(Matern(0.2, nu=0.5), noise_variance=0.04, tune=None).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.check() == []
+
+
+def test_stations_are_held_out_whole():
+    """Noise that a station's rows share is seen only if the station is held out."""
+    rng = np.random.default_rng(0)
+    station = np.repeat(np.arange(40), 10)
+    X = rng.uniform(size=(40, 2))[station] + 1e-3 * rng.normal(size=(400, 2))
+    y = rng.normal(size=40)[station] + 0.1 * rng.normal(size=400)
+    model = SpatialRegressor(Matern(1.0, 1.0, nu=1.5), noise_variance=0.01, tune=None).fit(X, y, groups=station)
+    with pytest.warns(CheckWarning, match=r"held out in 40 groups"):
+        model.check()
+
+
+def test_few_rows_and_single_trials_are_not_judged():
+    X, y = field(40)
+    assert SpatialRegressor(Matern(2.0, nu=2.5), noise_variance=0.04, tune=None).fit(X, y).check() == []
+    X, y = field()
+    presence = SpatialRegressor(Matern(2.0, nu=2.5), family="bernoulli", tune=None).fit(X, y > 0)
+    assert not any("intervals hold" in finding for finding in presence.check())
