@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "gallery", "**/sg_execution_times.rst", "sg_execution_times.rst"]
@@ -33,6 +34,8 @@ rst_prolog = r"""
 html_theme = "furo"
 html_title = f"bochner {release}"
 html_static_path = ["_static"]
+html_logo = "_static/logo.svg"
+html_css_files = ["doors.css"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3

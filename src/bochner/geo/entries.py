@@ -43,7 +43,7 @@ def tidied(columns: Mapping[str, Any], semicolons: bool = False) -> tuple[dict[s
         "decimal commas": (_decimal_comma if commas else _thousands_comma),
         "degrees, minutes and seconds": _degrees,
     }
-    out, done = {}, dict[str, list[str]]()
+    out, done, missing = {}, dict[str, list[str]](), list[str]()
     for name, column in columns.items():
         words = column.map(lambda v: isinstance(v, str) and v.strip().lower() in MISSING).to_numpy(dtype=bool)
         absent = words | column.isna().to_numpy()
@@ -59,8 +59,10 @@ def tidied(columns: Mapping[str, Any], semicolons: bool = False) -> tuple[dict[s
             done.setdefault(kind, []).append(name)
         if words.any():
             shown = sorted({repr(v) for v in set(columns[name][words])})
-            done.setdefault(f"{', '.join(shown[:4])} as missing", []).append(name)
-    return out, tuple(f"{kind} are read in {', '.join(names)}." for kind, names in done.items())
+            missing.append(
+                f"{', '.join(shown[:4])} in {name} {'stands' if len(shown) == 1 else 'stand'} for missing values."
+            )
+    return out, (*(f"{kind} are read in {', '.join(names)}." for kind, names in done.items()), *missing)
 
 
 def as_number(text: str, commas: bool = False) -> float | None:

@@ -1,0 +1,100 @@
+"""Three visits, from file to answer: a messy table, satellite images with clouds, a notebook."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bochner.cli import main
+from bochner.demo import write_demo
+
+pytestmark = pytest.mark.slow
+
+
+def run(*arguments: object) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([str(a) for a in arguments])
+    assert not ended.value.code
+
+
+def test_an_epidemiologist_with_a_messy_table(tmp_path, capsys):
+    """French decimals, UTF-16, misprints: to a map, districts, hotspots and a report that agree."""
+    files = write_demo(tmp_path / "data")
+    villages = pd.read_csv(files.villages)
+    text = villages.to_csv(index=False, sep=";", decimal=",").splitlines()
+    text[7] = text[7].replace(text[7].split(";")[4], "beaucoup")
+    table = tmp_path / "villages.csv"
+    table.write_text("\n".join(text), encoding="utf-16")
+    model = tmp_path / "m.bochner"
+    fit = ("fit", table, "--target", "positive", "--trials", "examined", "--family", "binomial", "--kernel", "matern32")
+    with pytest.raises(SystemExit) as ended:
+        main([str(a) for a in (*fit, "-o", model)])
+    assert ended.value.code == 2 and "line 8: positive is 'beaucoup'" in capsys.readouterr().err
+    run(*fit, "--drop-bad", "-o", model)
+    areas = ("--areas", files.districts, "--weights", files.population)
+    run("map", model, "--within", files.country, "--exceed", "20%", "-o", tmp_path / "map.png")
+    run("aggregate", model, *areas, "--exceed", "20%", "--points", "40", "-o", tmp_path / "districts.csv")
+    run("hotspots", model, "--threshold", "20%", *areas, "-o", tmp_path / "hotspots.geojson")
+    run("report", model, "--threshold", "20%", *areas, "--points", "40", "-o", tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    means = pd.read_csv(tmp_path / "districts.csv")
+    sure = int((means["exceedance_0.2"] > 0.9).sum())
+    assert f"{sure} of {len(means)} districts" in page and "line 8: positive is" in page
+    assert f"{float(f'{means.total.sum():.3g}'):,.0f} people" in page
+    for total in means["total"]:
+        assert f"{float(f'{total:.3g}'):,.0f}" in page
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((tmp_path / "hotspots.geojson").read_text())["features"]
+
+
+def test_an_earth_scientist_with_clouds(tmp_path):
+    """A day and six days: what comes back can be subtracted from what was given."""
+    xr = pytest.importorskip("xarray")
+    rng = np.random.default_rng(0)
+    lat, lon, days = np.linspace(36, 44, 50), np.linspace(0, 10, 62), pd.date_range("2020-06-01", periods=6)
+    surface = np.sin(1.5 * lon) + np.cos(1.2 * lat[:, None]) + 0.1 * np.arange(6)[:, None, None]
+    seen = surface + 0.05 * rng.normal(size=surface.shape)
+    for day in range(6):
+        a, b = rng.integers(0, 30, 2)
+        seen[day, a : a + 15, b : b + 20] = np.nan
+    stack = xr.DataArray(seen, {"time": days, "lat": lat, "lon": lon}, ("time", "lat", "lon"), "sst").astype("f4")
+    stack.to_netcdf(tmp_path / "stack.nc", engine="h5netcdf")
+    stack[0].to_netcdf(tmp_path / "day.nc", engine="h5netcdf")
+    for name, truth in (("day", surface[0]), ("stack", surface)):
+        run("fill", tmp_path / f"{name}.nc", "--kernel", "matern32", "-o", tmp_path / f"{name}-filled.nc")
+        with xr.open_dataset(tmp_path / f"{name}-filled.nc") as out, xr.open_dataset(tmp_path / f"{name}.nc") as given:
+            difference = out["sst"] - given["sst"]
+            assert difference.dims == given["sst"].dims and difference.shape == given["sst"].shape
+            assert float(abs(difference).max()) < 1e-5 and not out["sst"].isnull().any()
+            gap = given["sst"].isnull().values
+            assert np.sqrt(np.mean((out["sst"].values - truth)[gap] ** 2)) < 0.3  # the field has sd 0.9
+
+
+CELLS = [
+    "import numpy as np, pandas as pd\nfrom bochner import SpatialRegressor\n"
+    "rng = np.random.default_rng(0)\n"
+    "data = pd.DataFrame({'lon': rng.uniform(5, 9, 120), 'lat': rng.uniform(45, 48, 120)})\n"
+    "data['soil'] = rng.choice(['clay', 'sand'], 120)\n"
+    "data['temp'] = 20 + 2 * np.sin(2 * data.lon) + (data.soil == 'clay') + 0.3 * rng.normal(size=120)",
+    "model = SpatialRegressor('matern32', coords=['lon', 'lat'], covariates=['soil']).fit(data, data.temp)\nmodel",
+    "mean, sd = model.predict(data.head(), return_std=True)\nprint(mean.shape, bool((sd > 0).all()))",
+    "simple = SpatialRegressor('matern32').fit(data[['lon', 'lat']], data.temp)\nsimple.plot('40km');",
+    "simple",
+]
+
+
+def test_a_data_scientist_in_a_notebook(tmp_path, monkeypatch):
+    """Executed by a real kernel: the model shows itself, text covariates are taken, plots are pictures."""
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    shown = [cell["outputs"] for cell in book["cells"]]
+    assert "Matern" in shown[1][0]["data"]["text/html"] and "soil[" in shown[1][0]["data"]["text/html"]
+    assert shown[2][0]["text"] == "(5,) True\n"
+    assert any("image/png" in output.get("data", {}) for output in shown[3])
+    assert "data:image/png" in shown[4][0]["data"]["text/html"]
