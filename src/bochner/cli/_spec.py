@@ -165,12 +165,6 @@ def _whole(value: Any, name: str) -> int:
     raise InputError(f"{name} is {value!r}; needed is a whole number.")
 
 
-def _flag(value: Any, name: str) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise InputError(f"{name} is {value!r}; needed is true or false.")
-
-
 def _number(value: Any, name: str) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
@@ -216,6 +210,6 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "n_frequencies": _whole,
     "noise_variance": _number,
     "seed": _whole,
-    "drop_bad": _flag,
+    "drop_bad": _switch,
     "resume": _switch,
 }

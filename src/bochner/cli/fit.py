@@ -47,7 +47,7 @@ def fit(
 
     Rows with missing values are left out, and counted by column; rows that are amiss (text for a number, more positives
     than trials) are refused, all in one message, unless --drop-bad leaves them out. What was chosen, and why, is
-    printed. A folder of files, a large file, and any with --dask, --resume, --memory-limit or --store are read in parts.
+    printed. Folders, large files, and any with --dask, --resume, --memory-limit or --store are read in parts.
 
     \b
     Examples:

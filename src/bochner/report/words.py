@@ -33,7 +33,6 @@ CHOICES = {
     "fixed effects": "Fixed effects",
     "categories": "Categories",
     "time": "Time",
-    "rows": "Rows left out",
     "columns": "Columns",
     "rows": "Rows",
     "store": "Rows sorted by place",
