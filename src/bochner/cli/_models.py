@@ -56,7 +56,7 @@ def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
         note(f"fitting {len(rows.table):,} rows takes about {duration(expected)}.")
     model.fit(rows.table, columns.pop("target"), predict_at=rows.predict_at, **columns)
     if rows.places.left_out:
-        model.tell(Choice("rows", len(rows.places), text=" ".join(rows.places.left_out)))
+        model.tell(Choice("rows left out", len(rows.places), text=" ".join(rows.places.left_out)))
     return model, rows
 
 

@@ -156,7 +156,7 @@ def render(
         profile=profile,
         layers=layers,
         answer=answer,
-        left_out=[text for name, text in words.choices(fitted) if name == words.CHOICES["rows"]],
+        left_out=[text for name, text in words.choices(fitted) if name == words.CHOICES["rows left out"]],
         effects=words.effects(fitted, diagnostics),
         share=payload is not None and payload["share"],
         map_notes=_map_notes(fitted, layers, diagnostics, payload, at_means),

@@ -35,6 +35,7 @@ CHOICES = {
     "time": "Time",
     "columns": "Columns",
     "rows": "Rows",
+    "rows left out": "Rows left out",
     "store": "Rows sorted by place",
     "trees": "Boosted trees",
 }
