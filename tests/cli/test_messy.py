@@ -52,7 +52,7 @@ def test_bad_rows_are_left_out_and_told_by_the_model(messy, capsys):
     run(0, "fit", messy / "villages.csv", *FIT, "--drop-bad", "-o", messy / "m.bochner")
     told = capsys.readouterr()
     assert "line 5" in told.err and "1 in lat" in told.err
-    rows = load(messy / "m.bochner").choices_["rows"]
+    rows = load(messy / "m.bochner").choices_["rows left out"]
     assert rows.value == 56 and "line 21" in rows
     run(0, "report", messy / "m.bochner", "-o", messy / "r.html")
     assert "line 21" in (messy / "r.html").read_text()
