@@ -17,7 +17,7 @@ demo: $(VENV)/.demo ## map malaria in a simulated country, from files to a repor
 
 # one test process per core, each with one thread: small matrices gain nothing from more
 test: $(VENV)/.test ## run every test
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(ARGS)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 lint: $(VENV)/.test ## check style and types
 	$(BIN)/ruff check $(CODE)
