@@ -39,8 +39,9 @@ def test_pixels_of_one_gap_are_one_observation():
 
 
 def test_few_gaps_hedge_and_many_decide():
+    """Twenty draws: many gaps take the better kernel alone every time, few often cannot tell and mix."""
     found = {n: [stacking_weights(judged([1.0, 1.2], [1.0, 1.2], n, 5, s)) for s in range(20)] for n in (5, 1_000)}
-    assert np.mean([mass.max() < 1 for mass in found[5]]) > 0.5
+    assert np.mean([mass.max() < 1 for mass in found[5]]) > 0.25
     assert all(mass[0] == 1 for mass in found[1_000])
 
 

@@ -203,7 +203,7 @@ MAX_FIELD_VARIANCE     25.0                                 of the data's: what 
 ALIKE_MEANS            0.1                                  sds that two kernels differ by      benchmarks/stacking
                                                             which say the same ...
 ALIKE_SDS              0.05                                 ... and the log of their sds        benchmarks/stacking
-CLEARLY_WORSE          2.0                                  standard errors, over gaps, of the  benchmarks/stacking
+CLEARLY_WORSE          1.0                                  standard errors, over gaps, of the  benchmarks/stacking
                                                             CRPS by which a kernel loses
 LEAST_STACKED          0.1                                  weight of a kernel worth its cost   benchmarks/stacking
 MAX_STACKED            2                                    kernels of a mixture: each costs a  benchmarks/stacking
@@ -211,7 +211,7 @@ MAX_STACKED            2                                    kernels of a mixture
 HEDGES                 1, .75, .5, .25, 0                   shares of the weights, the rest for benchmarks/stacking
                                                             the best kernel: the first that ...
 HEDGE_COST             0.002                                ... costs at most so much CRPS      benchmarks/stacking
-HEDGE_ERRORS           0.5                                  ... or of its standard errors, over benchmarks/stacking
+HEDGE_ERRORS           0.2                                  ... or of its standard errors, over benchmarks/stacking
                                                             gaps
 CLEARLY_ENOUGH         0.85                                 weight with which one is alone      benchmarks/stacking
 EQUAL_WEIGHTS          1.0                                  gaps that each kernel is given in   benchmarks/stacking
@@ -365,12 +365,12 @@ MAX_STRETCH = 12.0
 MAX_FIELD_VARIANCE = 25.0
 ALIKE_MEANS = 0.1
 ALIKE_SDS = 0.05
-CLEARLY_WORSE = 2.0
+CLEARLY_WORSE = 1.0
 LEAST_STACKED = 0.1
 MAX_STACKED = 2
 HEDGES = (1.0, 0.75, 0.5, 0.25, 0.0)
 HEDGE_COST = 0.002
-HEDGE_ERRORS = 0.5
+HEDGE_ERRORS = 0.2
 CLEARLY_ENOUGH = 0.85
 EQUAL_WEIGHTS = 1.0
 STACKING_STEPS = 60
