@@ -48,7 +48,7 @@ def register_kernel(name: str, kernel: Kernel) -> None:
 
 
 def kernel_named(kernel: str | Kernel) -> Kernel:
-    """Kernel from its name, with values in parentheses if any; names may be joined by + and *. Or the kernel itself.
+    """Kernel from its name, with values in parentheses if any, joined by ``+`` and ``*``. Or the kernel itself.
 
     >>> kernel_named("matern12 + se(length_scale=3)")
     Sum(k1=Matern(length_scale=1.0, variance=1.0, nu=0.5), k2=SquaredExponential(length_scale=3, variance=1.0))

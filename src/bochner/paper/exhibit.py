@@ -18,17 +18,21 @@ Cell = str | float | int
 class Claim:
     """A statement of the paper, what was measured here, and whether the two agree.
 
-    `corrected`: the paper's text has a slip, and what holds is the statement without it.
+    `corrected`: the paper's text has a slip, and what holds is the statement without it. `tuned`: a setting was picked
+    for coming close to the paper's number, so that agreement is no test passed.
     """
 
     paper: str
     here: str
     holds: bool
     corrected: bool = False
+    tuned: bool = False
 
     @property
     def verdict(self) -> str:
-        """One of "holds", "holds, corrected" and "fails"."""
+        """One of "holds", "holds, corrected", "fitted, no test" and "fails"."""
+        if self.tuned and self.holds:
+            return "fitted, no test"
         return ("holds, corrected" if self.corrected else "holds") if self.holds else "fails"
 
 

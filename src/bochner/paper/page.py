@@ -31,7 +31,8 @@ def render(made: Sequence[Exhibit], seeds: int) -> str:
     return template.render(
         sections=[(section, found) for section, found in sections if found],
         claims=claims,
-        n_holding=sum(claim.holds for claim in claims),
+        n_holding=sum(claim.holds and not claim.tuned for claim in claims),
+        n_tuned=sum(claim.holds and claim.tuned for claim in claims),
         n_corrected=sum(claim.holds and claim.corrected for claim in claims),
         seeds=seeds,
         version=__version__,

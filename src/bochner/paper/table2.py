@@ -114,6 +114,7 @@ def _agreement(row: tuple[Cell, ...], remark: str) -> Claim:
         f"{str(name).capitalize()}: training error {paper_train}, test error {paper_test}.",
         f"{train:.2f} ± {train_sd:.2f} and {test:.2f} ± {test_sd:.2f} (mean ± sd).{remark}",
         bool(within),
+        tuned=name == "kernel regression, truncated",
     )
 
 
