@@ -81,8 +81,10 @@ def test_rows_outside_the_waves_are_refused(table: pd.DataFrame) -> None:
 
 
 def test_other_families_do_not_add(table: pd.DataFrame) -> None:
-    with pytest.raises(PartError, match="do not add"):
+    with pytest.raises(AttributeError, match="partial_fit") as refused:
         SpatialRegressor(family="poisson").partial_fit(table[["x", "y"]], table["count"])
+    assert "do not add" in str(refused.value.__cause__)
+    assert not hasattr(SpatialRegressor(family="poisson"), "partial_fit")
 
 
 def test_summary_and_check_of_added_rows(table: pd.DataFrame) -> None:
@@ -90,3 +92,15 @@ def test_summary_and_check_of_added_rows(table: pd.DataFrame) -> None:
     assert "lattice" in model.summary()
     assert not model.has_training
     assert np.isfinite(model.log_likelihood_)
+
+
+def test_rows_of_a_fit_are_the_first_to_be_added_to(table: pd.DataFrame, places: pd.DataFrame) -> None:
+    """`fit`, then `partial_fit`: the model knows both, as if all had been added."""
+    plain = {name: value for name, value in MODEL.items() if name not in ("features", "n_frequencies")}
+    some, others = table.iloc[:300], table.iloc[300:400]
+    box = {"predict_at": table[["x", "y"]]}
+    fitted = SpatialRegressor(**plain).fit(some[COLUMNS], some["z"])
+    begun = SpatialRegressor(**plain).partial_fit(some[COLUMNS], some["z"], **box)
+    for model in (fitted, begun):
+        model.partial_fit(others[COLUMNS], others["z"], **box)
+    assert_allclose(fitted.predict(places), begun.predict(places), rtol=1e-9)

@@ -32,11 +32,8 @@ from bochner.sources import Local, Reading, is_source, limits
 
 def add_rows(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[str, Any], predict_at: Any) -> Any:
     """Rows added to an estimator; the first ones found it. See `SpatialRegressor.partial_fit`."""
-    if not family_named(estimator.family).observes_eta:
-        raise PartError(
-            f"partial_fit with family={estimator.family!r}: its sums depend on the fit of all rows and do not add. "
-            f"Use fit with a source, which passes over all rows at each step."
-        )
+    if hasattr(estimator, "fitted_") and not _adds(estimator.fitted_.model):
+        _begin_again(estimator, predict_at)
     if hasattr(estimator, "fitted_") or hasattr(estimator, "pattern_"):
         new = _sums_of_source if target is not None or is_source(X) else _sums_of_table
         _take(estimator, new(estimator, X, y, target, known))
@@ -54,6 +51,27 @@ def add_rows(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[str, An
     given = Given(**known)
     asked = named_columns(X, estimator.coords, estimator.covariates, set(roles_of(y, given).values()))
     return estimator.learn_table(X, y, given, predict_at, asked, _of_all)
+
+
+def has_sums(estimator: Any) -> bool:
+    """Whether rows can be added to an estimator; an error says why not, and the method is not there."""
+    if not family_named(estimator.family).observes_eta:
+        raise PartError(
+            f"partial_fit with family={estimator.family!r}: its sums depend on the fit of all rows and do not add. "
+            f"Use fit with a source, which passes over all rows at each step."
+        )
+    return True
+
+
+def _begin_again(estimator: Any, predict_at: Any) -> None:
+    """The rows that a model was fitted to, as sums: so that others can be added."""
+    training = vars(estimator).get("_training")
+    if training is None:
+        moments_of_model(estimator.fitted_.model)  # says what is needed
+    given: Given = training.given
+    del estimator.fitted_
+    known = {name: getattr(given, name) for name in ("sample_weight", "measurement_variance", "offset")}
+    add_rows(estimator, training.X, training.y, None, known, predict_at)
 
 
 def merge(first: Any, *others: Any) -> Any:
@@ -102,6 +120,15 @@ def like(model: Any) -> Any:
     moments_of_model(model.fitted_.model)  # refuses a model that is no sum
     blank.pattern_ = model.fitted_
     return blank
+
+
+def _adds(model: Model) -> bool:
+    """Whether the rows of a model are sums."""
+    try:
+        moments_of_model(model)
+    except PartError:
+        return False
+    return True
 
 
 def moments_of_model(model: Model) -> DenseMoments:

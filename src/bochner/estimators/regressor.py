@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from bochner.arrays import FloatArray, IntArray, as_finite, as_rows, unmasked
@@ -19,7 +20,7 @@ from bochner.estimators.crossvalidation import CrossValidation, each_group, make
 from bochner.estimators.distribution import Distribution
 from bochner.estimators.door import checked_rows, checked_training
 from bochner.estimators.fitted import Estimate, Fitted
-from bochner.estimators.increments import add_rows
+from bochner.estimators.increments import add_rows, has_sums
 from bochner.estimators.mapped import Mapped
 from bochner.estimators.narrow_intervals import narrow_intervals
 from bochner.estimators.progress import expected_seconds, progress_logging
@@ -367,6 +368,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         self._learn(X, y, given, predict_at, asked, bool(self.fit_intercept), solve=solve, crs=crs)
         return self
 
+    @available_if(has_sums)  # type: ignore[untyped-decorator]
     def partial_fit(
         self,
         X: Any,
@@ -381,7 +383,8 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         """Add rows to a model of Gaussian responses: what it knows of all rows are sums, and sums add.
 
         The first call learns the kernel and lays out waves over the box of its rows and of `predict_at`, which should
-        name the whole region; later calls keep them. Parameters are those of `fit`.
+        name the whole region; later calls keep them. After `fit`, its rows are the first. Parameters are those of
+        `fit`.
         """
         known = {"sample_weight": sample_weight, "measurement_variance": measurement_variance, "offset": offset}
         return add_rows(self, X, y, target, known, predict_at)
