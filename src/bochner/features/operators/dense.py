@@ -44,4 +44,8 @@ class DenseOperator(CovarianceOperator):
 
     @cached_property
     def _matrix(self) -> FloatArray:
-        return self.kernel.covariance(self.coords, self.coords)
+        out = np.empty((self.n_rows, self.n_rows))
+        size = max(1, limits.PAIRS_AT_ONCE // self.n_rows)  # what a kernel needs on the way is of one part
+        for start in range(0, self.n_rows, size):
+            out[start : start + size] = self.kernel.covariance(self.coords[start : start + size], self.coords)
+        return out

@@ -29,6 +29,7 @@ from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel
 from bochner.posterior import CoefficientPosterior, OperatorPosterior
+from bochner.resources import current
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,8 @@ class _Drafts:
         """Products with the covariance; of few rows and several columns by the matrix, which is read once for all."""
         coords = obs.rows.coords
         if self._operator is None or self._operator[0] is not coords:
-            dense = len(obs) <= MAX_DENSE_ROWS and obs.n_trend + 1 >= limits.DENSE_COLUMNS
+            few = len(obs) <= MAX_DENSE_ROWS and 8.0 * len(obs) ** 2 <= limits.DENSE_SHARE * current().room
+            dense = few and obs.n_trend + 1 >= limits.DENSE_COLUMNS
             box = (coords.min(axis=0), coords.max(axis=0))
             self._operator = coords, DenseOperator(kernel, coords, box) if dense else row_operator(kernel, obs)
         return self._operator[1]

@@ -31,6 +31,7 @@ CG_DRAFT_TOLERANCE         1e-3      the same in a Newton step                  
 CG_RESIDUAL                1e-8      fall of the residual at which iteration ends whatever the  benchmarks/agreement
                                      predictions do
 DENSE_DRAFT_RESIDUAL       1e-5      the same by the matrix in a Newton step                    benchmarks/zoo
+DENSE_SHARE                0.4       of the memory that may be taken, for that matrix           benchmarks/memory
 DENSE_COLUMNS              3         columns of a product from which the matrix of few rows is  benchmarks/zoo
                                      quicker than transforms, in such a step
 MAX_SOLVED_FOLDS           20        folds by conjugate gradients; of more, means come from     benchmarks/competition
@@ -87,6 +88,7 @@ CG_TOLERANCE = 1e-5
 CG_DRAFT_TOLERANCE = 1e-3
 CG_RESIDUAL = 1e-8
 DENSE_DRAFT_RESIDUAL = 1e-5
+DENSE_SHARE = 0.4
 DENSE_COLUMNS = 3
 MAX_SOLVED_FOLDS = 20
 MAX_FACTORED_ROWS = 6_000
