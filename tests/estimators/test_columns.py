@@ -167,3 +167,35 @@ def test_codes_written_as_text_are_classes():
     assert "class: 3 levels" in names.summary()
     numbers = SpatialRegressor(**options).fit(table.astype({"class": int}), y)
     assert "levels" not in numbers.summary()
+
+
+def test_a_response_called_y_is_no_third_coordinate():
+    """Longitude, latitude and a column y: one pair says where a row lies; the other column is named as a stray."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(size=(40, 3)), columns=["lon", "lat", "y"])
+    with pytest.raises(ColumnError, match=r"columns \['y'\] are neither coordinates \(lon, lat\)"):
+        fixed().fit(table, rng.normal(size=40))
+    assert list(fixed().fit(table[["lon", "lat"]], table["y"]).fitted_.layout.columns.coord_names) == ["lon", "lat"]
+
+
+def test_two_pairs_of_coordinates_are_asked_about():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(size=(40, 4)), columns=["lon", "lat", "x", "y"])
+    with pytest.raises(ColumnError, match=r"all look like coordinates; name two of them: coords=\['lon', 'lat'\]"):
+        fixed().fit(table, rng.normal(size=40))
+
+
+def test_missing_responses_are_counted():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=40)
+    y[[7, 9]] = np.nan
+    with pytest.raises(InputError, match=r"y is missing \(NaN\) in 2 of 40 rows, first in row 7"):
+        fixed().fit(rng.uniform(size=(40, 2)), y)
+
+
+def test_an_image_is_filled_not_predicted():
+    xarray = pytest.importorskip("xarray")
+    rng = np.random.default_rng(0)
+    image = xarray.DataArray(rng.normal(size=(8, 6)), {"y": np.arange(8.0), "x": np.arange(6.0)}, ("y", "x"))
+    with pytest.raises(InputError, match=r"fill\(X\) fills the gaps"):
+        fixed().fit(image.where(image < 1)).predict(image)

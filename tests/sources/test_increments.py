@@ -104,3 +104,8 @@ def test_rows_of_a_fit_are_the_first_to_be_added_to(table: pd.DataFrame, places:
     for model in (fitted, begun):
         model.partial_fit(others[COLUMNS], others["z"], **box)
     assert_allclose(fitted.predict(places), begun.predict(places), rtol=1e-9)
+
+
+def test_models_in_a_list_are_merged_too(table: pd.DataFrame, places: pd.DataFrame) -> None:
+    a, b = first(table), like(first(table)).partial_fit(table.iloc[600:][COLUMNS], table.iloc[600:]["z"])
+    assert_allclose(merge([a, b]).predict(places), merge(a, b).predict(places))

@@ -31,12 +31,22 @@ def fit_stream(spec: Spec) -> SpatialRegressor:
                 f"--{name.replace('_', '-')} was given with data that are read in parts; put it into the files as a "
                 f"column (known errors as variances, with SpatialRegressor.fit), or fit a smaller file."
             )
+    if spec.drop_bad:
+        raise InputError(
+            "--drop-bad was given with data that are read in parts, whose rows are not mended one by one; leave it out "
+            "(rows with a missing value are left out anyway), or fit a smaller file."
+        )
     known = {
         name: getattr(spec, name)
         for name in ("trials", "exposure", "offset", "groups")
         if getattr(spec, name) is not None
     }
     if spec.like is not None:
+        given = [*known, *(name for name in ("coords", "covariates", "resume", "store", "dask") if getattr(spec, name))]
+        if given:
+            raise InputError(
+                f"--{given[0]} was given with --like, whose model says what is fitted and where; leave it out."
+            )
         with status("summing"):
             return like(opened(spec.like)).partial_fit(str(spec.data), target=spec.target)
     model = unfitted(spec).set_params(
@@ -58,6 +68,9 @@ def fit_stream(spec: Spec) -> SpatialRegressor:
             dask=spec.dask,
             **known,
         )
+    left_out = model.choices_.get("rows left out")
+    if left_out is not None:
+        note(f"{left_out}.")
         remember(model)
     return model
 

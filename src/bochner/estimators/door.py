@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from bochner.arrays import FloatArray
+from bochner.exceptions import InputError
 from bochner.layout import Encoding
 from bochner.layout.columns import refuse_gaps, refuse_text
 
@@ -31,6 +32,7 @@ def checked_rows(estimator: Any, part: Any, encoding: Encoding | None, *, reset:
 def checked_training(estimator: Any, part: Any, encoding: Encoding | None, y: Any) -> tuple[FloatArray, FloatArray]:
     """The same for training rows, with their response (n,)."""
     refuse_text(y, "y")
+    _refuse_missing(y)
     rules = {**RULES, "y_numeric": True, "ensure_min_samples": 1}
     if encoding is None:
         refuse_text(part, "X")
@@ -42,3 +44,16 @@ def checked_training(estimator: Any, part: Any, encoding: Encoding | None, y: An
         table, values = check_X_y(part, y, **rules)
     refuse_gaps(table, part)
     return np.asarray(table), np.asarray(values, dtype=np.float64)
+
+
+def _refuse_missing(y: Any) -> None:
+    """Refuse responses that are not there, by their number and the first of their rows."""
+    values = np.asarray(y)
+    if values.dtype.kind != "f" or values.ndim != 1 or np.isfinite(values).all():
+        return
+    bad = ~np.isfinite(values)
+    what = "missing (NaN)" if np.isnan(values[bad]).all() else "missing (NaN) or infinite (inf)"
+    raise InputError(
+        f"y is {what} in {int(bad.sum()):,} of {len(values):,} rows, first in row {int(np.argmax(bad))}; drop those "
+        f"rows."
+    )

@@ -92,8 +92,10 @@ def merge(first: Any, *others: Any) -> Any:
     """
     from sklearn.base import clone
 
+    if not others and isinstance(first, (list, tuple)) and first:
+        first, *others = first  # type: ignore[assignment]
     if not others:
-        raise InputError("merge was given one model; give at least two.")
+        raise InputError("merge was given one model; give at least two: merge(a, b).")
     total = moments_of_model(first.fitted_.model)
     for other in others:
         _check_alike(first.fitted_, other.fitted_)

@@ -580,6 +580,11 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         """Rows of a table of the user's, checked."""
         check_is_fitted(self)
         layout = self.fitted_.layout
+        if is_cube(X):
+            raise InputError(
+                f"X is an xarray {type(X).__name__}, needed are places, a row each; fill(X) fills the gaps of an "
+                f"image, and X.to_dataframe().reset_index() has its pixels as rows."
+            )
         X = unmasked(X)
         table = checked_rows(self, layout.frame(X), layout.encoding)
         return self.fitted_.check_rows(layout.rows(table, layout.support(X)))

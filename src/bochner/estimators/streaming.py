@@ -21,10 +21,12 @@ from bochner.families import Family
 from bochner.geo.tables import check_columns
 from bochner.inference import Climb, Domain, Fold, Model, Responses, RowSums, Settings, WavePlan, plan_waves
 from bochner.layout import Given, Layout, Training
-from bochner.layout.columns import EAST, FURTHER, NORTH, plain_selectors
+from bochner.layout.columns import FURTHER, place_columns, plain_selectors
 from bochner.resources import as_size
 from bochner.sources import (
+    ArraySource,
     Columns,
+    DaskSource,
     Local,
     Reading,
     Runner,
@@ -154,6 +156,11 @@ def fit_source(
         if not sample.whole:
             solve = Streamed(request, sample, runner, notes, work.store)
         estimator.learn_table(training.X, training.y, training.given, predict_at, request.asked, solve, request.crs)
+    if sample.whole and sample.n_missing:
+        text = (
+            f"{sample.n_missing:,} of {sample.n_rows + sample.n_missing:,} rows have a missing value and are left out"
+        )
+        estimator.tell(Choice("rows left out", sample.n_missing, text=text))
     if notes is not None:
         notes.clear()
     return estimator
@@ -240,7 +247,14 @@ def requested(estimator: Any, data: Any, y: Any, target: Any, known: Mapping[str
     if hasattr(estimator, "formula"):
         raise PartError("a formula with a source; name coords= and covariates= instead, or give a table in memory.")
     limit = memory_bytes(estimator.memory_limit)
+    if isinstance(y, str):
+        y, target = None, y if target is None else target
     source = open_source(data, y, part_rows_of(limit))
+    if y is not None and not isinstance(source, (ArraySource, DaskSource)):
+        raise InputError(
+            f"y was given as a {type(y).__name__} beside {source.label}, whose rows are read in parts; name the column "
+            f"to be modelled: target='name'."
+        )
     names = source.names
     nameless = all(name == f"x{j}" for j, name in enumerate(n for n in names if n != "y"))
     column = _target(source, y, target)
@@ -318,8 +332,8 @@ def _coords(source: Source, rest: list[str]) -> list[str]:
     """Coordinates where they were not named: those of the source, or by their names."""
     if source.coords is not None:
         return [n for n in source.coords if n in rest]
-    places = [n for n in rest if EAST.fullmatch(n.lower()) or NORTH.fullmatch(n.lower())]
-    if any(EAST.fullmatch(n.lower()) for n in places) and any(NORTH.fullmatch(n.lower()) for n in places):
+    places = place_columns(rest)
+    if places:
         return [n for n in rest if n in places or FURTHER.fullmatch(n.lower())]
     if all(n.startswith("x") and n[1:].isdigit() for n in rest):
         return rest

@@ -18,8 +18,12 @@ from bochner.geo.tables import as_numbers
 Selector = str | int | Sequence[str | int] | None
 
 # Names by which columns are known, in lower case: pairs of places, and further coordinates beside them.
-EAST = re.compile(r"lon|long|longitude|lng|easting|x(_(m|km|utm))?")
-NORTH = re.compile(r"lat|latitude|northing|y(_(m|km|utm))?")
+# Pairs of names that say where a row lies, east first
+PAIRS = (
+    (re.compile(r"lon|long|longitude|lng"), re.compile(r"lat|latitude")),
+    (re.compile(r"easting"), re.compile(r"northing")),
+    (re.compile(r"x(_(m|km|utm))?"), re.compile(r"y(_(m|km|utm))?")),
+)
 TIME = re.compile(r"time|date|datetime|timestamp|day|month|year|hour")
 FURTHER = re.compile(r"time|date|datetime|timestamp|day|year|z(_(m|km))?|depth")
 NUMBERING = re.compile(r"unnamed: ?\d+|index|row(_?(no|nr|number|id))?|(.*[_ ])?(id|fid|gid|objectid)")
@@ -90,8 +94,8 @@ def named_columns(X: Any, coords: Selector, covariates: Selector, known: Collect
         return coords, covariates
     linear = [names[_position(c, names)] for c in _listed(covariates)]
     rest = [name for name in names if name not in linear]
-    places = [name for name in rest if EAST.fullmatch(name.lower()) or NORTH.fullmatch(name.lower())]
-    if any(EAST.fullmatch(n.lower()) for n in places) and any(NORTH.fullmatch(n.lower()) for n in places):
+    places = place_columns([name for name in rest if name not in known] or rest)
+    if places:
         found = [n for n in rest if n in places or (n not in known and FURTHER.fullmatch(n.lower()))]
     else:
         found = [name for name in rest if name not in known and not _numbers_rows(X[name], name)]
@@ -104,6 +108,19 @@ def named_columns(X: Any, coords: Selector, covariates: Selector, known: Collect
             f"out: X[{[*found, *linear]}]."
         )
     return found, linear or covariates
+
+
+def place_columns(names: Sequence[str]) -> list[str]:
+    """The pair of columns that says where rows lie, by their names, in their order; none without such a pair."""
+    pairs = []
+    for east, north in PAIRS:
+        both = [[n for n in names if one.fullmatch(n.lower())] for one in (east, north)]
+        if all(both):
+            pairs.append([n for n in names if n in both[0] + both[1]])
+    if any(len(pair) > 2 for pair in pairs) or len(pairs) > 1:
+        found = [name for pair in pairs for name in pair]
+        raise ColumnError(f"columns {found} all look like coordinates; name two of them: coords={found[:2]}.")
+    return pairs[0] if pairs else []
 
 
 def unused_columns(X: Any, coords: Selector, covariates: Selector, known: Collection[str]) -> list[str]:

@@ -19,6 +19,7 @@ from bochner.sources.array_source import ArraySource
 from bochner.sources.base import Columns, Part, Reading, Source
 from bochner.sources.batch_source import Batches
 from bochner.sources.cluster import Cluster, cluster_at, current_cluster
+from bochner.sources.dask_source import DaskSource
 from bochner.sources.opening import is_source, open_source, register_source
 from bochner.sources.passes import Local, Runner
 from bochner.sources.sketch import Sketch, Wanted, share_held, sketch
@@ -28,6 +29,7 @@ __all__ = [
     "Batches",
     "Cluster",
     "Columns",
+    "DaskSource",
     "Local",
     "Part",
     "Reading",
