@@ -189,7 +189,7 @@ def test_missing_responses_are_counted():
     rng = np.random.default_rng(0)
     y = rng.normal(size=40)
     y[[7, 9]] = np.nan
-    with pytest.raises(InputError, match=r"y is missing \(NaN\) in 2 of 40 rows, first in row 7"):
+    with pytest.raises(InputError, match=r"y contains NaN: 2 of 40 rows, first row 7"):
         fixed().fit(rng.uniform(size=(40, 2)), y)
 
 

@@ -52,8 +52,6 @@ def _refuse_missing(y: Any) -> None:
     if values.dtype.kind != "f" or values.ndim != 1 or np.isfinite(values).all():
         return
     bad = ~np.isfinite(values)
-    what = "missing (NaN)" if np.isnan(values[bad]).all() else "missing (NaN) or infinite (inf)"
-    raise InputError(
-        f"y is {what} in {int(bad.sum()):,} of {len(values):,} rows, first in row {int(np.argmax(bad))}; drop those "
-        f"rows."
-    )
+    what = "NaN" if np.isnan(values[bad]).all() else "NaN or infinity" if np.isnan(values[bad]).any() else "infinity"
+    n_bad, first = int(bad.sum()), int(np.argmax(bad))
+    raise InputError(f"y contains {what}: {n_bad:,} of {len(values):,} rows, first row {first}; drop those rows.")
