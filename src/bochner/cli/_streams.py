@@ -68,10 +68,10 @@ def fit_stream(spec: Spec) -> SpatialRegressor:
             dask=spec.dask,
             **known,
         )
+        remember(model)
     left_out = model.choices_.get("rows left out")
     if left_out is not None:
         note(f"{left_out}.")
-        remember(model)
     return model
 
 
