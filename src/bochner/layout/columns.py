@@ -94,7 +94,7 @@ def named_columns(X: Any, coords: Selector, covariates: Selector, known: Collect
         return coords, covariates
     linear = [names[_position(c, names)] for c in _listed(covariates)]
     rest = [name for name in names if name not in linear]
-    places = place_columns([name for name in rest if name not in known] or rest)
+    places = place_columns([name for name in rest if name not in known]) or place_columns(rest)
     if places:
         found = [n for n in rest if n in places or (n not in known and FURTHER.fullmatch(n.lower()))]
     else:
