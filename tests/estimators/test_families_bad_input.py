@@ -69,7 +69,10 @@ REFUSED = {
         r"trials has shape \(5,\); needed is one value per row",
     ),
     "name-of-a-column": (lambda: fit("binomial", trials="examined"), r"trials='examined' is a name; .*from_formula"),
-    "missing-response": (lambda: fit("poisson", with_row(COUNTS, 1, np.nan)), "y contains NaN: 1 of 40 rows, first row 1"),
+    "missing-response": (
+        lambda: fit("poisson", with_row(COUNTS, 1, np.nan)),
+        "y contains NaN: 1 of 40 rows, first row 1",
+    ),
     "infinite-offset": (lambda: fit("poisson", offset=np.full(N, np.inf)), "offset holds 40 NaN or infinite"),
     "trials-of-poisson": (lambda: fit("poisson", trials=10), "trials was given, but family='poisson' has exposure"),
     "exposure-of-binomial": (
