@@ -199,3 +199,17 @@ def test_an_image_is_filled_not_predicted():
     image = xarray.DataArray(rng.normal(size=(8, 6)), {"y": np.arange(8.0), "x": np.arange(6.0)}, ("y", "x"))
     with pytest.raises(InputError, match=r"fill\(X\) fills the gaps"):
         fixed().fit(image.where(image < 1)).predict(image)
+
+
+def test_one_group_for_all_rows_is_refused_at_the_door():
+    rng = np.random.default_rng(0)
+    with pytest.raises(InputError, match=r"groups is 0\.0 in every row; needed are at least two"):
+        fixed().fit(rng.uniform(size=(40, 2)), rng.normal(size=40), groups=np.zeros(40))
+
+
+def test_one_impossible_latitude_is_named_not_called_swapped():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"lon": rng.uniform(30, 35, 40), "lat": rng.uniform(0, 5, 40)})
+    table.loc[10, "lat"] = 95.0
+    with pytest.raises(InputError, match=r"1 of 40 rows are no place on Earth, first row 10: .* latitude 95"):
+        fixed().fit(table, rng.normal(size=40))

@@ -661,7 +661,8 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         if not self.has_training:
             raise InputError(
-                "this needs the training rows, which a loaded model does not hold; fit it again in this session."
+                "this needs the training rows, which a model that was loaded, merged or read in parts does not"
+                " hold; fit it again in this session."
             )
         return self._training.responses(self.fitted_.layout, self.fitted_.model.family)
 

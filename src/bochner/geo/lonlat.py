@@ -62,6 +62,13 @@ def check_degrees(lonlat: FloatArray, source: str = "") -> None:
     if south >= -90 and north <= 90 and west >= -540 and east <= 540:
         return  # a grid from 0 to 360, or across the antimeridian, may go a little further than one turn
     worst_lat, worst_lon = max(-south, north), max(-west, east)
+    bad = off_earth(lonlat)
+    if bad.mean() <= limits.FEW_MISPRINTS:  # single rows: the columns are what they say
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"{source}{int(bad.sum()):,} of {len(lonlat):,} rows are no place on Earth, first row {row}: longitude "
+            f"{lonlat[row, 0]:g}, latitude {lonlat[row, 1]:g}; correct or drop them."
+        )
     if worst_lat <= 360 and worst_lon <= 90:
         raise InputError(
             f"{source}latitude reaches {_worst(south, north):g}, beyond 90, and longitude stays within 90: they look "

@@ -46,7 +46,10 @@ class Given:
             raise InputError(
                 f"groups is missing in {int(missing.sum()):,} rows, first in row {row}; name the group of each."
             )
-        return np.unique(labels.astype(str), return_inverse=True)[1].astype(np.intp)
+        codes = np.unique(labels.astype(str), return_inverse=True)[1].astype(np.intp)
+        if not codes.any():
+            raise InputError(f"groups is {labels[0]!r} in every row; needed are at least two groups, or leave it out.")
+        return codes
 
     def checked(self, family: Family, y: FloatArray, fit_intercept: bool) -> _Checked:
         """Arrays (n,), refused where a family cannot be what they say."""
