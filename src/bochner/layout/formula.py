@@ -14,6 +14,7 @@ import numpy as np
 from bochner.exceptions import ColumnError, InputError, MissingExtraError
 from bochner.geo.kinds import is_time
 from bochner.layout import limits
+from bochner.layout.formula_words import check_terms
 
 FIELD = re.compile(r"\bgp\(([^()]*)\)")
 
@@ -27,6 +28,9 @@ class Formula:
     coords: tuple[str, ...]
     intercept: bool
     text: str
+
+    def __post_init__(self) -> None:
+        check_terms(self.terms, self.text)
 
     @property
     def right(self) -> str:
