@@ -17,6 +17,7 @@ import pytest
 # Data flows down this list; a room imports rooms of earlier floors (and itself), never of its own or later ones.
 FLOORS = (
     ("exceptions",),
+    ("outputs",),
     ("archive",),
     ("arrays", "choices", "random", "resources"),
     ("nufft",),

@@ -45,6 +45,10 @@ class ArchiveError(BochnerError, ValueError):
     """A model file that is damaged, foreign or too new."""
 
 
+class OutputError(BochnerError, OSError):
+    """An output that could not be written: a full disk, say."""
+
+
 class MissingExtraError(BochnerError, ImportError):
     """An optional dependency that the call needs and that is not installed."""
 

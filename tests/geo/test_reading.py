@@ -17,7 +17,6 @@ from bochner.geo import (
     RasterGrid,
     as_geoframe,
     choose_placement,
-    complete_files,
     crs_name,
     grid_over,
     read_areas,
@@ -28,6 +27,7 @@ from bochner.geo import (
     write_places,
     write_vector,
 )
+from bochner.outputs import complete_files
 from tests.geo.test_grids import write_tif
 
 RNG = np.random.default_rng(0)

@@ -18,7 +18,7 @@ from numpy.testing import assert_array_equal
 from bochner.exceptions import InputError
 from bochner.geo import RasterGrid
 from bochner.maps import map_to_file
-from bochner.maps.files.partial import clean, completed
+from bochner.outputs import clean, completed
 from tests.maps import surveys
 
 rasterio = pytest.importorskip("rasterio")
@@ -182,10 +182,10 @@ def test_work_that_goes_on_is_left_alone(tmp_path):
         folder = partial.parent
         partial.write_text("complete")
     assert path.read_text() == "complete" and not folder.exists()
-    prefix = folder.name.rsplit("-", 1)[0]
+    prefix = folder.name.rsplit("-", 2)[0]
     sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        alive = tmp_path / f"{prefix}-{sleeper.pid}"
+        alive = tmp_path / f"{prefix}-{sleeper.pid}-0"
         alive.mkdir()
         assert clean(path) == [] and alive.exists()
     finally:

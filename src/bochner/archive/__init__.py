@@ -19,9 +19,11 @@ from typing import Any
 import numpy as np
 
 from bochner._version import __version__
+from bochner.archive.bounded import check_digest, opened_file, read_array, read_manifest
 from bochner.archive.registry import register, register_renamed
 from bochner.archive.tree import Decoder, Encoder
 from bochner.exceptions import ArchiveError
+from bochner.outputs import completed, told_as_output
 
 FORMAT = 2
 
@@ -45,26 +47,28 @@ def write(path: str | os.PathLike[str], kind: str, state: Mapping[str, Any]) -> 
         "schemas": encoder.schemas,
         "hashes": {name: hashlib.sha256(data).hexdigest() for name, data in payload.items()},
     }
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
-    try:
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as file:
-            file.writestr("manifest.json", json.dumps(manifest))
-            for name, data in payload.items():
-                file.writestr(f"{name}.npy", data)
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with completed(Path(path)) as partial, told_as_output(path), _new_zip(partial) as file:
+        file.writestr("manifest.json", json.dumps(manifest))
+        for name, data in payload.items():
+            file.writestr(f"{name}.npy", data)
 
 
-def read(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
-    """Read a state that `write` wrote; refuses what is damaged, foreign or of a newer format."""
+def read(path: str | os.PathLike[str], kind: str, *, sha256: str | None = None, finite: bool = False) -> dict[str, Any]:
+    """Read a state that `write` wrote; refuses what is damaged, foreign or of a newer format.
+
+    Hashes within the file catch damage, not forgery: who changes an array can change its hash. Give the SHA-256 of the
+    whole file where it must be the one that was meant. `finite`: whether arrays with NaN or infinity are refused.
+    """
     incomplete = f"{path} is not a complete bochner {kind} file"
     try:
-        with zipfile.ZipFile(path) as file:
-            manifest = json.loads(file.read("manifest.json"))
-            _check(manifest, kind, path)
-            arrays = {name: _checked(file.read(f"{name}.npy"), h, path) for name, h in manifest["hashes"].items()}
+        with opened_file(path, kind) as whole:
+            if sha256 is not None:
+                check_digest(whole, sha256, path)
+            with zipfile.ZipFile(whole) as file:
+                manifest = read_manifest(file, os.fstat(whole.fileno()).st_size, path)
+                _check(manifest, kind, path)
+                hashes = manifest["hashes"].items()
+                arrays = {name: read_array(file, name, digest, path, finite=finite) for name, digest in hashes}
         return dict(_decoded(manifest, arrays, incomplete))
     except (ArchiveError, OSError):
         raise
@@ -86,7 +90,10 @@ def knows(value: Any) -> bool:
 def _check(manifest: Any, kind: str, path: Any) -> None:
     if manifest.get("library") != "bochner" or manifest.get("kind") != kind:
         raise ArchiveError(f"{path} holds a {manifest.get('kind')!r}; needed is a bochner {kind}.")
-    if manifest["format"] > FORMAT:
+    version = manifest["format"]
+    if type(version) is not int or version < 1:
+        raise ArchiveError(f"{path} says that its format is {str(version)[:20]!r}; there are formats 1 to {FORMAT}.")
+    if version > FORMAT:
         raise ArchiveError(
             f"{path} was written by bochner {manifest['version']} in format {manifest['format']}; this is "
             f"{__version__}, which reads up to format {FORMAT}. Upgrade bochner."
@@ -103,13 +110,11 @@ def _decoded(manifest: Any, arrays: Mapping[str, np.ndarray], incomplete: str) -
         ) from error
 
 
+def _new_zip(path: Path) -> zipfile.ZipFile:
+    return zipfile.ZipFile(path, "w", zipfile.ZIP_STORED)
+
+
 def _npy(array: np.ndarray) -> bytes:
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)
     return buffer.getvalue()
-
-
-def _checked(data: bytes, digest: str, path: Any) -> np.ndarray:
-    if hashlib.sha256(data).hexdigest() != digest:
-        raise ArchiveError(f"{path} is damaged: an array does not match its hash. Save the model again.")
-    return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))

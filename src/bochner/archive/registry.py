@@ -20,6 +20,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from bochner.archive.typed import check_types
 from bochner.exceptions import ArchiveError
 
 Fields = dict[str, Any]
@@ -74,6 +75,7 @@ def build(name: str, fields: Fields, schema: int | None) -> Any:
     if from_dict is not None and not hasattr(cls, "__dataclass_fields__"):
         return from_dict(fields)
     _check_fields(cls, fields)
+    check_types(cls, fields)
     return cls(**fields)
 
 

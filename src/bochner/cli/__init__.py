@@ -22,7 +22,7 @@ from typing import Annotated
 import typer
 
 from bochner._version import __version__
-from bochner.exceptions import BochnerError, ConvergenceError, FallbackWarning, InputError, warn
+from bochner.exceptions import BochnerError, ConvergenceError, FallbackWarning, InputError, OutputError, warn
 
 Command = Callable[..., None]
 
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def exit_code(error: Exception) -> int:
     """2 if the user can mend it by changing what was given, otherwise 1."""
     if isinstance(error, BochnerError):
-        return FAILURE if isinstance(error, ConvergenceError) else USERS_MISTAKE
+        return FAILURE if isinstance(error, (ConvergenceError, OutputError)) else USERS_MISTAKE
     return USERS_MISTAKE if isinstance(error, OSError) and error.errno in MISTAKES else FAILURE
 
 

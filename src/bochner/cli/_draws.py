@@ -31,8 +31,7 @@ from bochner.geo import (
 )
 from bochner.geo.kinds import present
 from bochner.kernels import kernel_named
-from bochner.maps.files.partial import completed
-from bochner.maps.files.writers import WRITERS, writer_for
+from bochner.maps.files.writers import WRITERS, write_whole, writer_for
 from bochner.maps.grids.bands import Band
 from bochner.maps.grids.extent import make_grid
 from bochner.posterior.prior import Prior
@@ -106,10 +105,8 @@ class Drawn:
         assert grid is not None
         text = {"surface": "draw of the mean surface", "y": "draw of an observation"}
         bands = [Band(name, text[name.partition("_")[0]], "draw") for name in self.columns]
-        with completed(path) as partial:
-            writer = writer_for(path)(partial, grid, bands, "float32")
-            writer.write(grid.whole, np.stack([values.reshape(grid.shape) for values in self.columns.values()]))
-            writer.close({"source": "bochner simulate"})
+        values = np.stack([column.reshape(grid.shape) for column in self.columns.values()])
+        write_whole(path, grid, bands, values, {"source": "bochner simulate"})
         return self.places.notes
 
 

@@ -15,6 +15,7 @@ from bochner.exceptions import ColumnError, InputError
 from bochner.geo import RasterGrid, agreed_crs, crs_text, grid_like, read_areas
 from bochner.geo.stacks import Stack
 from bochner.maps import estimate_map, make_grid, plot_map
+from bochner.outputs import complete_files, told_as_output
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg")
 
@@ -75,13 +76,11 @@ def draw_picture(
 ) -> None:
     """Draw a map for a slide: mean and sd, or mean and exceedance, with title, scale bar, legend and outlines."""
     wanted = {key: value for key, value in options.items() if key not in ("memory_limit", "observed")}
-    from bochner.geo import complete_files
-
     names = [f"exceedance_{t:.12g}" for t in options["exceed"]]
     bands = ["mean", *(names or ["sd"])]
     share = model.family_.link_function.range == (0.0, 1.0)
     figure = plot_map(model, like=request.grid, bands=bands, label=label, title=title, percent=share, **wanted)
-    with complete_files(output) as partial:
+    with complete_files(output) as partial, told_as_output(output):
         figure.savefig(partial, dpi=PICTURE_DPI, bbox_inches="tight", facecolor="white")
 
 

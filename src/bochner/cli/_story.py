@@ -11,7 +11,8 @@ import numpy as np
 from bochner.demo import DemoFiles, write_demo
 from bochner.demo.country import NAME
 from bochner.demo.villages import N_VILLAGES
-from bochner.geo import complete_files, grid_like, sample_raster
+from bochner.geo import grid_like, sample_raster
+from bochner.outputs import complete_files, told_as_output
 
 THRESHOLD = "20%"  # prevalence above which a district gets nets first, say
 MODEL = """\
@@ -42,7 +43,7 @@ class Story:
         story = cls(folder, write_demo(folder / "data", seed))
         lines = [f"# {text}\nbochner {shlex.join(arguments)}\n" for text, arguments in story.steps]
         for name, text in (("model.toml", MODEL), ("commands.sh", "\n".join(lines))):
-            with complete_files(folder / name) as partial:
+            with complete_files(folder / name) as partial, told_as_output(folder / name):
                 partial.write_text(text, encoding="utf-8")
         return story
 

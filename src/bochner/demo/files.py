@@ -11,7 +11,8 @@ from bochner.arrays import FloatArray
 from bochner.demo.country import Country
 from bochner.demo.villages import VillageSurvey
 from bochner.exceptions import MissingExtraError
-from bochner.geo import RasterGrid, complete_files, crs_text, write_vector
+from bochner.geo import RasterGrid, crs_text, write_vector
+from bochner.outputs import complete_files, told_as_output
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def write_demo(folder: Path, seed: int = 0) -> DemoFiles:
     survey = VillageSurvey.simulate(country, seed)
     folder.mkdir(parents=True, exist_ok=True)
     files = DemoFiles(folder)
-    with complete_files(files.villages) as partial:
+    with complete_files(files.villages) as partial, told_as_output(files.villages):
         survey.villages.to_csv(partial, index=False)
     write_vector(country.districts, files.districts)
     write_vector(country.outline, files.country)
@@ -81,7 +82,7 @@ def write_raster(path: Path, grid: RasterGrid, layer: FloatArray, text: str) -> 
 
     layout = {"height": grid.height, "width": grid.width, "count": 1, "dtype": "float32", "nodata": np.nan}
     place = {"crs": crs_text(grid.crs), "transform": Affine(*grid.transform)}
-    with complete_files(path) as partial:
+    with complete_files(path) as partial, told_as_output(path):
         with rasterio.open(partial, "w", driver="GTiff", compress="deflate", predictor=3, **layout, **place) as file:
             file.write(layer.astype(np.float32), 1)
             file.set_band_description(1, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from bochner import archive
 from bochner.estimators.fitted import Fitted
 from bochner.estimators.saved import upgraded
-from bochner.exceptions import ArchiveError
+from bochner.exceptions import ArchiveError, InputError
 
 ESTIMATORS: dict[str, type] = {}
 
@@ -33,17 +34,44 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     archive.write(path, "model", _state(estimator))
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, sha256: str | None = None) -> Any:
     """Read a model that `SpatialRegressor.save` or `SpatialClassifier.save` wrote.
 
     Predictions are those of the model that was saved. What `cross_validate` needs of the training rows is not in the
-    file: it takes a new fit.
+    file: it takes a new fit. Nothing in a file is executed.
+
+    Parameters
+    ----------
+    path : path
+    sha256 : str, optional
+        Digest of the file that is meant, 64 hexadecimal digits; another file is refused. The hashes within a file
+        catch damage, not forgery.
     """
-    state = archive.read(path, "model")
+    state = archive.read(path, "model", sha256=sha256, finite=True)
     try:
-        return _estimator(upgraded(state))
-    except (KeyError, TypeError, AttributeError) as error:
+        estimator = _estimator(upgraded(state))
+        for model in getattr(estimator, "models_", [estimator]):
+            _try_out(model.fitted_)
+    except ArchiveError as error:
+        raise ArchiveError(f"{path}: {error}") from error
+    except Exception as error:  # parts that are each of their kind, and do not fit each other
         raise ArchiveError(f"{path} is not a complete bochner model file ({error!r}); save it again.") from error
+    return estimator
+
+
+def _try_out(fitted: Fitted) -> None:
+    """One prediction, in the middle of the data: arrays that do not fit each other show here, and not to the user."""
+    layout = fitted.layout
+    coords = layout.coords(np.zeros((1, len(layout.centre))))
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            latent = fitted.latent(layout.rows_at(coords, np.atleast_2d(layout.trend.centre)))
+    except InputError:
+        return  # the rows that the model answers from are elsewhere: told when it is asked
+    known = np.isfinite(latent.means).all() and np.isfinite(latent.variances).all() and np.isfinite(latent.mass).all()
+    if not known or latent.variances.min() < 0 or latent.mass.min() < 0:
+        raise ArchiveError("the model predicts no numbers in the middle of its data; fit it again.")
 
 
 def _state(estimator: Any) -> dict[str, Any]:

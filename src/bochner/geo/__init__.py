@@ -24,7 +24,7 @@ from bochner.geo.reading import READABLE, read_places
 from bochner.geo.tables import Table, check_writable, find_coords, read_table, write_table
 from bochner.geo.templates import grid_like
 from bochner.geo.vectors import checked_areas, read_areas, read_vector
-from bochner.geo.writing import WRITABLE, as_geoframe, complete_files, write_places, write_vector
+from bochner.geo.writing import WRITABLE, as_geoframe, write_places, write_vector
 
 __all__ = [
     "READABLE",
@@ -48,7 +48,6 @@ __all__ = [
     "check_writable",
     "checked_areas",
     "choose_placement",
-    "complete_files",
     "crs_name",
     "crs_text",
     "find_coords",

@@ -15,6 +15,7 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError, MissingExtraError
 from bochner.geo.entries import tidied
 from bochner.geo.formats import READ_TABLES, TABLES
+from bochner.outputs import completed, told_as_output
 
 COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("long", "lat"), ("easting", "northing"), ("x", "y"))
 
@@ -85,12 +86,8 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     suffix = _format(path)
     csv, parquet = _arrow()
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
+    with completed(path) as partial, told_as_output(path):
         (csv.write_csv if suffix == ".csv" else parquet.write_table)(table.arrow, partial)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def check_writable(path: str | os.PathLike[str], formats: Sequence[str] = (), inputs: Iterable[Any] = ()) -> None:

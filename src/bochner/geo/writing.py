@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from bochner.geo.formats import TABLES, VECTORS
 from bochner.geo.frames import geopandas_module
 from bochner.geo.places import Places
 from bochner.geo.tables import Table, check_writable, write_table
+from bochner.outputs import complete_files, told_as_output
 
 WRITABLE = (*TABLES, *VECTORS)
 DRIVERS = {".gpkg": "GPKG", ".shp": "ESRI Shapefile", ".geojson": "GeoJSON", ".json": "GeoJSON"}
@@ -53,7 +52,7 @@ def write_vector(frame: Any, path: str | os.PathLike[str]) -> tuple[str, ...]:
     check_writable(path, (*VECTORS, ".parquet"))
     suffix = path.suffix.lower()
     notes = _short_names(frame, path) if suffix == ".shp" else ()
-    with complete_files(path) as partial, warnings.catch_warnings():
+    with complete_files(path) as partial, told_as_output(path), warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=RuntimeWarning, module="pyogrio")  # told in the notes
         warnings.filterwarnings("ignore", message="Column names longer than 10")
         warnings.filterwarnings("ignore", message="'crs' was not provided")
@@ -62,31 +61,6 @@ def write_vector(frame: Any, path: str | os.PathLike[str]) -> tuple[str, ...]:
         else:
             frame.to_parquet(partial, index=False)
     return notes
-
-
-@contextmanager
-def complete_files(path: Path) -> Iterator[Path]:
-    """A path to write to; what is there at the end, side files included, is moved under the final name.
-
-    Nothing is moved if the work fails. Side files of an older version (a shapefile's .prj, say) are removed.
-    """
-    folder = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    try:
-        yield folder / path.name
-        written = sorted(folder.iterdir(), key=lambda file: file.name == path.name)
-        if path.suffix.lower() == ".shp":
-            stale = {path.with_suffix(end) for end in SIDE_FILES} - {path.with_name(file.name) for file in written}
-            for file in stale:
-                file.unlink(missing_ok=True)
-        for file in written:
-            os.replace(file, path.with_name(file.name))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-SIDE_FILES = (".shx", ".dbf", ".prj", ".cpg", ".qix", ".sbn", ".sbx", ".qpj")
 
 
 def _short_names(frame: Any, path: Path) -> tuple[str, ...]:

@@ -70,6 +70,6 @@ def _is_column(name: str) -> bool:
 def _refused(part: str, text: str) -> InputError:
     return InputError(
         f"formula {text!r}: {part!r} is neither a column nor a transform that formulas know "
-        f"({', '.join(sorted(TRANSFORMS - {'I', 'Q', 'C'})[:8])}, np.log, ...); compute it as a column of the table first, "
-        f"and put names with odd characters between backticks."
+        f"(log, exp, center, scale, poly, bs, C, np.sqrt, ...); compute it as a column of the table first, and put "
+        f"names with odd characters between backticks."
     )

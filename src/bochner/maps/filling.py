@@ -15,13 +15,14 @@ from bochner.exceptions import InputError
 from bochner.geo import RasterGrid
 from bochner.geo.stacks import Stack, is_cube, variable_of
 from bochner.maps.files.cf import axis_attributes, file_attributes, variable_name
-from bochner.maps.files.partial import completed
+from bochner.maps.files.netcdf import write_dataset
 from bochner.maps.files.provenance import provenance
-from bochner.maps.files.writers import writer_for
+from bochner.maps.files.writers import write_whole, writer_for
 from bochner.maps.grids.bands import Band
 from bochner.maps.grids.gridmap import GridMap
 from bochner.maps.grids.inputs import Input, check_covariates
 from bochner.maps.mappable import Mappable, map_layout, mappable
+from bochner.outputs import completed, told_as_output
 
 
 def fill(
@@ -100,10 +101,10 @@ def filled_images(
 def write_filled(model: Mappable, stack: Stack, mean: FloatArray, sd: FloatArray, path: str | os.PathLike[str]) -> None:
     """Write filled images and their sd: NetCDF or Zarr with the dimensions of the stack, GeoTIFF with a band each."""
     path = Path(path)
-    writer = writer_for(path)
+    writer_for(path)
     said = provenance(mappable(model).fitted_)
     if path.suffix.lower() in {".tif", ".tiff"}:
-        _write_bands(writer, stack, mean, sd, path, said)
+        _write_bands(stack, mean, sd, path, said)
         return
     name = variable_name(stack.name)
     filled, spread = stack.like(mean, name), stack.like(sd, f"{name}_sd")
@@ -113,11 +114,11 @@ def write_filled(model: Mappable, stack: Stack, mean: FloatArray, sd: FloatArray
     dataset = filled.to_dataset().assign({f"{name}_sd": spread})
     dataset.attrs = file_attributes(said, f"{text}, gaps filled")
     dataset, encoding = _by_cf(dataset, stack)
-    with completed(path) as partial:
+    with completed(path) as partial, told_as_output(path):
         if path.suffix.lower() == ".zarr":
             dataset.to_zarr(partial, mode="w", zarr_format=2, consolidated=True)  # compressed by its own defaults
         else:
-            dataset.to_netcdf(partial, engine="h5netcdf", encoding=encoding)
+            write_dataset(dataset, partial, encoding)
 
 
 def _by_cf(dataset: Any, stack: Stack) -> tuple[Any, dict[str, Any]]:
@@ -155,19 +156,15 @@ def _row_by_row(
     return mean, sd
 
 
-def _write_bands(
-    writer: Any, stack: Stack, mean: FloatArray, sd: FloatArray, path: Path, said: Mapping[str, str]
-) -> None:
+def _write_bands(stack: Stack, mean: FloatArray, sd: FloatArray, path: Path, said: Mapping[str, str]) -> None:
     grid = stack.grid
     if grid is None:
         raise InputError(f"the pixels of {stack.name!r} are not evenly spaced, which GeoTIFF cannot hold; write .nc.")
     names = [""] if stack.along is None else [f"_{str(label)[:19]}" for label in stack.labels]
     bands = _bands(stack.name, names)
     upright = RasterGrid(grid.transform, grid.height, grid.width, grid.crs)
-    with completed(path) as partial:
-        out = writer(partial, upright, bands, "float32")
-        out.write(upright.whole, np.concatenate([mean, sd]))
-        out.close({**said, "title": f"{stack.name}, gaps filled by bochner {__version__}"})
+    title = f"{stack.name}, gaps filled by bochner {__version__}"
+    write_whole(path, upright, bands, np.concatenate([mean, sd]), {**said, "title": title})
 
 
 def _bands(name: str, labels: Sequence[str]) -> list[Band]:

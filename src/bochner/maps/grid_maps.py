@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ from bochner.maps.files.cf import (
     file_attributes,
     mapping_attributes,
 )
-from bochner.maps.files.partial import completed
 from bochner.maps.files.provenance import provenance
 from bochner.maps.files.window_notes import forget_windows, windows_of
 from bochner.maps.files.writers import writer_for
@@ -31,6 +31,7 @@ from bochner.maps.grids.extent import make_grid
 from bochner.maps.grids.gridmap import GridMap
 from bochner.maps.grids.tally import Tally
 from bochner.maps.mappable import Mappable
+from bochner.outputs import completed, told_as_output
 
 Progress = Callable[[int, int], None]
 """Called with the pixels done and their total, after every window."""
@@ -146,16 +147,21 @@ def map_to_file(
     work = GridMap(model, grid, **options)
     begin, done = time.perf_counter(), 0
     with completed(path) as partial:
-        writer = kind(partial, grid, work.bands, dtype)
+        with told_as_output(path):
+            writer = kind(partial, grid, work.bands, dtype)
         try:
             for window, values in windows_of(work, options, path, resume=resume, dask=dask):
-                writer.write(window, values)
+                with told_as_output(path):
+                    writer.write(window, values)
                 done += values[0].size
                 if progress is not None:
                     progress(done, grid.n_pixels)
-            writer.close({**provenance(work.fitted), "computation": work.tally.describe()})
+            said = {**provenance(work.fitted), "computation": work.tally.describe()}
+            with told_as_output(path):
+                writer.close(said)
         except BaseException:
-            writer.abandon()
+            with suppress(Exception):  # of a library that cannot close what it cannot write; the first error is told
+                writer.abandon()
             raise
     forget_windows(path)
     names = tuple(band.name for band in work.bands)

@@ -10,7 +10,6 @@ PRIOR_SHARE         0.95                   of the prior's variance, above which 
 MAX_DATASET_PIXELS  50,000,000             of a Dataset in memory
 FILE_BLOCK          512                    side of the tiles of a file, in pixels
 GDAL_CACHE_MB       96                     megabytes that GDAL may keep
-STALE_AGE           86_400.0               seconds after which a file that was not finished is taken away: a day
 TRIAL_SIDE          256                    of the windows of a trial, in pixels
 N_TRIALS            4                      windows of a trial
 MAX_TRIAL_TIME      2.0                    seconds after which no further window is tried
@@ -49,7 +48,6 @@ PRIOR_SHARE = 0.95
 MAX_DATASET_PIXELS = 50_000_000
 FILE_BLOCK = 512
 GDAL_CACHE_MB = 96
-STALE_AGE = 86_400.0
 TRIAL_SIDE = 256
 N_TRIALS = 4
 MAX_TRIAL_TIME = 2.0

@@ -20,8 +20,8 @@ from bochner.diagnostics import Calibration, Diagnostics, diagnostics_of
 from bochner.estimators import Fitted, SpatialRegressor
 from bochner.estimators.constructor import resources_of
 from bochner.exceptions import InputError
-from bochner.maps.files.partial import completed
 from bochner.maps.mappable import Mappable, mappable
+from bochner.outputs import completed, told_as_output
 from bochner.report import calibration_charts, data_charts, limits, space_charts, words
 from bochner.report.answer import Answer, background
 from bochner.report.figure import Figure
@@ -93,7 +93,7 @@ def write_report(
         limit = answer.threshold if answer is not None and threshold is None else threshold
         text = render(model, diagnostics, layers, survey, limit, title, response, unit, at_means=own, answer=answer)
     target = Path(path)
-    with completed(target) as partial:
+    with completed(target) as partial, told_as_output(target):
         partial.write_text(text, encoding="utf-8")
     return target
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +25,90 @@ from bochner.maps.files.cf import (
 from bochner.maps.grids.bands import Band
 
 
+class Sink(io.RawIOBase):
+    """A file that HDF5 writes to, whose failures it never hears of.
+
+    HDF5 that cannot write what it still holds brings the process down when it ends. So the first failure is kept for
+    `check`, and all that is written afterwards is dropped: the file is thrown away anyhow.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.file = open(path, "w+b", buffering=0)
+        self.failure: OSError | None = None
+
+    def check(self) -> None:
+        """Raise the failure that was kept, if there is one."""
+        if self.failure is not None:
+            raise self.failure
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data).cast("B")
+        n, left = len(view), view
+        while len(left) and self.failure is None:
+            left = left[self._tried(self.file.write, left) :]
+        return n
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        found = self.file.readinto(view)
+        if self.failure is not None:  # what was dropped reads as zeros
+            view[found:] = bytes(len(view) - found)
+            return len(view)
+        return found
+
+    def truncate(self, size: int | None = None) -> int:
+        self._tried(self.file.truncate, size)
+        return self.file.tell() if size is None else size
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self.file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self.file.tell()
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        if not self.closed:
+            self._tried(self.file.close)
+        super().close()
+
+    def _tried(self, call: Callable[..., int | None], *arguments: Any) -> int:
+        try:
+            return call(*arguments) or 0
+        except OSError as error:
+            self.failure = self.failure or error
+            return 0
+
+
+def write_dataset(dataset: Any, path: Path, encoding: Mapping[str, Any]) -> None:
+    """Write an xarray Dataset."""
+    h5netcdf = module("h5netcdf", "NetCDF", "grid")
+    from xarray.backends import H5NetCDFStore
+
+    sink = Sink(path)
+    with h5netcdf.File(sink, "w") as file:
+        dataset.dump_to_store(H5NetCDFStore(file), encoding=dict(encoding))
+    sink.close()
+    sink.check()
+
+
 class NetCdfWriter(Writer):
     """NetCDF 4 by CF's conventions, one variable per band."""
 
     def __init__(self, path: Path, grid: RasterGrid, bands: Sequence[Band], dtype: str) -> None:
         check_upright(grid)
         h5netcdf = module("h5netcdf", "NetCDF", "grid")
-        self.file = h5netcdf.File(path, "w")
+        self.sink = Sink(path)
+        self.file = h5netcdf.File(self.sink, "w")
         x, y = grid.names
         sides = {y: grid.height, x: grid.width}
         self.file.dimensions = {name: sides[name] for name in grid.dims}
@@ -54,10 +133,14 @@ class NetCdfWriter(Writer):
                 self.file.variables[name][col0:col1, row0:row1] = layer.T.astype(self.dtype)
             else:
                 self.file.variables[name][row0:row1, col0:col1] = layer.astype(self.dtype)
+        self.sink.check()
 
     def close(self, attributes: Mapping[str, str]) -> None:
         self.file.attrs.update(file_attributes(attributes, "Map of a spatial model"))
         self.file.close()
+        self.sink.close()
+        self.sink.check()
 
     def abandon(self) -> None:
         self.file.close()
+        self.sink.close()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
+from bochner.geo import RasterGrid
 from bochner.maps.files.base import Writer
 from bochner.maps.files.geotiff import GeoTiffWriter
 from bochner.maps.files.netcdf import NetCdfWriter
 from bochner.maps.files.zarr_store import ZarrWriter
+from bochner.maps.grids.bands import Band
+from bochner.outputs import completed, told_as_output
 
 WRITERS: dict[str, type[Writer]] = {}
 """Writers by the ending of a file, in lower case."""
@@ -25,6 +31,22 @@ def register_writer(writer: type[Writer], *suffixes: str) -> None:
 register_writer(GeoTiffWriter, ".tif", ".tiff")
 register_writer(NetCdfWriter, ".nc", ".nc4")
 register_writer(ZarrWriter, ".zarr")
+
+
+def write_whole(
+    path: Path, grid: RasterGrid, bands: Sequence[Band], values: FloatArray, attributes: Mapping[str, str]
+) -> None:
+    """Write bands (k, height, width) that are all at hand."""
+    kind = writer_for(path)
+    with completed(path) as partial, told_as_output(path):
+        writer = kind(partial, grid, bands, "float32")
+        try:
+            writer.write(grid.whole, values)
+            writer.close(attributes)
+        except BaseException:
+            with suppress(Exception):
+                writer.abandon()
+            raise
 
 
 def writer_for(path: Path) -> type[Writer]:

@@ -1,0 +1,143 @@
+"""Outputs: a file appears under its name only when it is complete, and what killed work left behind goes.
+
+Work is done in a hidden folder beside the output, named after the machine and the process that writes to it. The next
+work on the same output removes folders whose process is gone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bochner.exceptions import BochnerError, OutputError
+
+SIDE_FILES = (".shx", ".dbf", ".prj", ".cpg", ".qix", ".sbn", ".sbx", ".qpj")
+_STALE_AGE = 86_400.0  # seconds without a change after which work of another machine counts as dead: a day
+_NUMBERS = itertools.count()
+_OPEN: set[Path] = set()  # folders that this process writes to
+
+
+@contextmanager
+def completed(path: Path) -> Iterator[Path]:
+    """A path in a hidden folder to write to; a file or folder left there is moved to `path` at the end.
+
+    Nothing is moved if the work fails, and anything beside it in the folder is thrown away.
+    """
+    with _hidden_folder(path) as folder:
+        yield folder / path.name
+        if path.is_dir():
+            os.replace(path, folder / "old")
+        os.replace(folder / path.name, path)
+
+
+@contextmanager
+def complete_files(path: Path) -> Iterator[Path]:
+    """A path to write to; what is there at the end, side files included, is moved under the final name.
+
+    Nothing is moved if the work fails. Side files of an older version (a shapefile's .prj, say) are removed.
+    """
+    with _hidden_folder(path) as folder:
+        yield folder / path.name
+        written = sorted(folder.iterdir(), key=lambda file: file.name == path.name)
+        if path.suffix.lower() == ".shp":
+            stale = {path.with_suffix(end) for end in SIDE_FILES} - {path.with_name(file.name) for file in written}
+            for file in stale:
+                file.unlink(missing_ok=True)
+        for file in written:
+            os.replace(file, path.with_name(file.name))
+
+
+@contextmanager
+def told_as_output(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Errors of a library that writes a file, as one of ours: each library has its own when a disk is full."""
+    try:
+        yield
+    except (BochnerError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.strerror and error.filename:
+            raise
+        raise _output_error(path, error) from error
+
+
+def clean(path: Path) -> list[Path]:
+    """Remove what killed work on this output left behind; work that is still going on is left alone."""
+    stale = [found for found in _partials(path) if not _alive(found)]
+    for found in stale:
+        if found.is_dir() and not found.is_symlink():
+            shutil.rmtree(found, ignore_errors=True)
+        else:
+            found.unlink(missing_ok=True)
+    return stale
+
+
+@contextmanager
+def _hidden_folder(path: Path) -> Iterator[Path]:
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OutputError(f"{path} is a device or a pipe, which would be replaced; give the name of a file.")
+    clean(path)
+    folder = path.with_name(f".{path.name}.partial-{_host()}-{os.getpid()}-{next(_NUMBERS)}")
+    _OPEN.add(folder.absolute())
+    try:
+        folder.mkdir()
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _OPEN.discard(folder.absolute())
+
+
+def _output_error(path: str | os.PathLike[str], error: Exception) -> OutputError:
+    lines = [line for line in str(getattr(error, "strerror", None) or error).splitlines() if line.strip()]
+    told = lines[0] if lines else type(error).__name__
+    return OutputError(
+        f"{path} could not be written ({told}); make sure that its disk has room and that you may write there."
+    )
+
+
+def _partials(path: Path) -> list[Path]:
+    name = re.sub(r"([\[\]*?])", r"[\1]", path.name)
+    return sorted(path.parent.glob(f".{name}.partial-*"))
+
+
+# .NAME.partial-HOST-PID-NUMBER; files of earlier versions had no number, or no host either
+_NAME = re.compile(r"\.partial-(?:(?P<host>\w+)-)?(?P<pid>\d+)(?:-\d+)?$")
+
+
+def _alive(partial: Path) -> bool:
+    """Whether the process that a partial file belongs to may still be writing to it."""
+    found = _NAME.search(partial.name)
+    if found is None:
+        return True  # none of ours
+    host, pid = found["host"], int(found["pid"])
+    if (host is not None and host != _host()) or sys.platform == "win32":
+        return _age(partial) < _STALE_AGE  # it cannot be asked, or asking by a signal would end it
+    if pid == os.getpid():
+        return partial.absolute() in _OPEN
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _age(partial: Path) -> float:
+    """Seconds since anything in a folder, or a file, was changed."""
+    files = [partial, *(partial.rglob("*") if partial.is_dir() else ())]
+    try:
+        return time.time() - max(file.stat().st_mtime for file in files)
+    except OSError:
+        return 0.0  # it is being changed right now
+
+
+def _host() -> str:
+    return re.sub(r"[^A-Za-z0-9_]", "_", socket.gethostname())
