@@ -49,6 +49,7 @@ FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 INNER_FLOORS = {
     "inference": (
         ("limits",),
+        ("extremes",),
         ("observed",),
         ("fits",),
         ("evidence",),

@@ -22,6 +22,7 @@ from typing import Annotated
 import typer
 
 from bochner._version import __version__
+from bochner.cli._signals import stopped_by_signals
 from bochner.exceptions import BochnerError, ConvergenceError, FallbackWarning, InputError, OutputError, warn
 
 Command = Callable[..., None]
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     A mistake is told in one line, without a traceback.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), stopped_by_signals():
         warnings.showwarning = _teller()
         try:
             application()(None if arguments is None else list(arguments))

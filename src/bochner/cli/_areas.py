@@ -7,18 +7,20 @@ from typing import Any
 
 from bochner.cli._terminal import as_table
 from bochner.geo import WRITABLE, attributes, write_vector
+from bochner.geo.spreadsheets import plain_cells
 from bochner.outputs import complete_files, told_as_output
 
 WRITTEN = WRITABLE
 SHOWN_AREAS = 40  # areas in a table for reading
 
 
-def write_areas(means: Any, path: Path) -> tuple[str, ...]:
+def write_areas(means: Any, path: Path, *, escape_formulas: bool = False) -> tuple[str, ...]:
     """Write areas with their means: a CSV without the polygons, anything else with them; notes for the user."""
     if path.suffix.lower() != ".csv":
         return write_vector(means, path)
     with complete_files(path) as partial, told_as_output(path):
-        attributes(means).to_csv(partial, index=False)
+        table = plain_cells(attributes(means)) if escape_formulas else attributes(means)
+        table.to_csv(partial, index=False)
     return ()
 
 

@@ -108,6 +108,13 @@ Config = Annotated[
     typer.Option(metavar="FILE", help="TOML file with any of these options; those on the command line go first."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas",
+        help="In a .csv, put an apostrophe before text that a spreadsheet would run as a formula (=, +, -, @).",
+    ),
+]
 Level = Annotated[float, typer.Option(metavar="P", help="Probability that the interval should hold.")]
 Within = Annotated[Path | None, typer.Option(metavar="POLYGONS", help="Polygons that the map is cut to.")]
 Exceed = Annotated[

@@ -28,6 +28,7 @@ def aggregate(
     points: Annotated[int, typer.Option(metavar="N", help="Points that represent an area in a draw, about.")] = 300,
     layer: Annotated[str | None, typer.Option(metavar="NAME", help="Layer of the polygons.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the draws.")] = 0,
+    escape_formulas: given.EscapeFormulas = False,
     json: given.Json = False,
 ) -> None:
     """Average the surface over areas, with sd, interval and the probability of exceeding thresholds.
@@ -72,7 +73,7 @@ def aggregate(
             random_state=seed,
             progress=update,
         )
-    note(*write_areas(means, output))
+    note(*write_areas(means, output, escape_formulas=escape_formulas))
     if json:
         say_json({"output": output, "areas": area_rows(means)})
         return

@@ -31,6 +31,7 @@ def hotspots(
         Path | None, typer.Option(metavar="RASTER", help="People per pixel, say: their number in each hotspot is told.")
     ] = None,
     covariate: given.Layers = None,
+    escape_formulas: given.EscapeFormulas = False,
     json: given.Json = False,
 ) -> None:
     """List connected places that are above a threshold with 90 % certainty: size, people, nearest named area.
@@ -69,7 +70,7 @@ def hotspots(
             areas=areas,
         )
     if output is not None:
-        note(*write_areas(places, output))
+        note(*write_areas(places, output, escape_formulas=escape_formulas))
     if json:
         say_json({"output": output, "threshold": limit, "certainty": least, "hotspots": area_rows(places)})
         return

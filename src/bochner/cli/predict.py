@@ -35,6 +35,7 @@ def predict(
     coords: given.Coords = None,
     crs: given.Crs = None,
     layer: given.Layer = None,
+    escape_formulas: given.EscapeFormulas = False,
     json: given.Json = False,
 ) -> None:
     """Predict at the places of a file.
@@ -69,7 +70,7 @@ def predict(
         places = read_like(fitted, data, coords=names_in(coords or ""), crs=crs, layer=layer)
         places = with_rasters(places, layers)
         places, meaning = predicted(fitted, places, wanted)
-    notes = (*places.notes, *write_places(places, output))
+    notes = (*places.notes, *write_places(places, output, escape_formulas=escape_formulas))
     note(*notes)
     if json:
         say_json({"output": output, "n_rows": len(places), "of": meaning, "notes": notes})

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bochner.arrays import FloatArray, as_coords
-from bochner.exceptions import InputError, MissingExtraError
+from bochner.exceptions import BochnerWarning, InputError, MissingExtraError, warn
 from bochner.geo import limits
 from bochner.geo.crs import as_crs, crs_text, is_geographic, transform
 from bochner.geo.grids import RasterGrid, Window, unwrapped
@@ -112,6 +112,13 @@ def _read(dataset: Any, band: int, window: Window) -> FloatArray:
 
 
 def _unpacked(dataset: Any, band: int, values: FloatArray) -> FloatArray:
+    """Values by the scale and the offset of a band; codes of a colour table are told of, as they are no amounts."""
+    if dataset.colorinterp[band - 1].name == "palette":
+        warn(
+            f"{Path(dataset.name).name} holds codes of a colour table (classes, say), which are taken as numbers; give "
+            f"a raster of amounts, or one of 0 and 1 for each class.",
+            BochnerWarning,
+        )
     scale, offset = dataset.scales[band - 1], dataset.offsets[band - 1]
     return values if scale == 1 and offset == 0 else values * scale + offset
 

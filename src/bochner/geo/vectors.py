@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bochner.exceptions import BochnerWarning, InputError, warn
-from bochner.geo.crs import agreed_crs
+from bochner.geo.crs import agreed_crs, as_crs, is_geographic
 from bochner.geo.formats import VECTORS
 from bochner.geo.frames import geopandas_module
 from bochner.geo.tables import first_line
@@ -74,8 +74,26 @@ def checked_areas(frame: Any, source: str = "areas") -> Any:
     other = ~np.isin(kinds, ("Polygon", "MultiPolygon"))
     if other.any():
         raise InputError(f"{source} holds a {kinds[other.argmax()]} ({_rows(frame, other)}); needed are polygons.")
+    _check_on_earth(frame, source)
     invalid = ~np.asarray(shapes.is_valid)
     return _mended(frame, invalid, source) if invalid.any() else frame
+
+
+def _check_on_earth(frame: Any, source: str) -> None:
+    """Refuse polygons whose coordinates are no numbers, or in degrees beyond the poles, by name."""
+    bounds = frame.geometry.bounds.to_numpy()
+    if not np.isfinite(bounds).all():
+        amiss = _rows(frame, ~np.isfinite(bounds).all(axis=1))
+        raise InputError(f"{source} has coordinates that are no numbers: {amiss}; mend or drop them.")
+    if not is_geographic(as_crs(frame.crs)):
+        return
+    beyond = (bounds[:, 1] < -90) | (bounds[:, 3] > 90) | (bounds[:, 0] < -540) | (bounds[:, 2] > 540)
+    if beyond.any():
+        west, south, east, north = bounds[beyond.argmax()]
+        raise InputError(
+            f"{source} has polygons that are nowhere on Earth: {_rows(frame, beyond)}, from {west:g}, {south:g} to "
+            f"{east:g}, {north:g} degrees; if the file is projected, give its CRS, else mend or drop them."
+        )
 
 
 def _mended(frame: Any, invalid: Any, source: str) -> Any:

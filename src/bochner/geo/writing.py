@@ -12,6 +12,7 @@ from bochner.exceptions import InputError
 from bochner.geo.formats import TABLES, VECTORS
 from bochner.geo.frames import geopandas_module
 from bochner.geo.places import Places
+from bochner.geo.spreadsheets import plain_cells
 from bochner.geo.tables import Table, check_writable, write_table
 from bochner.outputs import complete_files, told_as_output
 
@@ -19,11 +20,12 @@ WRITABLE = (*TABLES, *VECTORS)
 DRIVERS = {".gpkg": "GPKG", ".shp": "ESRI Shapefile", ".geojson": "GeoJSON", ".json": "GeoJSON"}
 
 
-def write_places(places: Places, path: str | os.PathLike[str]) -> tuple[str, ...]:
+def write_places(places: Places, path: str | os.PathLike[str], *, escape_formulas: bool = False) -> tuple[str, ...]:
     """Write places in the format of the suffix; the notes for the user.
 
     A vector file holds the geometry that was read, or points at the coordinates, and the CRS. A CSV has columns
-    alone; a `.parquet` file is GeoParquet if a vector file was read.
+    alone; a `.parquet` file is GeoParquet if a vector file was read. Text of a CSV is kept as it is, though a
+    spreadsheet may run it as a formula; `escape_formulas` puts an apostrophe before such cells.
     """
     path = Path(path)
     check_writable(path, WRITABLE)
@@ -31,7 +33,8 @@ def write_places(places: Places, path: str | os.PathLike[str]) -> tuple[str, ...
     if suffix == ".csv" or (suffix == ".parquet" and places.geometry is None):
         import pyarrow as pa
 
-        write_table(Table(pa.Table.from_pandas(places.frame, preserve_index=False), places.source), path)
+        frame = plain_cells(places.frame) if escape_formulas and suffix == ".csv" else places.frame
+        write_table(Table(pa.Table.from_pandas(frame, preserve_index=False), places.source), path)
         return ()
     return write_vector(as_geoframe(places), path)
 

@@ -3,6 +3,9 @@
 ===================  =====  ============================================================================================
 name                 value  what it bounds, and why
 ===================  =====  ============================================================================================
+EXTREME_LENGTH       1e50   times the extent of the data, or one over it: longer and shorter ranges of a given kernel
+                            overflow in powers up to the dimension
+EXTREME_VARIANCE     1e100  times the variance of the responses, or one over it: the same for a given variance
 STARVATION_PROBES    200    places at which standard deviations are compared: their median ratio is what counts
 FEW_NEIGHBOURS       40     that kriging is given as the reference, ...
 MANY_NEIGHBOURS      100    ... and more of them, to see whether these suffice
@@ -28,6 +31,8 @@ LONGEST_EFFECT       3.0    of one of them, on the scale of the link: none overs
 
 from __future__ import annotations
 
+EXTREME_LENGTH = 1e50
+EXTREME_VARIANCE = 1e100
 STARVATION_PROBES = 200
 FEW_NEIGHBOURS = 40
 MANY_NEIGHBOURS = 100

@@ -16,6 +16,7 @@ from bochner.exceptions import InputError, PartError
 from bochner.families import Family, Gaussian
 from bochner.features import Rows
 from bochner.inference import limits
+from bochner.inference.extremes import check_extremes, check_finite, overflow_told
 from bochner.inference.fits.base import GaussianFit
 from bochner.inference.fits.fixed_effects import held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, with_weight
@@ -184,7 +185,12 @@ def fit_model(
         return model.multiplied(unit, float(responses.weight.sum()), responses.rows.trend.shape[1])
     responses, held = held_where_separated(responses)
     task = Task.of(settings, responses, folds, domain)
-    chosen = _chosen(task)
+    with overflow_told():
+        return _fitted(task, held)
+
+
+def _fitted(task: Task, held: Sequence[Choice]) -> Model:
+    settings, chosen = task.settings, _chosen(task)
     scheme = scheme_named(chosen.value)
     logger.info("features: %s", chosen)
     learned = learn(task, scheme)
@@ -203,6 +209,7 @@ def fit_model(
     likelihood = first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood
     checked = not answers.adaptive and weights is None
     odd, pairs = _odd_rows(task, kernel, first.noise_variance) if checked else ((), None)
+    check_finite(first.fit.posterior, first.log_evidence)
     return Model(
         # noise that is no Gaussian is the family's
         mixture=Mixture([fit.posterior for fit in fits], mass / mass.sum(), noises * (weights is None)),
@@ -285,6 +292,7 @@ def _chosen(task: Task) -> Choice:
         )
     if s.kernel is not None:
         s.kernel.check_dim(task.dim)
+        check_extremes(s.kernel, task.scale, gaussian=task.gaussian)
     limit = s.resources.memory_limit
     check_rows(limit, len(task.obs), task.dim)
     return choose(len(task.obs), task.dim, s.kernel, features=s.features, memory_limit=limit, has_areas=rows.has_areas)

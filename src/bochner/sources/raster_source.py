@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from bochner.geo.crs import crs_text
-from bochner.geo.rasters import dataset_grid, opened_raster
+from bochner.geo.rasters import dataset_grid, opened_raster, read_band
 from bochner.sources import limits
 from bochner.sources.base import Columns, Part, Source
 
@@ -48,9 +48,7 @@ class RasterPart(Part):
                     found[name] = (d * cols + e * rows + f).ravel()
                 else:
                     number = self.bands.index(name) + 1
-                    values = dataset.read(number, window=((self.first, self.last), (0, self.width)), masked=True)
-                    scaled = values.astype(np.float64) * dataset.scales[number - 1] + dataset.offsets[number - 1]
-                    found[name] = scaled.filled(np.nan).ravel()
+                    found[name] = read_band(dataset, number, (self.first, self.last, 0, self.width)).ravel()
         return found
 
 

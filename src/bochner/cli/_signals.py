@@ -1,0 +1,54 @@
+"""Signals: the first asks a command to stop and clean up after itself, the second stops it at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+STOPPED = 128  # exit codes of a command that a signal stopped begin here
+SHOW_CURSOR = "\x1b[?25h"  # which a spinner may have hidden
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does, with its partial files removed; a second signal ends it at once.
+
+    Python hears a signal between two of its own steps, and one of ours may be a matrix that takes minutes. A thread
+    that waits for the second signal does not wait for that.
+    """
+    alone = threading.current_thread() is threading.main_thread() and sys.platform != "win32"
+    if not alone or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield  # part of another program, which has its own ways
+        return
+    signal.signal(signal.SIGTERM, _stop)
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    before = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    threading.Thread(target=_watch, args=(heard,), name="second signal", daemon=True).start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.close(told)  # at which the thread ends
+
+
+def _stop(number: int, _: FrameType | None) -> None:
+    sys.exit(STOPPED + number)
+
+
+def _watch(heard: int) -> None:
+    n_heard = 0
+    while numbers := os.read(heard, 64):
+        for number in numbers:
+            n_heard += number in (signal.SIGINT, signal.SIGTERM)
+            if n_heard > 1:
+                if sys.stderr is not None and sys.stderr.isatty():
+                    os.write(2, SHOW_CURSOR.encode())
+                os._exit(STOPPED + number)
+    os.close(heard)
