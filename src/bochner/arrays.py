@@ -29,7 +29,7 @@ def as_finite(values: ArrayLike, name: str) -> FloatArray:
     """Float64 array without NaN or infinity."""
     try:
         array = np.asarray(unmasked(values), dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} cannot be read as numbers ({error}); pass numeric values.") from error
     bad = ~np.isfinite(array)
     if bad.any():

@@ -13,6 +13,7 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -60,17 +61,21 @@ def read(path: str | os.PathLike[str], kind: str, *, sha256: str | None = None, 
     whole file where it must be the one that was meant. `finite`: whether arrays with NaN or infinity are refused.
     """
     incomplete = f"{path} is not a complete bochner {kind} file"
+    with opened_file(path, kind) as whole:
+        if sha256 is not None:
+            check_digest(whole, sha256, path)
+        return _read(whole, kind, path, incomplete, finite)
+
+
+def _read(whole: BufferedReader, kind: str, path: Any, incomplete: str, finite: bool) -> dict[str, Any]:
     try:
-        with opened_file(path, kind) as whole:
-            if sha256 is not None:
-                check_digest(whole, sha256, path)
-            with zipfile.ZipFile(whole) as file:
-                manifest = read_manifest(file, os.fstat(whole.fileno()).st_size, path)
-                _check(manifest, kind, path)
-                hashes = manifest["hashes"].items()
-                arrays = {name: read_array(file, name, digest, path, finite=finite) for name, digest in hashes}
+        with zipfile.ZipFile(whole) as file:
+            manifest = read_manifest(file, os.fstat(whole.fileno()).st_size, path)
+            _check(manifest, kind, path)
+            hashes = manifest["hashes"].items()
+            arrays = {name: read_array(file, name, digest, path, finite=finite) for name, digest in hashes}
         return dict(_decoded(manifest, arrays, incomplete))
-    except (ArchiveError, OSError):
+    except ArchiveError:
         raise
     except zipfile.BadZipFile as error:
         raise ArchiveError(f"{incomplete}; give one that `bochner fit` or `save` wrote.") from error

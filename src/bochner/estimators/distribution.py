@@ -86,7 +86,7 @@ class Distribution:
 
     def interval(self, level: float = 0.95) -> FloatArray:
         """Central interval (n, 2) of a probability."""
-        if not 0 < level < 1:
+        if not _is_probability(level):
             raise InputError(f"level={level!r}; needed is a probability between 0 and 1, e.g. 0.95.")
         tail = round((1 - level) / 2, 15) or (1 - level) / 2  # 0.05 of level 0.9, not the float before it
         return np.column_stack([self.quantile(tail), self.quantile(1 - tail)])
@@ -108,3 +108,7 @@ class Distribution:
         return draws.T
 
     draws = sample
+
+
+def _is_probability(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and 0 < float(value) < 1

@@ -264,7 +264,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
                 raise InputError(f"{name} was given with a table in memory; it is for sources: files, Dask, batches.")
         given = Given(sample_weight, trials, exposure, offset, measurement_variance, groups)
         asked = (self.coords, self.covariates)
-        self._learn(X, y, given, predict_at, asked, bool(self.fit_intercept))
+        self._learn(X, y, given, predict_at, asked, self._has_intercept)
         return self
 
     def _learn(
@@ -365,7 +365,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         crs: Any = None,
     ) -> Self:
         """Fit a table whose columns are known; `solve` gives the model where the table is but a sample of the rows."""
-        self._learn(X, y, given, predict_at, asked, bool(self.fit_intercept), solve=solve, crs=crs)
+        self._learn(X, y, given, predict_at, asked, self._has_intercept, solve=solve, crs=crs)
         return self
 
     @available_if(has_sums)  # type: ignore[untyped-decorator]
@@ -388,6 +388,11 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         """
         known = {"sample_weight": sample_weight, "measurement_variance": measurement_variance, "offset": offset}
         return add_rows(self, X, y, target, known, predict_at)
+
+    @property
+    def _has_intercept(self) -> bool:
+        """Whether there is one; what is no truth value is refused with the other parameters."""
+        return bool(self.fit_intercept) if np.isscalar(self.fit_intercept) else True
 
     def set_fitted(self, fitted: Fitted) -> None:
         """Take a fitted value as one's own: that of a file, or one that carries its diagnostics."""

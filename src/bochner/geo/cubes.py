@@ -117,6 +117,8 @@ def cube_rows(cube: Any, source: str, columns: Sequence[str] | None = None, laye
         raise InputError(f"{source} has no numeric variable over {dims}; its variables are {list(cube.data_vars)}.")
     wanted = on_grid if columns is None else list(columns)
     check_columns(wanted, on_grid, source)
+    if not wanted:
+        raise InputError(f"no variable of {source} was asked for; those on its grid are {on_grid}.")
     along = None if layer is not None else _common_further(cube, wanted, dims, source)
     layers = [_layer_of(cube[name], dims, source, layer, along) for name in wanted]
     n_images = 1 if along is None else cube.sizes[along]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bochner.arrays import FloatArray, as_coords
-from bochner.exceptions import BochnerWarning, InputError, MissingExtraError, warn
+from bochner.exceptions import BochnerError, BochnerWarning, InputError, MissingExtraError, warn
 from bochner.geo import limits
 from bochner.geo.crs import as_crs, crs_text, is_geographic, transform
 from bochner.geo.grids import RasterGrid, Window, unwrapped
@@ -107,7 +107,10 @@ def read_band(dataset: Any, band: int, window: Window | None = None) -> FloatArr
 
 def _read(dataset: Any, band: int, window: Window) -> FloatArray:
     row0, row1, col0, col1 = window
-    values = dataset.read(band, window=((row0, row1), (col0, col1)), masked=True)
+    with _read_of(dataset):
+        values = dataset.read(band, window=((row0, row1), (col0, col1)), masked=True)
+    if np.iscomplexobj(values):
+        raise InputError(f"{Path(dataset.name).name} holds complex numbers; needed are real ones.")
     return np.ma.filled(values.astype(np.float64), np.nan)
 
 
@@ -136,17 +139,33 @@ def _warped(dataset: Any, part: RasterGrid, band: int, method: str) -> FloatArra
     nodata = dataset.nodatavals[band - 1]
     floating = np.issubdtype(np.dtype(dataset.dtypes[band - 1]), np.floating)
     values = np.full(part.shape, np.nan)
-    reproject(
-        band_of(dataset, band),
-        values,
-        src_crs=own or _PLANE,
-        src_nodata=np.nan if nodata is None and floating else nodata,
-        dst_transform=Affine(*part.transform),
-        dst_crs=wanted or _PLANE,
-        dst_nodata=np.nan,
-        resampling=Resampling[method],
-    )
+    with _read_of(dataset):
+        reproject(
+            band_of(dataset, band),
+            values,
+            src_crs=own or _PLANE,
+            src_nodata=np.nan if nodata is None and floating else nodata,
+            dst_transform=Affine(*part.transform),
+            dst_crs=wanted or _PLANE,
+            dst_nodata=np.nan,
+            resampling=Resampling[method],
+        )
     return values
+
+
+@contextmanager
+def _read_of(dataset: Any) -> Iterator[None]:
+    """Errors of GDAL while it reads or re-projects, as one of ours."""
+    rasterio = _rasterio()
+    try:
+        yield
+    except (rasterio.errors.RasterioError, ValueError, MemoryError) as error:
+        if isinstance(error, BochnerError):
+            raise
+        raise InputError(
+            f"{Path(dataset.name).name} cannot be read, or not brought to the places asked for "
+            f"({str(error).splitlines()[0] if str(error) else type(error).__name__}); check the file and its CRS."
+        ) from None
 
 
 def _method(dataset: Any, band: int, asked: str | None, known: tuple[str, ...] = RESAMPLING) -> str:

@@ -73,11 +73,19 @@ def _from_table(path: Path, coords: Sequence[str] | None, crs: Any, columns: Seq
     table = read_table(path)
     names = list(coords) if coords else find_coords(table.names, table.source)
     check_columns([*names, *(columns or ())], table.names, table.source)
-    frame = table.arrow.to_pandas()
+    frame = _frame(table.arrow)
     if columns is not None:
         frame = frame[list(dict.fromkeys([*names, *columns]))]
     places = _placed(frame, names, crs, "table", path.name)
     return replace(places, notes=(*table.notes, *places.notes))
+
+
+def _frame(arrow: Any) -> Any:
+    """A data frame of an Arrow table; what pandas noted of it, its index say, is passed over if it is damaged."""
+    try:
+        return arrow.to_pandas()
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return arrow.replace_schema_metadata(None).to_pandas()
 
 
 def _placed(frame: Any, names: list[str], crs: Any, kind: str, source: str, **others: Any) -> Places:
@@ -121,6 +129,8 @@ def _from_raster(path: Path, crs: Any, columns: Sequence[str] | None) -> Places:
         names = band_names(dataset)
         wanted = names if columns is None else list(columns)
         check_columns(wanted, names, path.name)
+        if not wanted:
+            raise InputError(f"no band of {path.name} was asked for; its bands are {names}.")
         bands = np.column_stack([read_band(dataset, names.index(name) + 1).ravel() for name in wanted])
     return _from_pixels(grid, bands, wanted, crs, path.name, "raster", ("x", "y"))
 

@@ -18,7 +18,7 @@ def check_positive(kernel: object, **values: Any) -> None:
         for number in numbers:
             try:
                 good = np.isfinite(float(number)) and float(number) > 0
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 good = False
             if not good:
                 raise KernelError(f"{type(kernel).__name__}: {name} is {value!r}; needed is a finite number > 0.")

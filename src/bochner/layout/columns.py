@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -181,6 +181,8 @@ def _listed(selector: Selector) -> list[str | int]:
         return []
     if isinstance(selector, (str, int, np.integer)):
         return [selector if isinstance(selector, str) else int(selector)]
+    if not isinstance(selector, Iterable):
+        raise InputError(f"a column is given as {selector!r}; needed is its name or its position, or a list of them.")
     return list(selector)
 
 

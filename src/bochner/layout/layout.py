@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray, as_coords
+from bochner.exceptions import InputError
 from bochner.features import ArealRows, Rows
 from bochner.geo import Placement, as_crs, transform
 from bochner.geo.kinds import DATE
@@ -114,7 +115,10 @@ class Layout:
             for name in names if self.encoding is not None else ():
                 if self.encoding is not None and name in self.encoding.times:
                     table = table.assign(**{name: self.encoding.days(name, table[name])})
-        places = np.asarray(table, dtype=float)
+        try:
+            places = np.asarray(table, dtype=float)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"predict_at cannot be read as numbers ({error}); needed are places, (n, dim).") from error
         if not names and places.ndim == 2 and places.shape[1] == len(self.columns.names):
             places = self.columns.coords_of(places)
         return self.places(as_coords(places, len(self.columns.coords), "predict_at"))

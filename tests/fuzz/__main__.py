@@ -1,0 +1,37 @@
+"""``python -m tests.fuzz``: the long target, its table, and every case that ended badly."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from tests.fuzz.runner import DOORS, GOOD, Case, cases_of, one_case, run, table
+
+
+def main() -> None:
+    """Run and print; exit with 1 if any case ended in something else than an answer or an error that is meant."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--door", choices=list(DOORS))
+    parser.add_argument("--case", type=int, help="one case of a door, in this process")
+    given = parser.parse_args()
+    if given.case is not None:
+        print(one_case(given.door, given.case, given.seed))
+        return
+    wanted = [case for case in cases_of(given.cases) if given.door in (None, case[0])]
+    begin = time.perf_counter()
+    found = run(wanted, given.seed, _tell)
+    print(table(found))
+    print(f"\n{len(found):,} cases in {time.perf_counter() - begin:,.0f} s, seed {given.seed}")
+    sys.exit(any(case.outcome not in GOOD for case in found))
+
+
+def _tell(case: Case) -> None:
+    if case.outcome not in GOOD:
+        print(f"{case.outcome}: --door '{case.door}' --case {case.number}: {case.told}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
