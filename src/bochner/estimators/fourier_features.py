@@ -14,6 +14,7 @@ from bochner.exceptions import InputError, KernelError
 from bochner.features import FourierMap
 from bochner.frequencies import measure_error, rule_named
 from bochner.kernels import Kernel, SquaredExponential, spectral_terms
+from bochner.layout.columns import refuse_twins
 from bochner.random import generator, seed_of
 
 
@@ -71,6 +72,7 @@ class FourierFeatures(KernelParameters, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the frequencies; only the number of columns and the extent of `X` are looked at."""
+        refuse_twins(X)
         X = validate_data(self, X, dtype=np.float64)
         kernel = SquaredExponential() if self.kernel is None else self.kernel
         if not isinstance(kernel, Kernel):

@@ -13,6 +13,7 @@ from bochner import archive
 from bochner.estimators.fitted import Fitted
 from bochner.estimators.saved import upgraded
 from bochner.exceptions import ArchiveError, InputError
+from bochner.layout.limits import MAX_EXTENT
 
 ESTIMATORS: dict[str, type] = {}
 
@@ -60,15 +61,21 @@ def load(path: str | os.PathLike[str], *, sha256: str | None = None) -> Any:
 
 
 def _try_out(fitted: Fitted) -> None:
-    """One prediction, in the middle of the data: arrays that do not fit each other show here, and not to the user."""
+    """Two predictions in the middle of the data, at the means of covariates and at zero.
+
+    Arrays that do not fit each other, and numbers that overflow, show here and not to the user.
+    """
     layout = fitted.layout
-    coords = layout.coords(np.zeros((1, len(layout.centre))))
+    coords = layout.coords(np.zeros((2, len(layout.centre))))
+    covariates = np.stack([layout.trend.centre, np.zeros_like(layout.trend.centre)])
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            latent = fitted.latent(layout.rows_at(coords, np.atleast_2d(layout.trend.centre)))
+            latent = fitted.latent(layout.rows_at(coords, covariates))
     except InputError:
         return  # the rows that the model answers from are elsewhere: told when it is asked
+    if len(layout.centre) and np.abs(layout.centre).max() > MAX_EXTENT:
+        raise ArchiveError("the centre of its data is nowhere; fit it again.")
     known = np.isfinite(latent.means).all() and np.isfinite(latent.variances).all() and np.isfinite(latent.mass).all()
     if not known or latent.variances.min() < 0 or latent.mass.min() < 0:
         raise ArchiveError("the model predicts no numbers in the middle of its data; fit it again.")

@@ -73,11 +73,17 @@ def _from_table(path: Path, coords: Sequence[str] | None, crs: Any, columns: Seq
     table = read_table(path)
     names = list(coords) if coords else find_coords(table.names, table.source)
     check_columns([*names, *(columns or ())], table.names, table.source)
+    _check_twins(names, table.source)
     frame = _frame(table.arrow)
     if columns is not None:
         frame = frame[list(dict.fromkeys([*names, *columns]))]
     places = _placed(frame, names, crs, "table", path.name)
     return replace(places, notes=(*table.notes, *places.notes))
+
+
+def _check_twins(coords: Sequence[str], source: str) -> None:
+    if len(set(coords)) < len(coords):
+        raise InputError(f"the coordinates of {source} are given as {list(coords)}, one of them twice; name each once.")
 
 
 def _frame(arrow: Any) -> Any:
@@ -112,6 +118,7 @@ def _from_vector(
     part = whole[~absent].reset_index(drop=True)
     frame = attributes(part)
     check_columns([*(columns or ()), *(coords or ())], list(frame.columns), path.name)
+    _check_twins(coords or (), path.name)
     frame = frame if columns is None else frame[list(dict.fromkeys([*columns, *(coords or ())]))]
     if coords:
         return _placed(frame, list(coords), crs, "vector", path.name, geometry=part.geometry)

@@ -3,6 +3,7 @@
 ===============  =====  ==============================================================================================
 name             value  what it bounds, and why
 ===============  =====  ==============================================================================================
+SQUARED          1e150  largest length, and one over the least: squares of others are no doubles
 SHORTEST_RANGE   0.3    least length scale, in spacings of the places
 LONGEST_RANGE    10.0   largest one, in extents
 PRIOR_TAIL       0.05   probability that priors leave beyond the values they are set by
@@ -26,6 +27,7 @@ LAST_OCTAVE      64     of the same: a distance of 4e9 length scales; farther on
 
 from __future__ import annotations
 
+SQUARED = 1e150
 SHORTEST_RANGE = 0.3
 LONGEST_RANGE = 10.0
 PRIOR_TAIL = 0.05

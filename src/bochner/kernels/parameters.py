@@ -9,6 +9,9 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
+from bochner.kernels import limits
+
+LENGTHS = ("length_scale", "period")
 
 
 def check_positive(kernel: object, **values: Any) -> None:
@@ -16,12 +19,22 @@ def check_positive(kernel: object, **values: Any) -> None:
     for name, value in values.items():
         numbers = np.atleast_1d(np.asarray(value, dtype=object))
         for number in numbers:
-            try:
-                good = np.isfinite(float(number)) and float(number) > 0
-            except (TypeError, ValueError, OverflowError):
-                good = False
-            if not good:
+            if not _is_positive(number):
                 raise KernelError(f"{type(kernel).__name__}: {name} is {value!r}; needed is a finite number > 0.")
+            if name in LENGTHS and not 1 / limits.SQUARED < float(number) < limits.SQUARED:
+                raise KernelError(
+                    f"{type(kernel).__name__}: {name} is {value!r}, whose square no double holds; give coordinates and "
+                    f"lengths in another unit."
+                )
+
+
+def _is_positive(number: Any) -> bool:
+    if isinstance(number, (str, bytes)):
+        return False
+    try:
+        return bool(np.isfinite(float(number)) and float(number) > 0)
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def freeze(kernel: object, *names: str) -> None:

@@ -78,18 +78,24 @@ def used_part(X: Any, coords: Selector, covariates: Selector) -> Any:
     return X[wanted]
 
 
+def refuse_twins(X: Any) -> None:
+    """Refuse a table with two columns of one name."""
+    names = list(getattr(X, "columns", ()))
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ColumnError(f"X has {names.count(twice)} columns {twice!r}; rename all but one.")
+
+
 def named_columns(X: Any, coords: Selector, covariates: Selector, known: Collection[str]) -> tuple[Selector, Selector]:
     """Coordinates and covariates of a data frame by their names, where it has them and coordinates were not chosen.
 
     `known` are columns with another part to play: response, trials. A column without any part is refused: a row number
     that becomes a coordinate is a wrong map, and nobody would notice.
     """
+    refuse_twins(X)
     names = list(getattr(X, "columns", ()))
     if not names or not all(isinstance(name, str) for name in names):
         return coords, covariates
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ColumnError(f"X has {names.count(twice)} columns {twice!r}; rename all but one.")
     if coords is not None or is_geoframe(X):
         return coords, covariates
     linear = [names[_position(c, names)] for c in _listed(covariates)]
