@@ -61,9 +61,28 @@ def write_vector(frame: Any, path: str | os.PathLike[str]) -> tuple[str, ...]:
         warnings.filterwarnings("ignore", message="'crs' was not provided")
         if suffix in DRIVERS:
             frame.to_file(partial, driver=DRIVERS[suffix], engine="pyogrio", index=False)
+            check_written(partial, len(frame))
         else:
             frame.to_parquet(partial, index=False)
     return notes
+
+
+def check_written(path: Path, n_rows: int) -> None:
+    """Refuse a file that GDAL has cut short without a word, as it does where a disk is full."""
+    if path.suffix.lower() == ".shp":
+        told = {end: path.with_suffix(end).read_bytes()[:100] for end in (".shp", ".shx", ".dbf")}
+        sizes = {end: path.with_suffix(end).stat().st_size for end in told}
+        lengths = all(2 * int.from_bytes(told[end][24:28], "big") == sizes[end] for end in (".shp", ".shx"))
+        head = told[".dbf"]
+        rows, start, width = (int.from_bytes(head[i:j], "little") for i, j in ((4, 8), (8, 10), (10, 12)))
+        whole = lengths and rows == n_rows and sizes[".shx"] == 100 + 8 * n_rows
+        whole = whole and sizes[".dbf"] >= start + n_rows * width
+    else:
+        import pyogrio
+
+        whole = pyogrio.read_info(path, force_feature_count=True)["features"] == n_rows
+    if not whole:
+        raise OSError(f"not all of the {n_rows:,} rows are in it")
 
 
 def _short_names(frame: Any, path: Path) -> tuple[str, ...]:
