@@ -187,7 +187,7 @@ def _listed(selector: Selector) -> list[str | int]:
         return []
     if isinstance(selector, (str, int, np.integer)):
         return [selector if isinstance(selector, str) else int(selector)]
-    if not isinstance(selector, Iterable):
+    if not isinstance(selector, Iterable) or getattr(selector, "shape", None) == ():
         raise InputError(f"a column is given as {selector!r}; needed is its name or its position, or a list of them.")
     return list(selector)
 
@@ -217,7 +217,7 @@ def refuse_gaps(table: FloatArray, X: Any) -> None:
     gaps = ~np.isfinite(table)
     if not gaps.any():
         return
-    names, n_gaps = table_names(X, table.shape[1]), gaps.sum(axis=0)
+    names, n_gaps = [_shown(name) for name in table_names(X, table.shape[1])], gaps.sum(axis=0)
     told = ", ".join(f"{n_gaps[j]:,} in {names[j]}" for j in np.flatnonzero(n_gaps))
     row, column = np.argwhere(gaps)[0]
     kinds = " or ".join(k for k, there in (("NaN", np.isnan(table)), ("infinity", np.isinf(table))) if there.any())
@@ -225,6 +225,11 @@ def refuse_gaps(table: FloatArray, X: Any) -> None:
         f"Input X contains {kinds}: {told}; the first is in row {row}, column {names[column]}. Needed are "
         f"finite numbers: drop those rows, or fill them in."
     )
+
+
+def _shown(name: str) -> str:
+    """A name as a message can hold it, on one line."""
+    return name if name.isprintable() else repr(name)
 
 
 def refuse_text(table: Any, source: str) -> None:

@@ -1,0 +1,172 @@
+"""Forged model files: whatever a file says, loading it takes no more than the file, and gives a model or an error."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import resource
+import zipfile
+
+import numpy as np
+import pytest
+
+from bochner import load
+from bochner.exceptions import ArchiveError
+from tests.estimators.fields import KINDS, field, new_places
+from tests.estimators.test_storage import rewrite
+
+
+@pytest.fixture
+def saved(tmp_path):
+    X, y = field(20)
+    KINDS["exact"](covariates=[2]).fit(np.column_stack([X, np.cos(9 * y)]), y).save(tmp_path / "m")
+    return tmp_path / "m"
+
+
+def npy(array) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def arrays_of(path) -> dict[str, np.ndarray]:
+    with zipfile.ZipFile(path) as file:
+        names = [name for name in file.namelist() if name.endswith(".npy")]
+        return {name[:-4]: np.load(io.BytesIO(file.read(name))) for name in names}
+
+
+@pytest.mark.parametrize("version", [0, -5, 1.5, True, None, "2", [2]])
+def test_formats_that_never_were_are_refused(version, saved, tmp_path):
+    rewrite(saved, tmp_path / "bad", change=lambda m: {**m, "format": version})
+    with pytest.raises(ArchiveError, match="there are formats 1 to"):
+        load(tmp_path / "bad")
+
+
+def test_a_compressed_manifest_is_not_unpacked(saved, tmp_path):
+    """80 MB of blanks in a file of 80 kB: refused before they are read."""
+    with zipfile.ZipFile(saved) as file:
+        parts = {name: file.read(name) for name in file.namelist()}
+    with zipfile.ZipFile(tmp_path / "bomb", "w", zipfile.ZIP_DEFLATED) as file:
+        with file.open("manifest.json", "w", force_zip64=True) as entry:
+            for _ in range(8):
+                entry.write(b" " * 10_000_000)
+        for name in parts:
+            if name != "manifest.json":
+                file.writestr(name, parts[name])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ArchiveError, match="compressed or encrypted"):
+        load(tmp_path / "bomb")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40_000  # kB
+
+
+def test_a_manifest_that_is_too_long_is_not_read(saved, tmp_path, monkeypatch):
+    monkeypatch.setattr("bochner.archive.bounded.MAX_MANIFEST", 1000)
+    with pytest.raises(ArchiveError, match=r"has a manifest of [0-9,]+ bytes; up to 1,000"):
+        load(saved)
+
+
+@pytest.mark.parametrize("shape", [(10**13,), (10**6, 10**6), (3,), (0, 2**40)])
+def test_an_array_is_as_large_as_it_says(shape, saved, tmp_path):
+    """Numpy would make room for what a header tells of before it looks for the data."""
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    rewrite(saved, tmp_path / "bad", arrays={"a0": buffer.getvalue()}, rehash=True)
+    with pytest.raises(ArchiveError, match="not as large as it says"):
+        load(tmp_path / "bad")
+
+
+def test_entries_that_share_their_bytes_are_refused(saved, tmp_path):
+    """Twice the same name, or more than the file can hold."""
+    with zipfile.ZipFile(saved) as file:
+        parts = {name: file.read(name) for name in file.namelist()}
+    with pytest.warns(UserWarning, match="Duplicate name"), zipfile.ZipFile(tmp_path / "bad", "w") as file:
+        for name, data in [*parts.items(), ("a0.npy", parts["a0.npy"])]:
+            file.writestr(name, data)
+    with pytest.raises(ArchiveError, match="too many or some twice"):
+        load(tmp_path / "bad")
+
+
+def test_deep_manifests_are_refused(saved, tmp_path):
+    rewrite(saved, tmp_path / "bad", change=lambda m: {**m, "state": json.loads("[" * 900 + "]" * 900)})
+    with pytest.raises(ArchiveError):
+        load(tmp_path / "bad")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders there")
+def test_pipes_devices_and_folders_are_refused(tmp_path):
+    """At once: a pipe that nobody writes to would be waited for, and /dev/zero never ends."""
+    os.mkfifo(tmp_path / "pipe")
+    for path, word in ((tmp_path / "pipe", "pipe"), ("/dev/zero", "device"), (tmp_path, "folder")):
+        with pytest.raises(ArchiveError, match=word):
+            load(path)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_no_array_holds_what_is_no_number(value, saved, tmp_path):
+    for name, array in arrays_of(saved).items():
+        if array.dtype.kind == "f" and array.size:
+            bad = np.array(array)
+            bad.flat[-1] = value
+            rewrite(saved, tmp_path / "bad", arrays={name: npy(bad)}, rehash=True)
+            with pytest.raises(ArchiveError, match=f"NaN or infinite values in its array {name}; fit the model again"):
+                load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("change", [lambda a: a[..., :-1], lambda a: a[None], lambda a: np.concatenate([a, a])])
+def test_arrays_of_wrong_shape_are_told_when_loading(change, saved, tmp_path):
+    """Or make no difference: never a raw error, and never at the first prediction."""
+    new, n_refused = np.column_stack([new_places(5), np.zeros(5)]), 0
+    for name, array in arrays_of(saved).items():
+        if array.ndim == 0:
+            continue
+        rewrite(saved, tmp_path / "bad", arrays={name: npy(change(array))}, rehash=True)
+        try:
+            model = load(tmp_path / "bad")
+        except ArchiveError:
+            n_refused += 1
+            continue
+        assert np.isfinite(model.predict(new)).all()
+    assert n_refused > 0
+
+
+def test_fields_have_the_types_that_they_are_declared_with(saved, tmp_path):
+    def forged(manifest):
+        manifest["state"]["map"]["fitted"]["fields"]["layout"]["fields"]["centre"] = "hello"
+        return manifest
+
+    rewrite(saved, tmp_path / "bad", change=forged)
+    with pytest.raises(ArchiveError, match="its Layout has a str for the field 'centre', which should be"):
+        load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("name", ["predict", "save", "fitted_", "__class__", "_training"])
+def test_files_set_no_attribute_but_the_fitted_value(name, saved, tmp_path):
+    """Neither as a parameter nor beside it."""
+
+    def in_params(manifest):
+        manifest["state"]["map"]["params"]["map"][name] = "hello"
+        return manifest
+
+    def beside(manifest):
+        manifest["state"]["map"][name] = "hello"
+        return manifest
+
+    rewrite(saved, tmp_path / "bad", change=in_params)
+    with pytest.raises(ArchiveError, match="not a complete bochner model"):
+        load(tmp_path / "bad")
+    rewrite(saved, tmp_path / "odd", change=beside)
+    assert callable(load(tmp_path / "odd").predict)
+
+
+def test_a_file_can_be_asked_for_by_its_digest(saved, tmp_path):
+    """Who forges an array forges its hash within the file, but not the digest that was told apart."""
+    digest = hashlib.sha256(saved.read_bytes()).hexdigest()
+    load(saved, sha256=digest.upper() + "\n")
+    bad = -arrays_of(saved)["a1"]
+    rewrite(saved, tmp_path / "forged", arrays={"a1": npy(bad)}, rehash=True)
+    with pytest.raises(ArchiveError, match=f"is not the file that was meant: its SHA-256 is [0-9a-f]+, not {digest}"):
+        load(tmp_path / "forged", sha256=digest)
+    with pytest.raises(ArchiveError, match="needed are 64 hexadecimal digits"):
+        load(saved, sha256="abc")

@@ -1,0 +1,112 @@
+"""Files that say more than numbers: colour tables, scales, formulas, polygons off the Earth, coordinates twice."""
+
+from __future__ import annotations
+
+import geopandas as gpd
+import numpy as np
+import pandas as pd
+import pytest
+import rasterio
+import shapely
+from numpy.testing import assert_allclose
+
+from bochner.exceptions import BochnerWarning, InputError, OutputError
+from bochner.geo import area_points, grid_over, raster_at, read_areas, read_places, sample_raster, write_places
+from bochner.geo.writing import check_written
+from bochner.sources.opening import open_source
+from tests.geo.test_grids import write_tif
+
+GRID = grid_over((0.0, 0.0, 1.0, 1.0), 0.25, "EPSG:4326")
+CODES = np.arange(16).reshape(4, 4).astype("int16")
+
+
+def test_scale_and_offset_of_a_raster_are_applied_everywhere(tmp_path):
+    """As pixels, at places, on another grid, and in parts."""
+    path = write_tif(tmp_path / "a.tif", CODES, GRID, nodata=3)
+    with rasterio.open(path, "r+") as file:
+        file.scales, file.offsets = (0.1,), (-5.0,)
+    expected = np.where(CODES == 3, np.nan, CODES * 0.1 - 5.0)
+    kept = expected[np.isfinite(expected)]
+    assert_allclose(read_places(path).frame["band1"], kept)
+    centres = GRID.centres()
+    assert_allclose(raster_at(path, centres, "EPSG:4326", resampling="nearest"), expected.ravel())
+    assert_allclose(sample_raster(path, GRID, resampling="nearest"), expected)
+    parts = [part.load(["band1"])["band1"] for part in open_source(str(path)).parts]
+    assert_allclose(np.concatenate(parts), expected.ravel())
+
+
+def test_codes_of_a_colour_table_are_told_of(tmp_path):
+    path = write_tif(tmp_path / "classes.tif", (CODES % 4).astype("uint8"), GRID)
+    with rasterio.open(path, "r+") as file:
+        file.write_colormap(1, {0: (0, 0, 0), 1: (255, 0, 0), 2: (0, 255, 0), 3: (9, 9, 9)})
+    for read in (lambda: read_places(path), lambda: sample_raster(path, GRID), lambda: raster_at(path, [[0.5, 0.5]])):
+        with pytest.warns(BochnerWarning, match="classes.tif holds codes of a colour table .* taken as numbers"):
+            read()
+
+
+def test_formulas_are_escaped_on_request_alone(tmp_path):
+    """Cells and names that a spreadsheet would run; numbers, negative ones too, stay numbers."""
+    names = ["=1+1", "+x", "-x", "@SUM(A1)", "plain", "\tx"]
+    frame = pd.DataFrame({"lon": np.arange(6.0), "lat": -np.arange(6.0), "name": names, "=odd": 1})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    places = read_places(tmp_path / "a.csv")
+    write_places(places, tmp_path / "kept.csv")
+    assert list(pd.read_csv(tmp_path / "kept.csv")["name"]) == names
+    write_places(places, tmp_path / "escaped.csv", escape_formulas=True)
+    again = pd.read_csv(tmp_path / "escaped.csv")
+    assert list(again["name"]) == ["'=1+1", "'+x", "'-x", "'@SUM(A1)", "plain", "'\tx"]
+    assert list(again.columns) == ["lon", "lat", "name", "'=odd"]
+    assert_allclose(again["lat"], frame["lat"])
+
+
+@pytest.mark.parametrize(
+    ("shape", "crs", "words"),
+    [
+        (shapely.box(5, -608, 6, -607), "EPSG:4326", r"nowhere on Earth: row 1 \(a\), from 5, -608 to 6, -607 degrees"),
+        (shapely.box(900, 0, 901, 1), "EPSG:4326", "nowhere on Earth"),
+    ],
+)
+def test_polygons_off_the_earth_are_named(shape, crs, words, tmp_path):
+    gpd.GeoDataFrame({"n": ["a"]}, geometry=[shape], crs=crs).to_file(tmp_path / "a.gpkg")
+    with pytest.raises(InputError, match=words):
+        read_areas(tmp_path / "a.gpkg")
+
+
+@pytest.mark.parametrize(
+    ("shape", "crs"), [(shapely.box(100, -40, 101, -39), "EPSG:4326"), (shapely.box(5e5, 1e6, 6e5, 2e6), "EPSG:32736")]
+)
+def test_polygons_that_are_merely_far_are_taken(shape, crs, tmp_path):
+    gpd.GeoDataFrame({"n": ["a"]}, geometry=[shape], crs=crs).to_file(tmp_path / "a.gpkg")
+    points, _, _ = area_points(read_areas(tmp_path / "a.gpkg"), crs="EPSG:4326")
+    assert np.isfinite(points).all() and np.abs(points[:, 1]).max() < 90
+
+
+def test_a_coordinate_is_named_once(tmp_path):
+    pd.DataFrame({"lon": [1.0, 2], "lat": [3.0, 4]}).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(InputError, match=r"given as \['lon', 'lon'\], one of them twice"):
+        read_places(tmp_path / "a.csv", coords=["lon", "lon"])
+
+
+@pytest.mark.parametrize("entry", ["-", "NA", "n/a", "?"])
+def test_words_for_missing_values_are_all_named(entry, tmp_path):
+    """Each of those that a column has, and none is blamed for another."""
+    rows = "\n".join(f"{i},{i},{i}.5" for i in range(8))
+    (tmp_path / "a.csv").write_text(f"x,y,z\n{rows}\n8,8,-\n9,9,{entry}\n")
+    places = read_places(tmp_path / "a.csv")
+    told = next(note for note in places.notes if "missing" in note)
+    assert repr("-") in told and repr(entry) in told
+    assert places.numbers(["z"])["z"].isna().sum() == 2
+
+
+def test_a_shapefile_that_was_cut_short_is_noticed(tmp_path):
+    """GDAL says nothing where a disk is full."""
+    points = gpd.GeoDataFrame({"n": [1, 2, 3]}, geometry=[shapely.Point(i, i) for i in range(3)], crs="EPSG:4326")
+    points.to_file(tmp_path / "a.shp")
+    check_written(tmp_path / "a.shp", 3)
+    for end in (".shp", ".shx", ".dbf"):
+        whole = (tmp_path / f"a{end}").read_bytes()
+        (tmp_path / f"a{end}").write_bytes(whole[:-9])
+        with pytest.raises(OSError, match="not all of the 3 rows"):
+            check_written(tmp_path / "a.shp", 3)
+        (tmp_path / f"a{end}").write_bytes(whole)
+    assert issubclass(OutputError, OSError)
