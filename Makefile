@@ -10,7 +10,7 @@ CODE := $(wildcard src tests benchmarks examples docs)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test lint docs bench studies clean help
+.PHONY: demo test lint docs bench studies fuzz faults clean help
 
 demo: $(VENV)/.demo ## map malaria in a simulated country, from files to a report, into demo-output/
 	$(BIN)/bochner demo -o demo-output
@@ -32,6 +32,12 @@ bench: $(VENV)/.test $(VENV)/.peers ## speed against the limit and peers, one ta
 
 studies: $(VENV)/.test ## run every script in benchmarks/: scores, coverage, memory; hours
 	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script $(ARGS); done
+
+fuzz: $(VENV)/.test ## 20,000 odd inputs to every door, each within limits of time and memory, as a table; ARGS="--cases 3000 --seed 1"
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz $(ARGS)
+
+faults: $(VENV)/.test ## signals, full disks, closed folders and the like in every command, as a table; ARGS="--moments 3"
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults $(ARGS)
 
 clean: ## remove what the other targets made, except .venv
 	rm -rf build dist demo-output out docs/_build docs/auto_gallery docs/generated docs/sg_execution_times.rst

@@ -16,13 +16,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--door", choices=list(DOORS))
     parser.add_argument("--case", type=int, help="one case of a door, in this process")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no case after these")
     given = parser.parse_args()
     if given.case is not None:
         print(one_case(given.door, given.case, given.seed))
         return
     wanted = [case for case in cases_of(given.cases) if given.door in (None, case[0])]
     begin = time.perf_counter()
-    found = run(wanted, given.seed, _tell)
+    found = run(wanted, given.seed, _tell, given.minutes)
     print(table(found))
     print(f"\n{len(found):,} cases in {time.perf_counter() - begin:,.0f} s, seed {given.seed}")
     sys.exit(any(case.outcome not in GOOD for case in found))

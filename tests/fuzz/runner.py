@@ -44,7 +44,7 @@ DOORS: dict[str, tuple[Callable[..., None], float]] = {
 }
 OUTCOMES = ("answer", "our error", "scikit-learn's", "raw error", "nonsense", "timeout", "crash")
 GOOD = OUTCOMES[:3]
-SECONDS, BYTES = 30, 6 * 2**30
+SECONDS, WAITING, BYTES = 30, 120, 6 * 2**30
 
 
 class TooLong(BaseException):
@@ -62,15 +62,19 @@ class Case:
 
 
 def cases_of(total: int) -> list[tuple[str, int]]:
-    """Doors and numbers of all cases."""
-    return [(door, i) for door, (_, share) in DOORS.items() for i in range(max(1, round(total * share)))]
+    """Doors and numbers of all cases, the doors in turn, so that any beginning is a fair sample."""
+    counts = {door: max(1, round(total * share)) for door, (_, share) in DOORS.items()}
+    cases = [(door, i) for door, n in counts.items() for i in range(n)]
+    return sorted(cases, key=lambda case: (case[1] + 0.5) / counts[case[0]])
 
 
 def one_case(door: str, number: int, seed: int) -> Case:
     """Run a case in this process."""
     rng = np.random.default_rng([seed, sorted(DOORS).index(door), number])
+    signal.signal(signal.SIGPROF, _too_long)
     signal.signal(signal.SIGALRM, _too_long)
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)  # of computing; one that only waits is given longer
+    signal.alarm(WAITING)
     try:
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -88,23 +92,32 @@ def one_case(door: str, number: int, seed: int) -> Case:
         of_sklearn = isinstance(error, (ValueError, TypeError)) and f"sklearn{os.sep}" in last
         return Case(door, number, "scikit-learn's" if of_sklearn else "raw error", f"{error!r:.200} {_where()}")
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
 
 
-def run(cases: Sequence[tuple[str, int]], seed: int, report: Callable[[Case], None] = lambda case: None) -> list[Case]:
-    """Run cases in processes of their own; one that dies takes its case with it, and the next goes on."""
-    left, found = list(cases), list[Case]()
-    while left:
+def run(
+    cases: Sequence[tuple[str, int]],
+    seed: int,
+    report: Callable[[Case], None] = lambda case: None,
+    minutes: float = float("inf"),
+) -> list[Case]:
+    """Run cases in processes of their own; one that dies takes its case with it, and the next goes on.
+
+    No case is begun once the minutes are over.
+    """
+    left, found, last = list(cases), list[Case](), time.monotonic() + 60 * minutes
+    while left and time.monotonic() < last:
         with tempfile.TemporaryFile("w+") as wanted:
             json.dump([seed, left], wanted)
             wanted.seek(0)
             command = [sys.executable, "-m", "tests.fuzz.runner"]
             process = subprocess.Popen(
-                command, stdin=wanted, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+                command, stdin=wanted, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
             )
-            done = _followed(process, len(left), lambda case: (found.append(case), report(case)))
+            done = _followed(process, len(left), lambda case: (found.append(case), report(case)), last)
         left = left[done:]
-        if left and process.returncode != 0:
+        if left and process.returncode != 0 and time.monotonic() < last:
             case = Case(*left.pop(0), "crash", f"exit {process.returncode}")
             found.append(case)
             report(case)
@@ -120,15 +133,18 @@ def table(cases: Sequence[Case]) -> str:
     return "\n".join(lines)
 
 
-def _followed(process: Any, n: int, keep: Callable[[Case], Any]) -> int:
-    """Cases that a process tells of, as they come; one that says nothing for too long is ended."""
+def _followed(process: Any, n: int, keep: Callable[[Case], Any], until: float) -> int:
+    """Cases that a process tells of, as they come; one that says nothing for too long, or beyond the end, is ended."""
     import select
 
     done, last = 0, time.monotonic()
     while done < n:
+        if time.monotonic() > until:
+            process.kill()
+            break
         ready, _, _ = select.select([process.stdout], [], [], 5.0)
         if not ready:
-            if time.monotonic() - last > 3 * SECONDS:
+            if time.monotonic() - last > 2 * WAITING:
                 process.kill()
                 break
             continue
