@@ -8,8 +8,8 @@ A fault is an operator, comparison, constant, sign or condition changed, or a st
 scratch copy of the tree, and the tests that reach its line are run, the fastest first, until one fails: the fault is
 killed. Which tests reach a line is known from `make coverage` (out/coverage); without it, the tests of the file's room
 are run. A fault whose tests run out of time is killed, too: a user would notice a program that hangs. Faults that
-cannot matter are left out beforehand: texts, types, logging, `limits.py` (thresholds are measured, not proved). A fault on
-a line that no test reaches has survived. Every result is a line of out/mutants/SEED.jsonl, from which a run that was
+cannot matter are left out beforehand: texts, types, logging, `limits.py` (thresholds are measured, not proved). A fault
+on a line that no test reaches has survived. Every result is a line of out/mutants/SEED.jsonl, from which a run that was
 stopped goes on.
 """
 

