@@ -110,6 +110,8 @@ def _reweighted(task: Task, scheme: Scheme) -> Learned:
         change = np.abs(np.log(now.relative / used.relative))
         if np.quantile(change, limits.WATCHED_SHARE) < limits.SETTLED_ROUND:
             break
+    if not task.settings.learns:  # values that were given do not follow the weights: these may settle at once
+        used = now
     values = now.family.parameters
     told = [Choice(name, values[name], "learned, with the weights of the rows") for name in r.family.unknown]
     gain = now.gain(used.relative, learned.average.pairs[0][1], r.weight)
