@@ -38,7 +38,7 @@ calibration: $(VENV)/.test ## are the posteriors right? every family x scheme x 
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py $(ARGS)
 
 ROOMS := kernels frequencies features moments solvers posterior families neighbours inference
-TESTS_OF_ROOMS := $(addprefix tests/,laws kernels frequencies features moments solvers posterior neighbours inference properties agreement estimators)
+TESTS_OF_ROOMS := $(addprefix tests/,laws kernels frequencies features moments solvers posterior neighbours inference properties agreement estimators sources)
 comma := ,
 empty :=
 COVERED := $(subst $(empty) ,$(comma),$(addprefix */bochner/,$(addsuffix /*,$(ROOMS))))

@@ -8,9 +8,9 @@ A fault is an operator, comparison, constant, sign or condition changed, or a st
 scratch copy of the tree, and the tests that reach its line are run, the fastest first, until one fails: the fault is
 killed. Which tests reach a line is known from `make coverage` (out/coverage); without it, the tests of the file's room
 are run. A fault whose tests run out of time is killed, too: a user would notice a program that hangs. Faults that
-cannot matter are left out beforehand: texts, types, logging, `limits.py` (thresholds are measured, not proved). A fault
-on a line that no test reaches has survived. Every result is a line of out/mutants/SEED.jsonl, from which a run that was
-stopped goes on.
+cannot matter are left out beforehand: texts, types, logging, guards below 1e-5, keywords such as strict=True, and
+`limits.py` (thresholds are measured, not proved). A fault on a line that no test reaches has survived. Every result is
+a line of out/mutants/SEED.jsonl, from which a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ SWAPPED = {
     ast.And: ast.Or,
     ast.Or: ast.And,
 }
+CHECKS = ("strict", "copy", "check_finite", "overwrite_a", "overwrite_b")  # keywords that change no result
+GUARD = 1e-5  # constants below keep from dividing by zero, or say when to stop: their size is of no account
 QUIET = ("logger", "warn", "logging")  # calls that tell and do nothing
 
 
@@ -161,6 +163,10 @@ def _skipped(tree: ast.AST) -> set[int]:
         elif isinstance(node, ast.AnnAssign):
             leave(node.annotation)
         elif isinstance(node, ast.JoinedStr | ast.Raise | ast.Assert):
+            leave(node)
+        elif isinstance(node, ast.keyword) and node.arg in CHECKS:
+            leave(node)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, float) and 0 < node.value < GUARD:
             leave(node)
         elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             leave(node)
