@@ -10,7 +10,7 @@ CODE := $(wildcard src tests benchmarks examples docs)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test lint docs bench studies fuzz faults clean help
+.PHONY: demo test lint docs bench studies calibration coverage mutants oldest fuzz faults clean help
 
 demo: $(VENV)/.demo ## map malaria in a simulated country, from files to a report, into demo-output/
 	$(BIN)/bochner demo -o demo-output
@@ -31,7 +31,35 @@ bench: $(VENV)/.test $(VENV)/.peers ## speed against the limit and peers, one ta
 	$(BIN)/python benchmarks/speed.py $(ARGS)
 
 studies: $(VENV)/.test ## run every script in benchmarks/: scores, coverage, memory; hours
-	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script $(ARGS); done
+	@set -e; for script in $(filter-out $(addprefix benchmarks/,calibration_page.py mutants.py oldest.py),$(sort $(wildcard benchmarks/*.py))); do echo "== $$script"; $(BIN)/python $$script $(ARGS); done
+
+# one thread: the matrices are small, and results do not wait for each other
+calibration: $(VENV)/.test ## are the posteriors right? every family x scheme x size into docs/calibration.md; hours, goes on where it stopped; ARGS=--quick: minutes
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py $(ARGS)
+
+ROOMS := kernels frequencies features moments solvers posterior families neighbours inference
+TESTS_OF_ROOMS := $(addprefix tests/,laws kernels frequencies features moments solvers posterior neighbours inference properties agreement estimators sources)
+comma := ,
+empty :=
+COVERED := $(subst $(empty) ,$(comma),$(addprefix */bochner/,$(addsuffix /*,$(ROOMS))))
+MEASURED := COVERAGE_FILE=out/coverage/data OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+COV := --cov=bochner --cov-context=test --cov-report=
+
+# compiled loops cannot be traced: their tests run a second time, uncompiled
+coverage: $(VENV)/.test ## lines of the mathematical rooms that tests reach: at least 95 %
+	mkdir -p out/coverage
+	$(MEASURED) $(BIN)/python -m pytest -n auto $(COV) --junitxml=out/coverage/tests.xml -m "not slow" $(TESTS_OF_ROOMS)
+	$(MEASURED) NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(COV) --cov-append --junitxml=out/coverage/tests-uncompiled.xml tests/laws/test_compiled.py
+	$(MEASURED) $(BIN)/python -m coverage report --include='$(COVERED)' --skip-covered --show-missing --fail-under=95
+
+mutants: $(VENV)/.test ## would the tests notice? 200 faults, one at a time (after make coverage: faster); ARGS="--n 40 --seed 1"
+	$(BIN)/python benchmarks/mutants.py $(ARGS)
+
+oldest: $(VENV)/.test ## run the tests with the oldest dependencies that are allowed, in .venv-oldest
+	mkdir -p out && $(BIN)/python benchmarks/oldest.py > out/oldest.txt
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --prefer-binary -c out/oldest.txt -e '.[test]'
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -n auto --dist worksteal $(ARGS)
 
 fuzz: $(VENV)/.test ## 20,000 odd inputs to every door, each within limits of time and memory, as a table; ARGS="--cases 3000 --seed 1"
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz $(ARGS)
@@ -45,7 +73,7 @@ clean: ## remove what the other targets made, except .venv
 	find $(CODE) -type d -name __pycache__ -prune -exec rm -rf {} +
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # One stamp per extra: installed again when the requirements or the version change.
 $(VENV)/.%: pyproject.toml src/bochner/_version.py | $(BIN)/python

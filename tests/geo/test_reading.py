@@ -214,7 +214,8 @@ def test_cubes_are_rows(tmp_path, name):
     (data.to_netcdf if name == "a.nc" else data.to_zarr)(tmp_path / name)
     places = read_places(tmp_path / name)
     assert places.kind == "cube" and places.grid == grid and same_crs(places.crs, "EPSG:32632")
-    assert places.names == ["x", "y", "lst", "sst"] and len(places) == 23 and "1 of 24 pixels" in places.notes[0]
+    assert sorted(places.names) == ["lst", "sst", "x", "y"]  # a folder of Zarr has no order of its own
+    assert len(places) == 23 and "1 of 24 pixels" in places.notes[0]
     assert_allclose(places.coordinates(), grid.centres()[places.pixels])
     assert read_places(tmp_path / name, columns=["sst"]).names == ["x", "y", "sst"]
     with pytest.raises(ColumnError, match="did you mean 'sst'"):

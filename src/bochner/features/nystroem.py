@@ -63,4 +63,5 @@ def choose_landmarks(coords: FloatArray, n_landmarks: int, weight: FloatArray, s
         return places
     scale = np.maximum(places.std(axis=0), 1e-300)
     means = MiniBatchKMeans(n_landmarks, random_state=seed, n_init=1, batch_size=max(4096, 2 * n_landmarks))
-    return np.asarray(means.fit(places / scale).cluster_centers_ * scale)
+    # its steps can turn on the last digit, which is another in another unit of the coordinates
+    return np.asarray(means.fit(np.round(places / scale, 9)).cluster_centers_ * scale)

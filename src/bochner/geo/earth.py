@@ -95,10 +95,13 @@ class EqualArea:
         beta, turn = _authalic(lonlat[:, 1]), np.radians(lonlat[:, 0] - self.lon0)
         sin1, cos1, stretch = self._centre()
         sin, cos = np.sin(beta), np.cos(beta)
-        # the antipode has no image; a place next to it stands in for it
-        b = _AUTHALIC_RADIUS * np.sqrt(2 / np.maximum(1 + sin1 * sin + cos1 * cos * np.cos(turn), 1e-12))
+        away = 1 + sin1 * sin + cos1 * cos * np.cos(turn)
+        b = _AUTHALIC_RADIUS * np.sqrt(2 / np.maximum(away, 1e-12))
         north = cos1 * sin - sin1 * cos * np.cos(turn)
-        return np.column_stack([b * stretch * cos * np.sin(turn), b / stretch * north])
+        plane = np.column_stack([b * stretch * cos * np.sin(turn), b / stretch * north])
+        # the image of the antipode is the whole rim; the northernmost place on it stands in
+        plane[away < 1e-12] = 0.0, 2 * _AUTHALIC_RADIUS / stretch
+        return plane
 
     def inverse(self, plane: FloatArray) -> FloatArray:
         """Longitude and latitude, (n, 2)."""

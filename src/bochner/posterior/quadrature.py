@@ -51,8 +51,9 @@ def mixture_cdf(
     variances = family.link_function.floored(variances, means)
     if family.discrete:
         y = np.floor(y)
-    inside = (y >= 0) & ((y < size) | (not family.bounded_by_size))
-    out = np.where(y < 0, 0.0, 1.0)
+    below = y <= 0 if family.positive_only else y < 0
+    inside = ~below & ((y < size) | (not family.bounded_by_size))
+    out = np.where(below, 0.0, 1.0)
     rows = [values[..., inside] for values in (y, means, variances, size)]
     if len(rows[0]):
         rule, n_nodes = (_cdf, _NODES) if family.link_function.smooth else (_each_cdf, _PANEL_NODES)

@@ -135,8 +135,16 @@ def merge_equal_responses(responses: Responses) -> Responses:
 
     The order of the result depends on the values alone, so that copies and weights are the same thing.
     """
-    r = responses[np.flatnonzero(responses.weight > 0)]
+    return distinct_responses(responses)[0]
+
+
+def distinct_responses(responses: Responses) -> tuple[Responses, IntArray]:
+    """The same, and which of the result each row became; a row without weight is counted to the first."""
+    kept = np.flatnonzero(responses.weight > 0)
+    r = responses[kept]
     keys = np.column_stack([r.rows.coords, r.rows.trend, r.y, r.size, r.offset, r.error])
     _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     weight = np.bincount(group.ravel(), r.weight)
-    return replace(r[first], weight=np.asarray(weight, dtype=np.float64))
+    of_row = np.zeros(len(responses), dtype=np.intp)
+    of_row[kept] = group.ravel()
+    return replace(r[first], weight=np.asarray(weight, dtype=np.float64)), of_row

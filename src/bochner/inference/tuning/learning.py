@@ -16,7 +16,7 @@ from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.observed.average import Average
-from bochner.inference.observed.responses import Responses
+from bochner.inference.observed.responses import Responses, distinct_responses
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
 from bochner.inference.tuning import limits
@@ -101,19 +101,22 @@ def _failure(climb: Climb) -> tuple[Choice, ...]:
 
 def _reweighted(task: Task, scheme: Scheme) -> Learned:
     """Kernel and weights of the rows in turn, until these stay."""
-    r = task.responses
+    r, group = distinct_responses(task.responses)
     now = used = first_weights(r)
     for _ in range(limits.REWEIGHTING_ROUNDS if task.settings.learns else 1):
         used = now
-        learned = learn(gaussian_task(task, used), scheme)
+        learned = learn(gaussian_task(task, used.of_rows(group, task.responses.weight)), scheme)
         now = settled(*learned.average.pairs[0], r, used)
         change = np.abs(np.log(now.relative / used.relative))
         if np.quantile(change, limits.WATCHED_SHARE) < limits.SETTLED_ROUND:
             break
+    if not task.settings.learns:  # values that were given do not follow the weights: these may settle at once
+        used = now
     values = now.family.parameters
     told = [Choice(name, values[name], "learned, with the weights of the rows") for name in r.family.unknown]
     gain = now.gain(used.relative, learned.average.pairs[0][1], r.weight)
-    return replace(learned, family=now.family, choices=(*learned.choices, *told), reweighted=used, gain=gain)
+    weights = used.of_rows(group, task.responses.weight)
+    return replace(learned, family=now.family, choices=(*learned.choices, *told), reweighted=weights, gain=gain)
 
 
 # ------------------------------------------------------------------------- nothing to learn

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import cKDTree
 
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, IntArray
 from bochner.families import Family, family_named
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.observed.observations import Observations
@@ -38,12 +38,13 @@ class Reweighted:
     family: Family
     square: FloatArray  # (y - mean)^2
     variance: FloatArray  # of eta, given the others
+    weight: FloatArray  # copies that each row stands for
 
     @property
     def relative(self) -> FloatArray:
         """Weight of each row: one within the usual scatter, and less beyond."""
         expected = self.variance + (self.family.dispersion or 0.0)
-        edge = limits.USUAL_SCATTER**2 * 1.4826**2 * np.median(self.square / expected) * expected
+        edge = limits.USUAL_SCATTER**2 * 1.4826**2 * _median(self.square / expected, self.weight) * expected
         relative, beyond = np.ones(len(edge)), self.square > edge
         at = (self.family.expected_precision(s[beyond], self.variance[beyond]) for s in (self.square, edge))
         relative[beyond] = np.minimum(np.divide(*at), 1.0)
@@ -59,7 +60,11 @@ class Reweighted:
 
     def divided(self, unit: float) -> Reweighted:
         """The same in another unit of the response."""
-        return Reweighted(self.family.divided(unit), self.square / unit**2, self.variance / unit**2)
+        return Reweighted(self.family.divided(unit), self.square / unit**2, self.variance / unit**2, self.weight)
+
+    def of_rows(self, group: IntArray, weight: FloatArray) -> Reweighted:
+        """The same of rows, by the distinct one that each is a copy of."""
+        return Reweighted(self.family, self.square[group], self.variance[group], weight)
 
     def gain(self, relative: FloatArray, noise_variance: float, weight: FloatArray) -> float:
         """What the family adds to the evidence of Gaussian rows with some weights, each given the others."""
@@ -78,14 +83,14 @@ def first_weights(responses: Responses) -> Reweighted:
 
 
 def _reweighted(responses: Responses, square: FloatArray, variance: FloatArray) -> Reweighted:
-    return Reweighted(responses.family.refitted(square, variance, responses.weight), square, variance)
+    return Reweighted(responses.family.refitted(square, variance, responses.weight), square, variance, responses.weight)
 
 
 def gaussian_task(task: Task, now: Reweighted) -> Task:
     """The same task of a Gaussian whose rows count by their weights."""
-    settings, family = task.settings, task.responses.family
-    if "dispersion" not in family.unknown and settings.noise_variance is None:
-        settings = replace(settings, noise_variance=family.dispersion)
+    # no noise beside the family's is not no noise: rows would be followed wherever they lie
+    noise = task.settings.noise_variance or task.responses.family.dispersion
+    settings = replace(task.settings, noise_variance=noise)
     return Task.of(settings, now.weighted(task.responses), task.folds, task.domain)
 
 
@@ -102,6 +107,14 @@ def settled(kernel: Kernel, noise_variance: float, responses: Responses, now: Re
         if change < limits.SETTLED_PRECISION:
             break
     return now
+
+
+def _median(values: FloatArray, weight: FloatArray) -> float:
+    """Median of values that stand for several each."""
+    order = np.argsort(values)
+    below = np.cumsum(weight[order])
+    sides = (np.searchsorted(below, 0.5 * below[-1], side=side) for side in ("left", "right"))
+    return float(np.mean([values[order[min(i, len(order) - 1)]] for i in sides]))
 
 
 def _of_mean_one(relative: FloatArray, weight: FloatArray) -> FloatArray:

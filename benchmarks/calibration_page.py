@@ -1,0 +1,308 @@
+"""The page and the chart that `benchmarks/calibration.py` makes of its fields."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HONEST = (0.92, 0.97)
+SCHEMES = ("exact", "lattice", "nystroem", "quasi")
+REGIMES = {
+    "held": "the true hyperparameters are given",
+    "learned": "everything is learned, of fields drawn from the prior",
+    "adverse": "everything is learned, of fields that are hard to learn",
+}
+COLOURS = {"exact": "#1b4965", "lattice": "#2a9d8f", "nystroem": "#e9a03b", "quasi": "#c8553d"}
+Key = tuple[str, str, str, int]
+Field = dict[str, Any]
+
+
+class Measured:
+    """The fields of one cell."""
+
+    def __init__(self, key: Key, fields: list[Field]) -> None:
+        self.regime, self.family, self.scheme, self.n = key
+        self.failed = [f for f in fields if "error" in f]
+        self.fields = [f for f in fields if "error" not in f]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def mean(self, what: str) -> float:
+        return float(np.mean([f[what] for f in self.fields]))
+
+    def error(self, what: str) -> float:
+        """Standard error of the mean over fields; places of one field are not independent."""
+        values = [f[what] for f in self.fields]
+        return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.1
+
+    @property
+    def said(self) -> Counter[str]:
+        """Fits in which `check()` said something, by how the sentence goes on."""
+        return Counter(kind for f in self.fields for kind in {_kind(text) for text in f["check"]})
+
+    @property
+    def warned(self) -> int:
+        return sum(bool(f["check"]) for f in self.fields)
+
+    @property
+    def name(self) -> str:
+        return f"{self.family}, {self.scheme}, {self.n:,} rows"
+
+
+def write(fields: list[Field], page: Path, chart: Path) -> None:
+    """Page and chart of the fields measured so far."""
+    cells = cells_of(fields)
+    if not cells:
+        return
+    draw(cells, chart)
+    page.write_text(text_of(cells, chart.name))
+    print(f"{len(fields)} fields in {len(cells)} cells -> {page}, {chart}")
+
+
+def cells_of(fields: Iterable[Field]) -> list[Measured]:
+    """Fields by their cells."""
+    by_key: dict[Key, list[Field]] = {}
+    for field in fields:
+        by_key.setdefault((field["regime"], field["family"], field["scheme"], field["n"]), []).append(field)
+    return [cell for key, group in by_key.items() if len(cell := Measured(key, group))]
+
+
+# -------------------------------------------------------------------------------------------------------------- words
+
+
+def text_of(cells: list[Measured], chart: str) -> str:
+    """The whole page."""
+    n_fields = sum(map(len, cells))
+    out = [(cell, what) for cell in cells for what in ("latent", "new") if not _honest(cell, what)]
+    parts = [
+        INTRODUCTION.format(
+            n_fields=f"{n_fields:,}",
+            n_cells=len(cells),
+            n_all=2 * len(cells),
+            n_honest=2 * len(cells) - len(out),
+            n_clear=sum(_clear(cell, what) for cell, what in out),
+            chart=chart,
+        ),
+        *(_table(regime, [c for c in cells if c.regime == regime]) for regime in REGIMES),
+        _uniform(cells),
+        "## Cells outside .92 to .97\n\nOne line each, worst first: the share, its standard error over fields, why, "
+        "and what `check()` said of those fits.\n",
+        *(_sentence(cell, what) for cell, what in sorted(out, key=lambda o: -abs(o[0].mean(o[1]) - 0.95))),
+    ]
+    failed = [f"- {c.name} ({c.regime}): {c.failed[0]['error']}" for c in cells if c.failed]
+    if failed:
+        parts += ["\n## Fits that ended in an error\n", *failed]
+    return "\n".join(parts) + "\n"
+
+
+INTRODUCTION = """# Calibration, cell by cell
+
+Made by `make calibration` (`benchmarks/calibration.py`); every number below is measured, the bad ones too. Fields are
+drawn from the **exact** kernel with hyperparameters from a prior, responses from the family, and the posterior is asked
+at 100 other places. If it is right, the rank of the truth in it is uniform (simulation-based calibration), and so is
+the PIT of a new observation (randomised for counts, so that intervals of a Bernoulli response can be judged at all);
+95 % intervals then hold 95 %. {n_fields} fields in {n_cells} cells: a way to learn x a family x a scheme x a number of
+rows. Each cell has two shares, of the surface and of new observations: {n_honest} of {n_all} lie within .92 and .97,
+and {n_clear} of the others lie outside by more than two standard errors over fields.
+
+The prior: smoothness 1/2, 3/2 or 5/2, range .08 to .8 of the side of the square, variance .5 to 2, noise sd .1 to 1.5
+(of other families: dispersions, or effects of single rows, in proportion). Adverse fields are at its corners and
+beyond: rough with a range of .03, or smooth with a range of 1.5, each with little noise and with much.
+
+![Shares inside 95 % intervals, every cell](_static/{chart})
+"""
+
+
+def _table(regime: str, cells: list[Measured]) -> str:
+    if not cells:
+        return f"## {regime.capitalize()}: {REGIMES[regime]}\n\nNot measured yet."
+    lines = [
+        f"## {regime.capitalize()}: {REGIMES[regime]}\n",
+        "Surface / new observations; bold where outside .92 to .97.\n",
+        "| family | rows | fields | " + " | ".join(SCHEMES) + " |",
+        "|---|---:|---:|" + "---:|" * len(SCHEMES),
+    ]
+    for family in dict.fromkeys(c.family for c in cells):
+        for n in sorted({c.n for c in cells if c.family == family}):
+            row = {c.scheme: c for c in cells if (c.family, c.n) == (family, n)}
+            numbers = sorted({len(c) for c in row.values()})
+            shown = " | ".join(_shares(row.get(s)) for s in SCHEMES)
+            lines.append(f"| {family} | {n:,} | {'-'.join(map(str, numbers[:: max(len(numbers) - 1, 1)]))} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shares(cell: Measured | None) -> str:
+    if cell is None:
+        return ""
+    return " / ".join(
+        _number(cell.mean(w)) if _honest(cell, w) else f"**{_number(cell.mean(w))}**" for w in ("latent", "new")
+    )
+
+
+def _uniform(cells: list[Measured]) -> str:
+    """Ranks of the surface in tenths, over all families and sizes."""
+    lines = [
+        "## Ranks of the surface\n",
+        "Share of the true values in each tenth of their posterior, over all families and numbers of rows. Uniform is "
+        ".10 everywhere; more at both ends is a posterior too narrow, more in the middle one too wide. The last column "
+        "is the variance of the ranks over that of uniform ones.\n",
+        "| | scheme | " + " | ".join(f"{i / 10:.1f}" for i in range(10)) + " | spread |",
+        "|---|---|" + "---:|" * 11,
+    ]
+    for regime in REGIMES:
+        for scheme in SCHEMES:
+            fields = [f for c in cells if (c.regime, c.scheme) == (regime, scheme) for f in c.fields]
+            if fields:
+                counts = np.sum([f["latent_ranks"] for f in fields], axis=0)
+                shares = " | ".join(_number(share) for share in counts / counts.sum())
+                spread = np.mean([f["spread"] for f in fields])
+                lines.append(f"| {regime} | {scheme} | {shares} | {spread:.2f} |")
+    return "\n".join(lines) + "\n"
+
+
+def _sentence(cell: Measured, what: str) -> str:
+    share, error = cell.mean(what), cell.error(what)
+    of = "surface" if what == "latent" else "new observations"
+    head = f"- **{_number(share)}** (± {error:.3f}) {cell.regime}, {cell.name}, {of}: "
+    return f"{head}{_why(cell, what)} {_told(cell)}"
+
+
+def _told(cell: Measured) -> str:
+    if not cell.warned:
+        return f"`check()` is silent in all {len(cell)} fits."
+    kinds = "; ".join(f"“{kind}” in {count}" for kind, count in cell.said.most_common(2))
+    return f"`check()` speaks in {cell.warned} of {len(cell)} fits: {kinds}."
+
+
+def _why(cell: Measured, what: str) -> str:
+    """Why a cell lies outside, as far as its parts tell."""
+    low = cell.mean(what) < 0.95
+    if not _clear(cell, what):
+        return f"within two standard errors of honest: {len(cell)} fields cannot tell more."
+    for applies, reason in REASONS:
+        if applies(cell, low):
+            return reason
+    return "not explained." if low else "on the careful side."
+
+
+ADDITIVE = ("gaussian", "student")
+REASONS = (
+    (
+        lambda c, low: low and c.scheme == "quasi" and c.n > 50,
+        "a finite number of random waves, pinned down by the rows, has no doubt left about what lies between them.",
+    ),
+    (
+        lambda c, low: low and c.regime == "held" and c.family not in ADDITIVE,
+        "Laplace's approximation puts a Gaussian at the mode, and few counts leave a skewed posterior.",
+    ),
+    (
+        lambda c, low: low and c.regime != "held" and c.family == "gaussian" and c.scheme != "exact",
+        "below 500 rows the exact kernel integrates over a grid of hyperparameters, features average over seven sets"
+        " around the best only.",
+    ),
+    (
+        lambda c, low: low and c.regime == "adverse",
+        "the range is no longer than the spacing of the rows, or the noise hides the field: what is learned as smooth,"
+        " or as noise, is field in truth.",
+    ),
+    (
+        lambda c, low: low and c.regime == "learned",
+        "few rows do not pin the hyperparameters down, and an average over seven sets around the best carries only part"
+        " of that doubt.",
+    ),
+    (
+        lambda c, low: not low and c.scheme in ("lattice", "nystroem"),
+        "what waves or landmarks leave out is carried as if nothing were known of it: on the careful side.",
+    ),
+    (
+        lambda c, low: not low and c.regime != "held",
+        "the doubt about the hyperparameters is carried, and more than these fields need: on the careful side.",
+    ),
+)
+
+
+def _kind(text: str) -> str:
+    """A finding without its numbers."""
+    for words in (
+        "too few waves",
+        "leave out a rough part of the field",
+        "standard deviations are too small",
+        "stopped at a bound",
+        "outliers",
+        "close to each other",
+    ):
+        if words in text:
+            return words
+    return text.split(":")[0]
+
+
+def _honest(cell: Measured, what: str) -> bool:
+    return HONEST[0] <= round(cell.mean(what), 3) <= HONEST[1]
+
+
+def _clear(cell: Measured, what: str) -> bool:
+    """Whether a cell lies outside by more than two standard errors."""
+    share, error = cell.mean(what), 2 * cell.error(what)
+    return share + error < HONEST[0] or share - error > HONEST[1]
+
+
+def _number(share: float) -> str:
+    return f"{share:.2f}".removeprefix("0") if share < 1 else "1.00"
+
+
+# -------------------------------------------------------------------------------------------------------------- chart
+
+
+def draw(cells: list[Measured], chart: Path) -> None:
+    """One panel for each regime and kind of interval; a point for each cell, with two standard errors."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "calibration"
+    import matplotlib.pyplot as plt
+
+    regimes = [r for r in REGIMES if any(c.regime == r for c in cells)]
+    families = list(dict.fromkeys(c.family for c in cells))
+    figure, axes = plt.subplots(
+        len(regimes), 2, figsize=(10.5, 2.9 * len(regimes)), sharex="col", sharey=True, squeeze=False
+    )
+    sizes = sorted({c.n for c in cells})
+    for row, regime in zip(axes, regimes, strict=True):
+        for panel, what in zip(row, ("latent", "new"), strict=True):
+            panel.axhspan(*HONEST, color="#d9e8df", zorder=0, lw=0)
+            panel.axhline(0.95, color="#7a9a86", lw=0.8, zorder=1)
+            for cell in (c for c in cells if c.regime == regime):
+                place = families.index(cell.family) + 0.26 * (sizes.index(cell.n) - 0.5 * (len(sizes) - 1))
+                place += 0.055 * (SCHEMES.index(cell.scheme) - 1.5)
+                share = cell.mean(what)
+                panel.plot(
+                    [place] * 2,
+                    np.clip([share - 2 * cell.error(what), share + 2 * cell.error(what)], 0, 1),
+                    color=COLOURS[cell.scheme],
+                    lw=0.8,
+                    alpha=0.6,
+                )
+                panel.plot(place, share, "o", color=COLOURS[cell.scheme], ms=3.2, mew=0)
+            panel.set_ylim(0.55, 1.01)
+            panel.set_xticks(range(len(families)), families, fontsize=8, rotation=18, ha="right")
+            panel.tick_params(axis="y", labelsize=8)
+            panel.set_title(
+                f"{regime}: {'surface' if what == 'latent' else 'new observations'}", fontsize=9.5, loc="left"
+            )
+            for side in ("top", "right"):
+                panel.spines[side].set_visible(False)
+    handles = [plt.Line2D([], [], color=c, marker="o", ls="", ms=5, label=s) for s, c in COLOURS.items()]
+    rows = ", ".join(f"{n:,}" for n in sizes)
+    figure.legend(handles=handles, ncols=4, loc="lower center", frameon=False, fontsize=9)
+    figure.suptitle(
+        f"Share of true values inside 95 % intervals; within a family, from left to right, {rows} rows", fontsize=10.5
+    )
+    figure.tight_layout(rect=(0, 0.04, 1, 1))
+    chart.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(chart, metadata={"Date": None})
+    plt.close(figure)
