@@ -151,7 +151,7 @@ def test_smoothness_is_chosen(nu, names):
 
 
 def test_smoothness_is_learned_when_asked():
-    X, y = simulated(Matern(0.3, nu=0.5), 80, noise=0.001)
+    X, y = simulated(Matern(0.3, nu=0.5), 120, noise=0.001)
     model = SpatialRegressor(Matern(nu=1.5, learn_nu=True), features="exact").fit(X, y)
     # nearly noise-free points tell 1/2 from 3/2 with ease
     assert 0.3 < model.kernel_.nu < 0.8

@@ -110,9 +110,7 @@ def test_leaving_out_agrees_with_the_dense_factor(monkeypatch):
         assert np.median(fast.variance / dense.variance) == pytest.approx(1, abs=0.05)
 
 
-@pytest.mark.parametrize(
-    "kernel", [Matern(0.2, nu=0.5), pytest.param(SquaredExponential(0.2), marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("kernel", [Matern(0.2, nu=0.5), pytest.param(SquaredExponential(0.2), marks=pytest.mark.slow)])
 def test_blocks_left_out_are_those_of_a_new_fit(kernel, monkeypatch):
     """Few folds are solved, many come from a factor, or from neighbours; a buffer belongs to neither side."""
     obs = observed(kernel, 2, n=500)

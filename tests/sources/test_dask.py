@@ -22,6 +22,7 @@ from .conftest import FIXED, write_parts
 distributed = pytest.importorskip("distributed")
 frames = pytest.importorskip("dask.dataframe")
 
+
 def cluster(n: int) -> Any:
     return distributed.LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=None)
 

@@ -11,6 +11,7 @@ import pytest
 from bochner.cli import main
 from bochner.demo import write_demo
 
+
 def run(*arguments: object) -> None:
     with pytest.raises(SystemExit) as ended:
         main([str(a) for a in arguments])
