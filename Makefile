@@ -10,14 +10,19 @@ CODE := $(wildcard src tests benchmarks examples docs)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test lint docs bench studies calibration coverage mutants oldest fuzz faults clean help
+.PHONY: demo test test-all lint docs bench studies calibration coverage mutants oldest fuzz faults clean help
 
 demo: $(VENV)/.demo ## map malaria in a simulated country, from files to a report, into demo-output/
 	$(BIN)/bochner demo -o demo-output
 
 # one test process per core, each with one thread: small matrices gain nothing from more
-test: $(VENV)/.test ## run every test
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+
+test: $(VENV)/.test ## run the tests, but for those marked slow
+	$(PYTEST) -m "not slow" $(ARGS)
+
+test-all: $(VENV)/.test ## run every test, the slow ones included
+	$(PYTEST) $(ARGS)
 
 lint: $(VENV)/.test ## check style and types
 	$(BIN)/ruff check $(CODE)
@@ -73,7 +78,7 @@ clean: ## remove what the other targets made, except .venv
 	find $(CODE) -type d -name __pycache__ -prune -exec rm -rf {} +
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # One stamp per extra: installed again when the requirements or the version change.
 $(VENV)/.%: pyproject.toml src/bochner/_version.py | $(BIN)/python

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -127,7 +127,34 @@ ASKING = [path for path in PATHS if path.relative_to(SOURCE / "bochner").parts[0
     path for folder in ASKING_FOLDERS for path in (ROOT / folder).rglob("*.py") if not GENERATED & set(path.parts)
 )
 
-every_module = pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(SOURCE)))
+
+Law = Callable[[Path], None]
+
+
+def holds_for(paths: list[Path]) -> Callable[[Law], Callable[[], None]]:
+    """One test of all files, which lists every one that breaks the law: a test each would be thousands."""
+
+    def decorate(law: Law) -> Callable[[], None]:
+        def test() -> None:
+            broken = [told for path in paths if (told := what_breaks(law, path))]
+            assert not broken, "\n" + "\n".join(broken)
+
+        test.__name__, test.__doc__ = law.__name__, law.__doc__
+        return test
+
+    return decorate
+
+
+def what_breaks(law: Law, path: Path) -> str:
+    """What a law has to say against a file, with its name; nothing where it holds."""
+    try:
+        law(path)
+    except AssertionError as error:
+        return f"{path.relative_to(ROOT)}: {str(error).splitlines()[0]}"
+    return ""
+
+
+every_module = holds_for(PATHS)
 
 
 @every_module
@@ -162,7 +189,7 @@ def test_files_do_not_import_each_other_in_circles() -> None:
     assert not told, f"circles of imports: {told}; move what both ends need to a file below them"
 
 
-@pytest.mark.parametrize("path", ASKING, ids=lambda path: str(path.relative_to(ROOT)))
+@holds_for(ASKING)
 def test_private_means_private(path: Path) -> None:
     """Whoever asks a model for something uses public names: no attribute of another object is private."""
     found = private_reads(parsed(path))
@@ -246,7 +273,7 @@ def test_file_is_named_after_one_noun(path: Path) -> None:
     """No attic: what has no better name than `utils` belongs elsewhere."""
     attics = {"utils", "util", "helpers", "helper", "common", "misc"}
     names = {part.strip("_") for part in path.relative_to(SOURCE).with_suffix("").parts}
-    assert not names & attics
+    assert not names & attics, f"is named {names & attics}"
 
 
 @every_module
@@ -437,9 +464,16 @@ def is_name_of_family(node: ast.AST) -> bool:
     )
 
 
+@cache
+def every_name() -> set[str]:
+    """Dotted names of all source files."""
+    return {module_name(path) for path in PATHS}
+
+
+@cache
 def modules_imported(path: Path) -> set[str]:
     """Files of bochner that a file imports anywhere, itself left out."""
-    names = {module_name(other) for other in PATHS}
+    names = every_name()
     found = set()
     for name in imports(path, ast.walk(parsed(path))):
         while name and name not in names:  # what is imported may be a name in a module
@@ -520,12 +554,14 @@ def room_of(module: str) -> str | None:
     return None if room in {"", "_version"} else room
 
 
+@cache
 def module_name(path: Path) -> str:
     """Dotted name of a source file."""
     parts = path.relative_to(SOURCE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def parsed(path: Path) -> ast.Module:
     """Syntax tree of a source file."""
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))

@@ -18,10 +18,20 @@ GUIDES = [DOCS / f"{name}.md" for name in ("families", "kernels", "lattice")]
 PAGES = sorted([*DOCS.glob("tutorial/*.md"), *DOCS.glob("howto/*.md"), *GUIDES])
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
 WITH_CODE = [page for page, text in TEXTS.items() if "```python" in text]
+TAKE_LONG = {"million_points", "report"}
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: f"{page.parent.name}/{page.stem}")
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page,
+            id=f"{page.parent.name}/{page.stem}",
+            marks=[pytest.mark.slow] if page.stem in TAKE_LONG else [],
+        )
+        for page in WITH_CODE
+    ],
+)
 def test_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks run in order in one namespace, in an empty folder; a text block below one is its output."""
     monkeypatch.chdir(tmp_path)

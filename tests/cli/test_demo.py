@@ -51,7 +51,6 @@ def test_another_seed_is_another_country(files, tmp_path):
     assert not gpd.read_file(other.country).geometry.geom_equals_exact(gpd.read_file(files.country).geometry, 0.1).any()
 
 
-@pytest.mark.slow
 def test_demo_tells_its_story(ok, tmp_path):
     done = ok("demo", "-o", "out")
     assert done.out.count("$ bochner ") == 5

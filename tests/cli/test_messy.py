@@ -47,7 +47,6 @@ def test_bad_rows_are_refused_in_one_message(messy, capsys):
     assert "line 21: 44 in 'positive', of 30 in 'examined'" in told
 
 
-@pytest.mark.slow
 def test_bad_rows_are_left_out_and_told_by_the_model(messy, capsys):
     run(0, "fit", messy / "villages.csv", *FIT, "--drop-bad", "-o", messy / "m.bochner")
     told = capsys.readouterr()

@@ -11,12 +11,17 @@ from bochner.kernels import Matern
 
 @parametrize_with_checks(
     [
-        SpatialRegressor(),
-        SpatialRegressor(Matern(), features="quasi", n_frequencies=30),
+        SpatialRegressor(Matern(), tune=None),
+        SpatialRegressor(Matern(), features="quasi", n_frequencies=30, tune=None),
         SpatialRegressor(Matern(), features="nystroem", tune=None),
         FourierFeatures(),
     ]
 )
-@pytest.mark.slow
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks([SpatialRegressor(), SpatialRegressor(Matern(), features="quasi", n_frequencies=30)])
+@pytest.mark.slow
+def test_scikit_learn_check_with_everything_learned(estimator, check):
     check(estimator)

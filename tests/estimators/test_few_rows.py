@@ -41,15 +41,16 @@ def mean_coverage(n_fields: int, n: int, model: SpatialRegressor | None = None, 
 # ---------------------------------------------------------------------------------- coverage
 
 
-@pytest.mark.parametrize(("nu", "noise"), [(0.5, 1.0), (0.5, 0.3), (2.5, 1.0)])
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("nu", "noise"),
+    [(0.5, 1.0), pytest.param(0.5, 0.3, marks=pytest.mark.slow), pytest.param(2.5, 1.0, marks=pytest.mark.slow)],
+)
 def test_the_surface_is_covered_from_fifty_noisy_rows(nu, noise):
     """An average of seven sets held .78 of rough fields; 12 fields have a standard error of about .02."""
     assert 0.88 < mean_coverage(12, 50, nu=nu, noise=noise)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3])
-@pytest.mark.slow
+@pytest.mark.parametrize("dim", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 def test_the_surface_is_covered_in_every_dimension(dim):
     assert 0.88 < mean_coverage(8, 60, dim=dim, reach=0.15 * dim)
 
@@ -57,7 +58,7 @@ def test_the_surface_is_covered_in_every_dimension(dim):
 def test_noise_alone_has_narrow_intervals_that_hold():
     """Without a field the surface is its mean: known to 1 / sqrt(n), and a little more as a field may hide."""
     shares, widths = [], []
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         X, y = rng.uniform(size=(80, 2)), 2 + rng.normal(size=80)
         low, high = SpatialRegressor().fit(X, y).predict_interval(X[:30]).T
@@ -71,12 +72,12 @@ def test_a_given_noise_variance_stays():
     X, _, y = drawn(50)
     model = SpatialRegressor(noise_variance=0.25).fit(X[:50], y[:50])
     assert set(model.fitted_.model.mixture.noise_variance) == {0.25}
-    assert mean_coverage(6, 50, SpatialRegressor(noise_variance=0.25)) > 0.88
+    assert mean_coverage(4, 50, SpatialRegressor(noise_variance=0.25)) > 0.88
 
 
 def test_known_errors_of_the_rows_are_used():
     shares = []
-    for seed in range(6):
+    for seed in range(4):
         X, surface, _ = drawn(60, seed=seed)
         rng = np.random.default_rng(seed)
         sd = rng.choice([0.05, 1.0], size=60)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,8 +13,15 @@ from bochner import SpatialRegressor
 from bochner.kernels import Laplacian, Matern, Polynomial, RationalQuadratic, SquaredExponential
 from tests.estimators.fields import KINDS, field, new_places
 
+every_name = pytest.mark.parametrize("kind", KINDS)
 every_kind = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS.keys())
 with_and_without_noise = pytest.mark.parametrize("include_noise", [False, True], ids=["surface", "observation"])
+
+
+@cache
+def fitted(kind: str) -> SpatialRegressor:
+    """A model of each kind, of the same rows for all tests that only ask it."""
+    return KINDS[kind]().fit(*field())
 
 
 def fixed(kernel=None, **more) -> SpatialRegressor:
@@ -22,11 +31,10 @@ def fixed(kernel=None, **more) -> SpatialRegressor:
 # ------------------------------------------------------------------------------- one law
 
 
-@every_kind
+@every_name
 @with_and_without_noise
-def test_sd_is_the_root_of_the_covariance_s_diagonal(make, include_noise):
-    X, y = field()
-    model, new = make().fit(X, y), new_places()
+def test_sd_is_the_root_of_the_covariance_s_diagonal(kind, include_noise):
+    model, new = fitted(kind), new_places()
     mean, sd = model.predict(new, return_std=True, include_noise=include_noise)
     same, covariance = model.predict(new, return_cov=True, include_noise=include_noise)
     assert_array_equal(model.predict(new), mean)
@@ -36,21 +44,19 @@ def test_sd_is_the_root_of_the_covariance_s_diagonal(make, include_noise):
     assert np.linalg.eigvalsh(covariance).min() >= -1e-9 * np.trace(covariance)
 
 
-@every_kind
-def test_noise_adds_its_variance(make):
-    X, y = field()
-    model, new = make().fit(X, y), new_places()
+@every_name
+def test_noise_adds_its_variance(kind):
+    model, new = fitted(kind), new_places()
     latent, noisy = (model.predict(new, return_std=True, include_noise=noise)[1] for noise in (False, True))
     mixture = model.fitted_.model.mixture
     assert_allclose(noisy**2 - latent**2, mixture.mass @ mixture.noise_variance, rtol=1e-7)
     assert_allclose(mixture.noise_variance[0], model.noise_variance_)
 
 
-@every_kind
+@every_name
 @with_and_without_noise
-def test_intervals_quantiles_and_exceedance_agree(make, include_noise):
-    X, y = field()
-    model, new, noise = make().fit(X, y), new_places(), {"include_noise": include_noise}
+def test_intervals_quantiles_and_exceedance_agree(kind, include_noise):
+    model, new, noise = fitted(kind), new_places(), {"include_noise": include_noise}
     q = [0.025, 0.5, 0.9, 0.975]
     quantiles = model.predict_quantiles(new, q, **noise)
     assert quantiles.shape == (20, 4) and np.all(np.diff(quantiles, axis=1) >= 0)
@@ -64,11 +70,10 @@ def test_intervals_quantiles_and_exceedance_agree(make, include_noise):
         assert_allclose(model.predict_exceedance(new, 1.0, **noise), stats.norm.sf(1.0, mean, sd), atol=1e-12)
 
 
-@every_kind
+@every_name
 @with_and_without_noise
-def test_draws_have_the_mean_and_covariance(make, include_noise):
-    X, y = field()
-    model, new, n = make().fit(X, y), new_places(8), 4000
+def test_draws_have_the_mean_and_covariance(kind, include_noise):
+    model, new, n = fitted(kind), new_places(8), 4000
     draws = model.sample_y(new, n, random_state=1, include_noise=include_noise)
     assert draws.shape == (8, n)
     mean, covariance = model.predict(new, return_cov=True, include_noise=include_noise)
@@ -100,10 +105,9 @@ def test_nystroem_draws_at_many_places_keep_their_variance():
     assert_allclose(np.mean(draws.var(axis=1) / sd**2), 1.0, atol=0.03)
 
 
-@every_kind
-def test_parts_predict_as_the_whole(make):
-    X, y = field()
-    model, new = make().fit(X, y), new_places(31)
+@every_name
+def test_parts_predict_as_the_whole(kind):
+    model, new = fitted(kind), new_places(31)
     mean, sd = model.predict(new, return_std=True)
     parts = [model.predict(part, return_std=True) for part in (new[:1], new[1:20], new[20:])]
     assert_allclose(np.concatenate([m for m, _ in parts]), mean, rtol=1e-9)
@@ -180,12 +184,12 @@ def test_learned_noise_leaves_out_what_is_known():
     assert model.noise_variance_ < SpatialRegressor(Matern(nu=2.5)).fit(X, y).noise_variance_ / 2
 
 
-@every_kind
-def test_offset_is_a_known_part(make):
+@every_name
+def test_offset_is_a_known_part(kind):
     X, y = field()
     offset = 100 + X[:, 0] ** 2
     new = new_places()
-    shifted, plain = make().fit(X, y + offset, offset=offset), make().fit(X, y)
+    shifted, plain = KINDS[kind]().fit(X, y + offset, offset=offset), fitted(kind)
     rtol = 1e-9 if plain.tune is None else 1e-5
     assert_allclose(shifted.predict(new), plain.predict(new), rtol=rtol)
     assert_allclose(shifted.predict(new, offset=5.0), plain.predict(new) + 5.0, rtol=rtol)
@@ -199,28 +203,28 @@ def test_offset_is_a_known_part(make):
     assert_allclose(shifted.predict(new, return_cov=True, offset=step)[0], plain.predict(new) + step, rtol=rtol)
 
 
-@every_kind
-def test_level_of_the_response_costs_no_digits(make):
+@every_name
+def test_level_of_the_response_costs_no_digits(kind):
     """A response far from zero, as elevations or years are, gives the same surface."""
     X, y = field()
-    high, plain = make().fit(X, y + 1e6), make().fit(X, y)
+    high, plain = KINDS[kind]().fit(X, y + 1e6), fitted(kind)
     new = new_places()
     assert_allclose(high.predict(new) - 1e6, plain.predict(new), atol=1e-5)
     assert_allclose(high.intercept_ - 1e6, plain.intercept_, atol=1e-5)
     assert_allclose(high.log_evidence_, plain.log_evidence_, atol=1e-4)
 
 
-@every_kind
+@every_name
 @pytest.mark.parametrize(("factor", "shift"), [(1e3, 0.0), (1e-3, 0.0), (1.0, 1e4)])
-def test_units_of_coordinates_make_no_difference(make, factor, shift):
+def test_units_of_coordinates_make_no_difference(kind, factor, shift):
     """Kilometres or metres, here or there: the same map."""
     X, y = field()
-    model = make()
+    model = KINDS[kind]()
     kernel = model.kernel
     scaled = {h: getattr(kernel, h) for h in ("length_scale",) if hasattr(kernel, h)}
     model.set_params(**{f"kernel__{name}": np.multiply(value, factor) for name, value in scaled.items()})
     new = new_places()
-    found, expected = model.fit(factor * X + shift, y).predict(factor * new + shift), make().fit(X, y).predict(new)
+    found, expected = model.fit(factor * X + shift, y).predict(factor * new + shift), fitted(kind).predict(new)
     assert_allclose(found, expected, rtol=1e-6 if model.tune is None else 1e-4)
 
 

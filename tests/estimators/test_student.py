@@ -29,12 +29,11 @@ def rmse(model: SpatialRegressor, places: np.ndarray, surface: np.ndarray) -> fl
     return float(np.sqrt(np.mean((model.predict(places) - surface) ** 2)))
 
 
-@pytest.mark.parametrize("n", [250, 1500])
-@pytest.mark.slow
+@pytest.mark.parametrize("n", [150, pytest.param(1500, marks=pytest.mark.slow)])
 def test_a_few_blunders_hardly_bend_the_surface(n):
     """3 % of the rows are off by 20 standard deviations; n = 1,500 is tuned by neighbours."""
     X, clean, spoiled, places, surface = soundings(n)
-    kernel = None if n < 1000 else Matern(0.4, nu=2.5)
+    kernel = Matern(0.4, nu=2.5)
     without = rmse(SpatialRegressor(kernel).fit(X, clean), places, surface)
     robust = SpatialRegressor(kernel, family="student").fit(X, spoiled)
     assert rmse(robust, places, surface) < 1.25 * without
@@ -44,10 +43,10 @@ def test_a_few_blunders_hardly_bend_the_surface(n):
     assert "dof" in robust.summary() and robust.noise_variance_ == 0
 
 
-@pytest.mark.slow
-def test_intervals_of_new_observations_hold_what_they_say():
-    X, _, spoiled, places, surface = soundings(400)
-    model = SpatialRegressor(family="student").fit(X, spoiled)
+@pytest.mark.parametrize(("n", "kernel"), [(200, Matern(0.4, nu=2.5)), pytest.param(400, None, marks=pytest.mark.slow)])
+def test_intervals_of_new_observations_hold_what_they_say(n, kernel):
+    X, _, spoiled, places, surface = soundings(n)
+    model = SpatialRegressor(kernel, family="student").fit(X, spoiled)
     rng = np.random.default_rng(1)
     new = surface + 0.1 * rng.normal(size=300) + 2.0 * (rng.uniform(size=300) < 0.03)
     low, high = model.predict_distribution(places, include_noise=True).interval(0.95).T
@@ -56,8 +55,8 @@ def test_intervals_of_new_observations_hold_what_they_say():
 
 
 def test_data_without_outliers_are_found_to_be_gaussian():
-    X, clean, _, places, _ = soundings()
-    plain, robust = SpatialRegressor().fit(X, clean), SpatialRegressor(family="student").fit(X, clean)
+    X, clean, _, places, _ = soundings(150)
+    plain, robust = (SpatialRegressor(Matern(0.4), family=name).fit(X, clean) for name in ("gaussian", "student"))
     assert robust.family_.dof > 10
     assert_allclose(robust.predict(places), plain.predict(places), atol=0.03)
     # a bound of the same evidence
@@ -65,7 +64,8 @@ def test_data_without_outliers_are_found_to_be_gaussian():
 
 
 def test_blunders_make_student_the_likelier_family():
-    X, _, spoiled, _, _ = soundings()
+    """Whatever the kernel: none is given."""
+    X, _, spoiled, _, _ = soundings(150)
     plain, robust = SpatialRegressor().fit(X, spoiled), SpatialRegressor(family="student").fit(X, spoiled)
     assert robust.log_evidence_ > plain.log_evidence_ + 20
 
@@ -89,7 +89,7 @@ def test_every_kind_of_features_takes_it(features):
 
 
 def test_held_out_rows_are_scored_by_their_law():
-    X, _, spoiled, _, _ = soundings()
+    X, _, spoiled, _, _ = soundings(150)
     scores = {}
     for family in ("gaussian", "student"):
         model = SpatialRegressor(Matern(0.4, nu=2.5), family=family).fit(X, spoiled)
@@ -109,12 +109,12 @@ def test_a_saved_model_answers_the_same(tmp_path):
         assert_array_equal(law.quantile(q), same.quantile(q))
 
 
-@pytest.mark.parametrize("unit", [1e-6, 1e6])
-def test_the_unit_of_the_response_makes_no_difference(unit):
-    X, _, spoiled, places, _ = soundings(150)
-    plain, other = (SpatialRegressor(family="student").fit(X, scale * spoiled) for scale in (1.0, unit))
-    assert_allclose(other.predict(places) / unit, plain.predict(places), rtol=1e-3)
-    assert other.family_.dof == pytest.approx(plain.family_.dof, rel=0.05)
+def test_the_unit_of_the_response_makes_no_difference():
+    X, _, spoiled, places, _ = soundings(100)
+    plain, *others = (SpatialRegressor(Matern(0.4), family="student").fit(X, c * spoiled) for c in (1.0, 1e-6, 1e6))
+    for unit, other in zip((1e-6, 1e6), others, strict=True):
+        assert_allclose(other.predict(places) / unit, plain.predict(places), rtol=1e-3)
+        assert other.family_.dof == pytest.approx(plain.family_.dof, rel=0.05)
 
 
 def test_mistakes_are_named():

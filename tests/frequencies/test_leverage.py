@@ -83,7 +83,7 @@ def test_reweighted_kernel_is_unbiased(kernel, dim):
     score, _ = pools.pool_scores(pool, obs, 0.2, freedom=6)
     lag = np.random.default_rng(2).normal(size=(15, dim))
     rng = np.random.default_rng(3)
-    n_draws = 400
+    n_draws = 120
     draws = np.array([resample(pool, score, 12, rng).frequencies.covariance(lag) for _ in range(n_draws)])
     # five standard errors of the mean, estimated from the draws themselves
     error = draws.std(axis=0) / np.sqrt(n_draws)

@@ -55,8 +55,7 @@ def test_evidence_and_likelihood_are_those_of_the_gaussian(make, dim, copies):
 
 @every_engine
 @every_dimension
-@pytest.mark.parametrize("blocks", [None, 4], ids=["one by one", "blocks"])
-@pytest.mark.slow
+@pytest.mark.parametrize("blocks", [None, 3], ids=["one by one", "blocks"])
 def test_rows_left_out_are_predicted_as_by_a_fit_without_them(make, dim, blocks):
     case, obs = make(dim), observations(dim, copies=True)
     n = len(obs)

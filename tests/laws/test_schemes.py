@@ -36,10 +36,17 @@ def task_of(dim, family=None, n=60, **settings):
     return Task.of(Settings(kernel=KERNEL, learns=False, noise_variance=NOISE, **settings), responses), eta
 
 
-@every_scheme
-@every_dimension
-@pytest.mark.parametrize("family", [None, Poisson()], ids=["gaussian", "poisson"])
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("family", "dim", "name"),
+    [
+        pytest.param(family, dim, name, id=f"{law}-{dim}-{name}", marks=[pytest.mark.slow] if takes_long else [])
+        for law, family in (("gaussian", None), ("poisson", Poisson()))
+        for dim in DIMS
+        for name in SCHEME_NAMES
+        # its spectrum is learned from place to place, in every Newton step
+        for takes_long in [name == "nonstationary" and (dim == 3 or law == "poisson")]
+    ],
+)
 def test_solves_and_says_what_answered(name, dim, family):
     task, eta = task_of(dim, family)
     scheme = scheme_named(name)
@@ -85,8 +92,9 @@ def test_own_evidence_only_where_frequencies_follow_theta(name, dim):
     np.testing.assert_allclose(near.omega, at.omega, rtol=1e-4, atol=1e-4)
 
 
-@every_scheme
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "nonstationary" else []) for name in SCHEME_NAMES]
+)
 def test_averages_over_every_set_of_hyperparameters(name):
     task, _ = task_of(2)
     learned = Average((KERNEL, KERNEL.replace(length_scale=0.5)), np.array([NOISE, 0.06]), np.array([0.7, 0.3]))

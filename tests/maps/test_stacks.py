@@ -143,8 +143,7 @@ def test_one_day_of_a_stack_is_filled_by_its_label(files, tmp_path):
         assert float(abs(filled["mean"] - stack().sel(time=day)).max()) < 1e-6
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+@pytest.mark.parametrize("suffix", [".nc", pytest.param(".zarr", marks=pytest.mark.slow)])
 def test_stack_file_is_filled_in_one_command(files, tmp_path, suffix):
     path = tmp_path / f"filled{suffix}"
     run("fill", files / "stack.nc", "--kernel", "matern32", "-o", path)

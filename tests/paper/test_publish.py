@@ -54,7 +54,6 @@ def test_figures_and_tables_repeat_to_the_last_bit(folder: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in SLOW])
-@pytest.mark.slow
 def test_every_exhibit_tells_what_it_shows(name: str) -> None:
     """A title, a story, claims, numbers, code, and a figure whose axes are labelled."""
     import matplotlib.pyplot as plt

@@ -133,7 +133,6 @@ def test_the_table_is_sorted_by_its_headings(page, opened):
     assert people == sorted(people, reverse=True)
 
 
-@pytest.mark.slow
 def test_names_never_lie_over_each_other_at_any_zoom(page, opened):
     for size in ((1400, 900), (390, 844)):
         shown = opened(page, size)
@@ -156,7 +155,6 @@ def test_downloads_are_whole_files(page, opened, tmp_path):
         assert (tmp_path / "file").read_bytes().startswith(start)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation(page, opened, scheme):
     """Contrast, names, order and roles, judged by axe-core, everything unfolded."""

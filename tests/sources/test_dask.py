@@ -22,8 +22,6 @@ from .conftest import FIXED, write_parts
 distributed = pytest.importorskip("distributed")
 frames = pytest.importorskip("dask.dataframe")
 
-pytestmark = pytest.mark.slow
-
 
 def cluster(n: int) -> Any:
     return distributed.LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=None)
@@ -33,7 +31,9 @@ def predicted(model: SpatialRegressor, places: pd.DataFrame) -> np.ndarray:
     return np.concatenate([*model.predict(places, return_std=True), [model.log_evidence_]])
 
 
-@pytest.mark.parametrize("n_workers", [1, 2, 4])
+@pytest.mark.parametrize(
+    "n_workers", [2, pytest.param(1, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)]
+)
 def test_the_model_does_not_depend_on_the_workers(
     n_workers: int, table: pd.DataFrame, places: pd.DataFrame, tmp_path: Path
 ) -> None:

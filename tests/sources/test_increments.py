@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 from bochner import SpatialRegressor, like, load, merge
 from bochner.exceptions import InputError, PartError
+from bochner.kernels import SquaredExponential
 
 from .conftest import FIXED, write_parts
 
@@ -96,7 +97,8 @@ def test_summary_and_check_of_added_rows(table: pd.DataFrame) -> None:
 
 def test_rows_of_a_fit_are_the_first_to_be_added_to(table: pd.DataFrame, places: pd.DataFrame) -> None:
     """`fit`, then `partial_fit`: the model knows both, as if all had been added."""
-    plain = {name: value for name, value in MODEL.items() if name not in ("features", "n_frequencies")}
+    # a smooth field, of which the lattice that is chosen has few waves
+    plain = {**MODEL, "features": "auto", "n_frequencies": "auto", "kernel": SquaredExponential(0.3)}
     some, others = table.iloc[:300], table.iloc[300:400]
     box = {"predict_at": table[["x", "y"]]}
     fitted = SpatialRegressor(**plain).fit(some[COLUMNS], some["z"])

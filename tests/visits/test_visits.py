@@ -11,8 +11,6 @@ import pytest
 from bochner.cli import main
 from bochner.demo import write_demo
 
-pytestmark = pytest.mark.slow
-
 
 def run(*arguments: object) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -20,6 +18,7 @@ def run(*arguments: object) -> None:
     assert not ended.value.code
 
 
+@pytest.mark.slow
 def test_an_epidemiologist_with_a_messy_table(tmp_path, capsys):
     """French decimals, UTF-16, misprints: to a map, districts, hotspots and a report that agree."""
     files = write_demo(tmp_path / "data")
@@ -50,6 +49,7 @@ def test_an_epidemiologist_with_a_messy_table(tmp_path, capsys):
     assert json.loads((tmp_path / "hotspots.geojson").read_text())["features"]
 
 
+@pytest.mark.slow
 def test_an_earth_scientist_with_clouds(tmp_path):
     """A day and six days: what comes back can be subtracted from what was given."""
     xr = pytest.importorskip("xarray")

@@ -66,20 +66,34 @@ class Climb:
     turned: tuple[Tuned, ...] = ()  # those of every smoothness along turned axes, where they are the best
 
 
+Fixed = tuple[Average, tuple[Choice, ...]]  # hyperparameters that need no search, and what is told of them
+
+
 def learn(task: Task, scheme: Scheme) -> Learned:
     """Learn what is not given."""
     if task.responses.family.reweighted:
         return _reweighted(task, scheme)
+    return _learned(task, scheme, _reached(task, scheme))
+
+
+def _reached(task: Task, scheme: Scheme) -> Climb | Fixed:
+    """The best hyperparameters, before anything is averaged."""
     noise, choices = known_noise(task)
-    climb: Climb | None = None
-    at_bounds: tuple[str, ...] = ()
     fixed = _given(task, noise, choices) if not task.settings.learns else _degenerate(task, noise)
     if fixed is not None:
-        found, told = fixed
+        return fixed
+    climb = _by_evidence(task, scheme, noise)
+    return climb if task.folds is None else _by_folds(task, scheme, climb)
+
+
+def _learned(task: Task, scheme: Scheme, reached: Climb | Fixed) -> Learned:
+    """Averaged over what the data leave open, and told."""
+    climb: Climb | None = None
+    at_bounds: tuple[str, ...] = ()
+    if isinstance(reached, tuple):
+        found, told = reached
     else:
-        climb = _by_evidence(task, scheme, noise)
-        if task.folds is not None:
-            climb = _by_folds(task, scheme, climb)
+        climb = reached
         found, intervals = _averaged(task, scheme, climb)
         told, at_bounds = (*climb.choices, intervals, *_failure(climb)), climb.tuned.at_bounds
     if "noise_variance" in at_bounds and _no_own_effect(task, found):
@@ -87,7 +101,7 @@ def learn(task: Task, scheme: Scheme) -> Learned:
         at_bounds = tuple(name for name in at_bounds if name != "noise_variance")
         text = f"none to speak of: the {task.settings.criterion} is largest without"
         told = (*told, Choice("noise", float(found.noise_variances[0]), text=text))
-    learned = Learned(found, task.responses.family, (*choices, *told), at_bounds)
+    learned = Learned(found, task.responses.family, (*known_noise(task)[1], *told), at_bounds)
     return learned if task.gaussian else _with_family(task, scheme, learned, climb)
 
 
@@ -105,18 +119,29 @@ def _reweighted(task: Task, scheme: Scheme) -> Learned:
     now = used = first_weights(r)
     for _ in range(limits.REWEIGHTING_ROUNDS if task.settings.learns else 1):
         used = now
-        learned = learn(gaussian_task(task, used.of_rows(group, task.responses.weight)), scheme)
-        now = settled(*learned.average.pairs[0], r, used)
+        gaussian = gaussian_task(task, used.of_rows(group, task.responses.weight))
+        reached = _reached(gaussian, scheme)
+        now = settled(*_best(scheme, reached), r, used)
         change = np.abs(np.log(now.relative / used.relative))
         if np.quantile(change, limits.WATCHED_SHARE) < limits.SETTLED_ROUND:
             break
     if not task.settings.learns:  # values that were given do not follow the weights: these may settle at once
         used = now
+    learned = _learned(gaussian, scheme, reached)  # only the last round needs the average
     values = now.family.parameters
     told = [Choice(name, values[name], "learned, with the weights of the rows") for name in r.family.unknown]
     gain = now.gain(used.relative, learned.average.pairs[0][1], r.weight)
     weights = used.of_rows(group, task.responses.weight)
     return replace(learned, family=now.family, choices=(*learned.choices, *told), reweighted=weights, gain=gain)
+
+
+def _best(scheme: Scheme, reached: Climb | Fixed) -> tuple[Kernel, float]:
+    """Kernel and noise variance that come first in the average."""
+    if isinstance(reached, tuple):
+        return reached[0].pairs[0]
+    if reached.stack is not None and not scheme.fixed_features and not scheme.adaptive:
+        return reached.stack.pairs[0]
+    return reached.tuned.kernel, reached.tuned.noise_variance
 
 
 # ------------------------------------------------------------------------- nothing to learn
@@ -134,7 +159,7 @@ def known_noise(task: Task) -> tuple[float | None, tuple[Choice, ...]]:
     return (None if task.settings.learns else 0.0), ()
 
 
-def _given(task: Task, noise: float | None, told: Sequence[Choice]) -> tuple[Average, tuple[Choice, ...]]:
+def _given(task: Task, noise: float | None, told: Sequence[Choice]) -> Fixed:
     s, choices = task.settings, [Choice("tuning", None, text="none: the values given are kept")]
     kernel = Matern() if s.kernel is None else s.kernel
     at = task.scale.variance * 0.1 if noise is None else noise
@@ -146,7 +171,7 @@ def _given(task: Task, noise: float | None, told: Sequence[Choice]) -> tuple[Ave
     return Average.single(kernel, at), tuple(choices)
 
 
-def _degenerate(task: Task, noise: float | None) -> tuple[Average, tuple[Choice, ...]] | None:
+def _degenerate(task: Task, noise: float | None) -> Fixed | None:
     """A flat map, where the data do not differ in what the kernel is about."""
     variance, obs = task.scale.variance, task.obs
     size = float(np.mean(obs.y**2)) or 1.0
