@@ -29,7 +29,12 @@ from bochner.report.layers import MapLayers, predict_layers, rows_at
 from bochner.report.payload import law_gap, map_payload, observations_of, threshold_of
 from bochner.report.survey import Survey, diagnose_survey, held_out_means, judge
 
-SCRIPTS = ("raster.js", "law.js", "scale.js", "view.js", "areas.js", "gestures.js", "print.js", "page.js")
+# modules of the page in the order in which they need each other; the studio serves all but the last
+MAP_SCRIPTS = (
+    *("dom.js", "theme.js", "raster.js", "law.js", "scale.js", "areas.js", "view.js", "surface.js", "gestures.js"),
+    *("mapcanvas.js", "colourbar.js", "print.js", "pictures.js", "panel.js"),
+)
+SCRIPTS = (*MAP_SCRIPTS, "page.js")
 
 
 def write_report(
@@ -143,8 +148,9 @@ def render(
             background=background(model, layers.extent),
             areas=() if answer is None else answer.drawn(layers.extent),
             csv="" if answer is None else answer.csv,
+            noun="" if answer is None else answer.noun,
         )
-        script = "(() => {\n'use strict';\n" + "\n".join(_asset(name) for name in SCRIPTS) + "})();"
+        script = _one_script()
     return environment.from_string(_asset("page.html")).render(
         title=title or f"Map of {response}",
         response=response,
@@ -158,12 +164,9 @@ def render(
         answer=answer,
         left_out=[text for name, text in words.choices(fitted) if name == words.CHOICES["rows left out"]],
         effects=words.effects(fitted, diagnostics),
-        share=payload is not None and payload["share"],
         map_notes=_map_notes(fitted, layers, diagnostics, payload, at_means),
         has_data=survey is not None,
-        n_data=0 if survey is None else len(survey.response),
         n_shown=0 if survey is None else min(len(survey.response), limits.MAX_OBSERVATIONS),
-        limits=None if payload is None else payload["threshold"],
         numbers=words.key_numbers(fitted, diagnostics),
         sentences=words.in_short(fitted, diagnostics),
         findings=words.findings(model),
@@ -189,6 +192,14 @@ def as_json(value: Any) -> str:
 def _unbroken(value: Any) -> Any:
     """Text whose percentages stay on one line; what is HTML already stays as it is."""
     return re.sub(r"(?<=\d) %", "\u202f%", value) if type(value) is str else value
+
+
+def _one_script() -> str:
+    """The modules as one script: a page that is one file can import nothing."""
+    whole = "\n".join(_asset(name) for name in SCRIPTS)
+    whole = re.sub(r"^import [^;]*;\n", "", whole, flags=re.M)
+    whole = re.sub(r"^export (?=(async )?(function|class|const)\b)", "", whole, flags=re.M)
+    return "(() => {\n'use strict';\n" + whole + "})();"
 
 
 def _asset(name: str) -> str:
