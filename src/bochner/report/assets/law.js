@@ -85,6 +85,14 @@ function momentTable(link, means, sds, nodes, mass) {
   };
 }
 
+export function everySecond(values, columns, rows) {
+  const out = new Float32Array((columns >> 1) * (rows >> 1));
+  for (let r = 0, i = 0; r < rows >> 1; r++) {
+    for (let c = 0; c < columns >> 1; c++, i++) out[i] = values[2 * r * columns + 2 * c];
+  }
+  return out;
+}
+
 // Steps of the table of Phi: beyond six sd nothing changes to the eye.
 const STEPS = 4096, REACH = 6;
 const CDF = Float64Array.from({ length: STEPS }, (_, k) => normalCdf(((k + 0.5) / STEPS - 0.5) * 2 * REACH));
@@ -94,6 +102,7 @@ export class Law {
     Object.assign(this, { data, mean, sd, cover, link: data.link });
     this.responses = null;
     this.scores = null;
+    this.quarter = null;
   }
 
   get length() {
@@ -156,9 +165,20 @@ export class Law {
     return weight;
   }
 
+  // Every second pixel of every second row of the scores: enough while a slider moves over a large map.
+  get thinned() {
+    if (!this.quarter) {
+      const { rows, columns } = this.data, { offset, slope, weight } = this.standard;
+      this.quarter = { columns: columns >> 1, rows: rows >> 1 };
+      const pick = (values) => everySecond(values, columns, rows);
+      Object.assign(this.quarter, { offset: pick(offset), slope: pick(slope), weight: pick(weight) });
+    }
+    return this.quarter;
+  }
+
   // Shares of the mapped area: expected above the threshold, very likely above, very unlikely.
-  shares(threshold) {
-    const { offset, slope, weight } = this.standard, shift = this.shift(threshold), sums = new Float64Array(STEPS);
+  shares(threshold, quick = false) {
+    const { offset, slope, weight } = quick ? this.thinned : this.standard, shift = this.shift(threshold), sums = new Float64Array(STEPS);
     const scale = STEPS / (2 * REACH), half = STEPS / 2, last = STEPS - 1;
     for (let i = 0; i < offset.length; i++) {
       if (weight[i] === 0) continue;

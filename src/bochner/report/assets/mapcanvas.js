@@ -27,6 +27,7 @@ export class MapCanvas {
     this.box = frame.querySelector(".tooltip");
     [this.zoomIn, this.zoomOut, this.zoomReset] = frame.querySelectorAll(".zoom button");
     this.cursor = null;
+    this.life = new AbortController();
     this.view = new View(data, 600, 400);
     this.listen();
     this.resize();
@@ -61,7 +62,7 @@ export class MapCanvas {
   drawNow() {
     const ratio = window.devicePixelRatio || 1, context = this.canvas.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.view.draw(context, this.scene.image(), (c, v) => this.marks(c, v));
+    this.view.draw(context, this.scene.image(), (c, v) => this.marks(c, v), this.scene.hasty?.() ? "low" : "high");
     this.canvas.style.touchAction = this.view.zoom > 1 ? "none" : "pan-y";
     this.zoomReset.disabled = this.view.zoom === 1;
   }
@@ -113,12 +114,20 @@ export class MapCanvas {
     this.draw();
   }
 
+  // A map that leaves its page lets go of what it listens to, and so of its rasters.
+  end() {
+    this.life.abort();
+    this.observer.disconnect();
+    cancelAnimationFrame(this.pending);
+  }
+
   listen() {
     this.zoomIn.addEventListener("click", () => this.zoomBy(1.6));
     this.zoomOut.addEventListener("click", () => this.zoomBy(1 / 1.6));
     this.zoomReset.addEventListener("click", () => this.reset());
-    new ResizeObserver(() => this.resize()).observe(this.frame);
-    DARK.addEventListener("change", () => this.draw());
+    this.observer = new ResizeObserver(() => this.resize());
+    this.observer.observe(this.frame);
+    DARK.addEventListener("change", () => this.draw(), { signal: this.life.signal });
     listenToPointer(this);
     this.canvas.addEventListener("click", (event) => {
       const box = this.canvas.getBoundingClientRect();

@@ -3,7 +3,7 @@
 import { areaAt, boundsOf, drawAreas, drawNames } from "./areas.js";
 import { colourBar, markScale, showScale } from "./colourbar.js";
 import { button, el } from "./dom.js";
-import { Law, normalCdf } from "./law.js";
+import { everySecond, Law, normalCdf } from "./law.js";
 import { dotAt, drawDots, MapCanvas, mapFrame } from "./mapcanvas.js";
 import { picture, save, svgPicture } from "./pictures.js";
 import { unpack } from "./raster.js";
@@ -11,6 +11,8 @@ import { chance, domainOf, limitText, percent, plainNumber, readable, Scale, sho
 import { Surface } from "./surface.js";
 
 const LAYERS = { mean: "Mean", sd: "Uncertainty", exceedance: "Exceedance" };
+const LARGE = 400_000; // pixels from which a threshold is drawn coarsely while it moves
+const SETTLED = 140; // ms after which it stands still
 const SCORES = 5; // sd on either side that colours of probabilities tell apart
 
 // Everything of a payload, unpacked.
@@ -37,6 +39,7 @@ export class MapPanel {
     this.build();
     this.map = new MapCanvas(this.frame, data, {
       image: () => this.image(this.layer),
+      hasty: () => this.moving,
       marks: (context, view) => this.marks(context, view),
       lines: (place, px, py) => this.lines(place, px, py),
       pointed: () => this.readout(),
@@ -135,11 +138,24 @@ export class MapPanel {
     const field = this.part("threshold-number");
     if (document.activeElement !== field) field.value = this.asTyped(value);
     this.stale = true;
+    this.moving = this.law.length > LARGE;
+    if (this.moving) this.settleSoon();
     this.part("layer-words").textContent = this.words(this.layer);
     this.shares();
     this.readout();
     this.map.draw();
     this.hooks.onThreshold?.(value);
+  }
+
+  // In full once the slider stands still.
+  settleSoon() {
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => {
+      this.moving = false;
+      this.stale = true;
+      this.shares();
+      this.map.draw();
+    }, SETTLED);
   }
 
   words(layer) {
@@ -159,7 +175,7 @@ export class MapPanel {
 
   // Shares of the mapped area.
   shares() {
-    const { expected, likely, unlikely } = this.law.shares(this.threshold);
+    const { expected, likely, unlikely } = this.law.shares(this.threshold, this.moving);
     this.part("share-expected").textContent = percent(expected);
     this.part("share-likely").textContent = percent(likely);
     this.part("share-unlikely").textContent = percent(unlikely);
@@ -170,6 +186,7 @@ export class MapPanel {
   // ---------------------------------------------------------------------------- drawing
 
   image(layer) {
+    if (layer === "exceedance" && this.moving) return this.quickImage();
     const known = this.images[layer];
     if (known && !(layer === "exceedance" && this.stale)) return known;
     const canvas = (this.images[layer] ??= this.surface.blank()), scale = this.scales[layer];
@@ -180,13 +197,23 @@ export class MapPanel {
 
   paintExceedance(canvas, scale) {
     const { offset, slope } = this.law.standard;
-    this.fine ??= {
-      offset: this.surface.refine(offset),
-      slope: this.surface.refine(slope),
-      table: scale.table(2048, (share) => normalCdf((2 * share - 1) * SCORES)),
-    };
-    this.surface.paintScore(canvas, this.fine.offset, this.fine.slope, this.law.shift(this.threshold), SCORES, this.fine.table);
+    this.fine ??= { offset: this.surface.refine(offset), slope: this.surface.refine(slope) };
+    this.paintScores(canvas, this.surface, this.fine, scale);
     this.stale = false;
+  }
+
+  paintScores(canvas, surface, { offset, slope }, scale) {
+    this.table ??= scale.table(2048, (share) => normalCdf((2 * share - 1) * SCORES));
+    surface.paintScore(canvas, offset, slope, this.law.shift(this.threshold), SCORES, this.table);
+  }
+
+  // A quarter of the pixels, as they are while the slider moves.
+  quickImage() {
+    const { thinned, cover, mean } = this.law, { columns, rows } = this.data;
+    this.quick ??= new Surface(thinned.columns, thinned.rows, everySecond(mean, columns, rows), cover && everySecond(cover, columns, rows), 1);
+    this.quickCanvas ??= this.quick.blank();
+    this.paintScores(this.quickCanvas, this.quick, thinned, this.scales.exceedance);
+    return this.quickCanvas;
   }
 
   marks(context, view) {

@@ -4,9 +4,8 @@
 const FINE = 700;
 
 export class Surface {
-  constructor(columns, rows, values, cover) {
-    Object.assign(this, { columns, rows });
-    this.fine = Math.max(1, Math.min(4, Math.round(FINE / Math.max(columns, rows))));
+  constructor(columns, rows, values, cover, fine = Math.max(1, Math.min(4, Math.round(FINE / Math.max(columns, rows))))) {
+    Object.assign(this, { columns, rows, fine });
     this.width = this.fine * columns;
     this.height = this.fine * rows;
     this.across = neighbours(columns, this.fine);

@@ -98,7 +98,7 @@ export class View {
     return inside ? row * this.data.columns + column : -1;
   }
 
-  draw(context, image, marks) {
+  draw(context, image, marks, quality = "high") {
     const { left, top } = this.margin, { width, height } = this.inner;
     context.clearRect(0, 0, this.width, this.height);
     context.save();
@@ -110,7 +110,7 @@ export class View {
     drawBackground(context, this);
     const [x0, y0] = this.toCanvas(this.west, this.north), [x1, y1] = this.toCanvas(this.east, this.south);
     context.imageSmoothingEnabled = true;
-    context.imageSmoothingQuality = "high";
+    context.imageSmoothingQuality = quality;
     if (image) context.drawImage(image, x0, y0, x1 - x0, y1 - y0);
     if (marks) marks(context, this);
     this.drawScaleBar(context);
