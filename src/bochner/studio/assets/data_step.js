@@ -5,7 +5,7 @@ import { byId, el } from "./dom.js";
 import { dotMap, frameOf, mapHolder, told } from "./dotmap.js";
 import { dropZone, send } from "./drop.js";
 import { attempt, fill, message, note, select, table } from "./parts.js";
-import { changed, openProject, path, refreshFiles, ROLES, setRole, setSpec, state } from "./state.js";
+import { changed, openProject, path, files, refreshView, ROLES, setRole, setSpec, state } from "./state.js";
 
 let map = null;
 
@@ -14,10 +14,10 @@ export function showData() {
   map?.end();
   map = null;
   if (!data) {
-    fill(root, message("plain", "This project has no data yet. Drop a file, or choose one below."), files(root));
+    fill(root, message("plain", "This project has no data yet. Drop a file, or choose one below."), fileList(root));
     return;
   }
-  fill(root, story(data), el("div", { class: "data-columns" }, preview(data), data.points ? mapHolder("places") : null), wrongRows(data), flags(data), notes(data), files(root));
+  fill(root, story(data), el("div", { class: "data-columns" }, preview(data), data.points ? mapHolder("places") : null), wrongRows(data), flags(data), notes(data), fileList(root));
   if (data.points) drawPlaces(data);
 }
 
@@ -91,8 +91,8 @@ function drawPlaces(data) {
 const columnBehind = () => ({ positives: state.spec.trials, cases: state.spec.exposure })[state.spec.measures] ?? "";
 
 // Files of the project: which one holds the data, and a zone for more.
-function files(root) {
-  const known = state.view.files ?? [], line = el("p", { class: "note", role: "status" });
+function fileList(root) {
+  const known = files(), line = el("p", { class: "note", role: "status" });
   const options = [["", "choose a file"], ...known.filter((one) => one.kind !== "other").map((one) => [one.name, one.name])];
   return el("details", { id: "data-files", open: !state.view.data },
     el("summary", {}, `Files of this project (${known.length})`),
@@ -103,7 +103,7 @@ function files(root) {
         const found = await send(state.project, chosen, line);
         const table = found.find((one) => one.kind === "table");
         if (table && !state.view.data) return useData(table.name);
-        await refreshFiles();
+        await refreshView();
         return changed("files");
       })), line);
 }

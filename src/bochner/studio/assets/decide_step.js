@@ -4,10 +4,10 @@ import { get } from "./api.js";
 import { listenToTable } from "./areas.js";
 import { button, byId, el } from "./dom.js";
 import { downloadLink, fileAddress, lastJob, runJob } from "./jobs.js";
-import { mapOptions, panel, reloadMap, showArea } from "./map_step.js";
+import { mapOptions, panel, showArea, showOutlines } from "./map_step.js";
 import { announce, attempt, field, fill, note, select, table } from "./parts.js";
 import { limitText } from "./scale.js";
-import { changed, chosenFit, fitPath, isDone, state } from "./state.js";
+import { changed, chosenFit, files, fitPath, isDone, state } from "./state.js";
 
 export async function showDecide() {
   const root = byId("decide-body");
@@ -24,7 +24,7 @@ export function showLimit() {
 }
 
 function questions(root) {
-  const files = state.view.files ?? [], of = (kind) => files.filter((one) => one.kind === kind).map((one) => [one.name, one.name]);
+  const of = (kind) => files(kind).map((one) => [one.name, one.name]);
   const keep = (name) => (value) => { state.decide[name] = value; changed("options"); };
   return el("div", { class: "questions" },
     el("p", { class: "limit" }, "Threshold: ", el("strong", { id: "decide-limit" }, panel ? limitText(state.threshold, panel.data) : "that of the map"), ", moved on the map above."),
@@ -46,12 +46,12 @@ async function decide() {
   if (!(await runJob(place, "areas", options()))) return;
   if (!(await runJob(place, "hotspots", options()))) return;
   await showAnswer();
-  await reloadMap();
 }
 
 async function showAnswer() {
   const found = await get(fitPath("areas"));
   fill(byId("answer"), sentences(found), areaTable(found), hotspots(found));
+  showOutlines(found.outlines);
   const own = byId("areas-table");
   if (own) listenToTable(own, showArea);
   announce(found.sentences?.[0] ?? "The answer is there.");
@@ -61,7 +61,7 @@ function sentences({ sentences: found = [] }) {
   return found.length > 0 && el("div", { class: "card answer" }, found.map((text) => el("p", {}, text)));
 }
 
-function areaTable({ header, rows = [], noun = "districts" }) {
+function areaTable({ header, cells: rows = [], noun = "districts" }) {
   if (!header || !rows.length) return null;
   return el("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": `Table of ${noun}` },
     el("table", { id: "areas-table", class: "numeric areas" }, el("caption", { class: "hide" }, `Means of ${noun}; a click on a heading sorts, one on a name shows it on the map`),

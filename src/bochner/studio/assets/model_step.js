@@ -2,7 +2,7 @@
 
 import { byId, el } from "./dom.js";
 import { attempt, field, fill, message, note, select } from "./parts.js";
-import { columnWith, setRole, setSpec, state } from "./state.js";
+import { columnWith, files, setRole, setSpec, state } from "./state.js";
 
 const MEASURES = [
   ["number", "A number", "temperature, a concentration, an index"],
@@ -51,7 +51,7 @@ function size(data) {
 function covariates(data, image) {
   const taken = new Set(["x", "y", "t", "target", "trials", "exposure", "groups", "error_sd"]);
   const columns = data.columns.filter((one) => !taken.has(state.roles[one.name]));
-  const rasters = (state.view.files ?? []).filter((one) => one.kind === "raster" && one.name !== data.file);
+  const rasters = files("raster").filter((one) => one.name !== data.file);
   if (!columns.length && !rasters.length) return note("Covariates: drop rasters (elevation, rain) at the data, and they can be chosen here.");
   const box = (id, checked, words, change) => el("label", { class: "check", for: id }, el("input", { type: "checkbox", id, checked, onchange: (event) => change(event.target.checked) }), ` ${words}`);
   return el("fieldset", { class: "covariates" }, el("legend", {}, "What may explain it? (covariates)"),

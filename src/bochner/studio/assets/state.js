@@ -32,25 +32,31 @@ export const isDone = (fit) => fit?.status === "done";
 
 export async function openProject(id, fit = null) {
   const view = await get(`projects/${encodeURIComponent(id)}`);
-  Object.assign(state, { project: id, view, threshold: null, map: { resolution: "", areas: "", covariate: {} }, decide: { areas: "", weights: "" } });
+  const { areas = "", weights = "" } = view.project.options ?? {};
+  Object.assign(state, { project: id, view, threshold: null, map: { resolution: "", areas: "", covariate: {} }, decide: { areas, weights } });
   const last = [...view.fits].reverse();
   state.fit = (view.fits.find((one) => one.id === fit) ?? last.find(isDone) ?? last[0])?.id ?? null;
-  takeSpec(view.spec ?? view.data?.proposal ?? {}, view.problems ?? []);
+  const spec = view.spec ?? view.data?.proposal ?? {};
+  takeSpec(spec, []);
+  if (view.data) takeSpec(spec, (await put(path("spec"), spec)).problems);
   guessFiles();
   keepAddress();
   changed("project");
 }
 
-// Files anew, and what they may be used for.
-export async function refreshFiles() {
+// Files and data anew, as the server sees them now.
+export async function refreshView() {
   const view = await get(path());
-  state.view.files = view.files;
+  state.view.project = view.project;
+  state.view.data = view.data;
   guessFiles();
 }
 
+export const files = (...kinds) => (state.view.project.files ?? []).filter((one) => !kinds.length || kinds.includes(one.kind));
+
 function guessFiles() {
-  const files = state.view.files ?? [], named = (kind, words) => files.find((one) => one.kind === kind && words.test(one.name))?.name;
-  const only = files.filter((one) => one.kind === "vector" && one.name !== state.view.data?.file);
+  const named = (kind, words) => files(kind).find((one) => words.test(one.name))?.name;
+  const only = files("vector").filter((one) => one.name !== state.view.data?.file);
   state.decide.areas ||= named("vector", /district|region|area|province|admin|county/i) ?? (only.length === 1 ? only[0].name : "");
   state.decide.weights ||= named("raster", /pop|people|person|inhabit/i) ?? "";
 }
@@ -97,6 +103,7 @@ export function setRole(name, role) {
 let latest = 0;
 
 export async function setSpec(patch) {
+  const before = places(state.spec);
   Object.assign(state.spec, patch, {
     coords: ["x", "y", "t"].map(columnWith).filter(Boolean),
     covariates: Object.keys(state.roles).filter((name) => state.roles[name] === "covariate"),
@@ -108,8 +115,15 @@ export async function setSpec(patch) {
   const { roles } = state;
   takeSpec(found.spec, found.problems);
   if ((found.spec.coords ?? []).length === 1) state.roles = roles; // half a place: which half is known here alone
+  if (places(state.spec) !== before) {
+    await refreshView();
+    changed("data");
+  }
   changed("spec");
 }
+
+// Which columns say where, and how: another answer is another map of the data.
+const places = ({ coords, crs, layer }) => JSON.stringify([coords ?? [], crs ?? null, layer ?? null]);
 
 // A fit as it was last heard of.
 export function takeFit(fit) {

@@ -1,5 +1,6 @@
 // The studio: steps down one page, each told when something that it shows has changed.
 
+import { get } from "./api.js";
 import { showCheck } from "./check_step.js";
 import { showData, showRoles } from "./data_step.js";
 import { showDecide, showLimit } from "./decide_step.js";
@@ -15,6 +16,7 @@ import { chosenFit, isDone, keepAddress, listen, openProject, state } from "./st
 
 const NEWS = {
   project: () => { showSteps(); showData(); showModel(); showFit(); fitChanged(); },
+  data: () => showData(),
   files: () => { showData(); showModel(); fitChanged(); },
   spec: () => { showRoles(); showModel(); refreshFitButton(); },
   fit: fitChanged,
@@ -59,6 +61,12 @@ function markSteps() {
   }
 }
 
+// The project of a file that the studio was started with, for a page that is opened for the first time.
+async function begunWith() {
+  if (!new URLSearchParams(location.search).has("token")) return null;
+  return get("projects").then(({ open }) => open, () => null);
+}
+
 async function start() {
   guardDrops();
   listenToDrawer();
@@ -68,7 +76,7 @@ async function start() {
     markSteps();
     refreshDrawer();
   });
-  const query = new URLSearchParams(location.search), project = query.get("project");
+  const query = new URLSearchParams(location.search), project = query.get("project") ?? (await begunWith());
   if (project) {
     try {
       await openProject(project, query.get("fit"));
