@@ -27,6 +27,7 @@ def gridded_layers(
     *,
     within: Any = None,
     resolution: str | float | None = None,
+    like: Any = None,
 ) -> MapLayers:
     """Mean and sd of the linear predictor on a grid over polygons, or over the data.
 
@@ -40,6 +41,8 @@ def gridded_layers(
         Polygons; pixels outside are blank.
     resolution : str or float, optional
         Side of a pixel; default: as fine as takes a second or two.
+    like : raster or RasterGrid, optional
+        The grid is this one.
     """
     layout = map_layout(model)
     means = {} if diagnostics is None else {**diagnostics.covariate_means, **_middles(diagnostics)}
@@ -47,7 +50,7 @@ def gridded_layers(
     missing = [name for name in layout.further if name not in covariates and name not in at_mean]
     if missing:
         raise InputError(f"nothing was given for the covariate {missing[0]!r}; give its raster or a number.")
-    grid = _affordable_grid(model, within) if resolution is None else make_grid(model, resolution, within=within)
+    grid = _grid(model, within, resolution, like)
     layers = Inputs.of(grid, {**at_mean, **covariates})
     wanted = _wanted(grid, layers, within, diagnostics)
     if not wanted.any():
@@ -78,6 +81,12 @@ def _km_per_unit(layout: Layout, grid: RasterGrid) -> tuple[float, float] | None
         return None
     middle = dict(zip(layout.map_axes, ((left + right) / 2, (bottom + top) / 2), strict=True))
     return layout.placement.km_per_unit(np.array([middle[name] for name in names]))
+
+
+def _grid(model: SpatialRegressor, within: Any, resolution: str | float | None, like: Any) -> RasterGrid:
+    if like is not None:
+        return make_grid(model, like=like)
+    return _affordable_grid(model, within) if resolution is None else make_grid(model, resolution, within=within)
 
 
 def _affordable_grid(model: SpatialRegressor, within: Any) -> RasterGrid:

@@ -126,7 +126,7 @@ def render(
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_unbroken)
     environment.filters["svg"] = Markup
     fitted = model.fitted_
-    held, figures = _calibration_figures(model, diagnostics, survey, response)
+    held, figures = calibration_figures(model, diagnostics, survey, response)
     script, payload, profile = "", None, None
     if layers is None:
         profile = _profile(fitted, diagnostics, survey, response)
@@ -175,7 +175,7 @@ def render(
         parameters=words.parameters(fitted),
         choices=words.choices(fitted),
         summary=model.summary(),
-        space=_space_figures(fitted, diagnostics),
+        space=space_figures(fitted, diagnostics),
         held=held,
         calibration=figures,
         scores=words.score_table(held),
@@ -218,7 +218,8 @@ def _diagnostics(model: SpatialRegressor, survey: Survey | None, given: Diagnost
     return diagnose_survey(model.fitted_.layout, survey)
 
 
-def _space_figures(fitted: Fitted, diagnostics: Diagnostics) -> list[Figure]:
+def space_figures(fitted: Fitted, diagnostics: Diagnostics) -> list[Figure]:
+    """Charts of the kernel and the variogram."""
     model, variogram, unit = fitted.model, diagnostics.variogram, diagnostics.distance_unit
     figures, curves = [], None
     if model.kernel.stationary:
@@ -231,7 +232,7 @@ def _space_figures(fitted: Fitted, diagnostics: Diagnostics) -> list[Figure]:
     return figures
 
 
-def _calibration_figures(
+def calibration_figures(
     model: SpatialRegressor, diagnostics: Diagnostics, survey: Survey | None, response: str
 ) -> tuple[Sequence[Calibration], list[Figure]]:
     """Held-out results that the page tells of, and their charts; rows that are new to the model come first."""
