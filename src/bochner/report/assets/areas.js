@@ -1,7 +1,7 @@
 // Areas: outlines, names, coastlines and borders on the map, and the table that goes with them.
 
 import { ticks } from "./scale.js";
-import { FONT } from "./theme.js";
+import { FONT, theme } from "./theme.js";
 
 function tracePath(context, view, flat) {
   for (let k = 0; k < flat.length; k += 2) {
@@ -43,8 +43,8 @@ export function drawBackground(context, view) {
   }
   context.stroke();
   context.restore();
-  strokeLines(context, view, view.data.background.coast ?? [], "rgb(36 49 59 / 0.75)", 1.1, []);
-  strokeLines(context, view, view.data.background.border ?? [], "rgb(36 49 59 / 0.6)", 1, [5, 3]);
+  strokeLines(context, view, view.data.background.coast ?? [], `rgb(${theme.coast} / 0.75)`, 1.1, []);
+  strokeLines(context, view, view.data.background.border ?? [], `rgb(${theme.coast} / 0.6)`, 1, [5, 3]);
 }
 
 export function drawAreas(context, view, chosen) {

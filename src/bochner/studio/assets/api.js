@@ -48,12 +48,14 @@ export function upload(project, file, progress = () => {}) {
   });
 }
 
-// What becomes of a fit or a job: `heard` is called with every new state; the promise resolves with the last one.
-export function follow(path, heard) {
+// What becomes of a fit, or of one of its jobs: `heard` gets every new state; the promise resolves with the last one.
+// `path` is that of the fit; its stream tells of its jobs too.
+export function follow(path, heard, job = null) {
+  const pick = (fit) => (job === null ? fit : (fit.jobs ?? []).find((one) => one.id === job) ?? { status: "lost" });
   return new Promise((resolve, reject) => {
     const source = new EventSource(`/api/${path}/events`);
     source.addEventListener("message", (event) => {
-      const found = JSON.parse(event.data);
+      const found = pick(JSON.parse(event.data));
       heard(found);
       if (!isOpen(found)) {
         source.close();
@@ -61,16 +63,15 @@ export function follow(path, heard) {
       }
     });
     source.addEventListener("error", () => {
-      if (source.readyState === EventSource.OPEN) return;
       source.close();
-      poll(path, heard).then(resolve, reject);
+      poll(path, pick, heard).then(resolve, reject);
     });
   });
 }
 
-async function poll(path, heard) {
+async function poll(path, pick, heard) {
   for (;;) {
-    const found = await get(path);
+    const found = pick(await get(path));
     heard(found);
     if (!isOpen(found)) return found;
     await new Promise((resolve) => setTimeout(resolve, 700));

@@ -17,7 +17,8 @@ export function showData() {
     fill(root, message("plain", "This project has no data yet. Drop a file, or choose one below."), fileList(root));
     return;
   }
-  fill(root, story(data), el("div", { class: "data-columns" }, preview(data), data.points ? mapHolder("places") : null), wrongRows(data), flags(data), notes(data), fileList(root));
+  fill(root, story(data), preview(data),
+    el("div", { class: "data-columns" }, data.points ? mapHolder("places") : null, el("div", {}, wrongRows(data), flags(data), notes(data))), fileList(root));
   if (data.points) drawPlaces(data);
 }
 
@@ -70,7 +71,7 @@ function flags({ flags: found = [] }) {
   return el("section", { class: "message warn", "aria-labelledby": "flags-title", id: "flags" },
     el("h3", { id: "flags-title" }, found.length === 1 ? "One place looks odd" : `${found.length} places look odd`),
     el("ul", {}, found.map((one) => el("li", {}, one.text))),
-    note("They have a red ring on the map. Mend the file and drop it again if they are mistakes; until then they are used as they are."));
+    note("A red ring marks such places on the map. If it is a mistake, mend the file and drop it again; until then they are used as they are."));
 }
 
 function notes({ notes: found = [] }) {

@@ -17,7 +17,7 @@ export async function watchJob(place, job) {
   line.append(cancel);
   place.replaceChildren(line);
   showProgress(line, job);
-  const last = isOpen(job) ? await follow(path, (heard) => showProgress(line, heard)) : job;
+  const last = isOpen(job) ? await follow(fitPath(), (heard) => showProgress(line, heard), job.id) : job;
   place.replaceChildren();
   keep(last);
   if (last.status === "done") return last;

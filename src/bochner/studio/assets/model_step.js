@@ -50,7 +50,8 @@ function size(data) {
 
 function covariates(data, image) {
   const taken = new Set(["x", "y", "t", "target", "trials", "exposure", "groups", "error_sd"]);
-  const columns = data.columns.filter((one) => !taken.has(state.roles[one.name]));
+  const usable = (one) => state.roles[one.name] === "covariate" || one.kind === "number" || (one.kind === "text" && one.levels < 20);
+  const columns = data.columns.filter((one) => !taken.has(state.roles[one.name]) && usable(one));
   const rasters = files("raster").filter((one) => one.name !== data.file);
   if (!columns.length && !rasters.length) return note("Covariates: drop rasters (elevation, rain) at the data, and they can be chosen here.");
   const box = (id, checked, words, change) => el("label", { class: "check", for: id }, el("input", { type: "checkbox", id, checked, onchange: (event) => change(event.target.checked) }), ` ${words}`);

@@ -68,7 +68,8 @@ const KEPT = new Set(["svg", "g", "line", "polyline", "polygon", "path", "rect",
 
 // A chart of the server as elements; whatever is no part of a chart is left out.
 function chart(svg) {
-  const root = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+  const named = svg.includes("xmlns=") ? svg : svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"');
+  const root = new DOMParser().parseFromString(named, "image/svg+xml").documentElement;
   for (const one of [root, ...root.querySelectorAll("*")]) {
     if (!KEPT.has(one.localName.toLowerCase())) one.remove();
     for (const { name } of [...one.attributes]) if (/^on|href|style/i.test(name)) one.removeAttribute(name);

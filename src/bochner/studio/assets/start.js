@@ -7,7 +7,7 @@ import { announce, attempt, fill, loading, message, note } from "./parts.js";
 import { openProject } from "./state.js";
 
 const EXAMPLES = [
-  ["country", "A country's survey", "Malaria in 900 villages of a country that does not exist: positives out of examined, rasters of elevation and rain, people per pixel, districts."],
+  ["country", "A country's survey", "Malaria in the villages of a country that does not exist: positives out of examined, rasters of elevation and rain, people per pixel, districts."],
   ["image", "A satellite image with gaps", "A field seen through clouds, made on this machine. The gaps are filled, with their uncertainty."],
 ];
 
