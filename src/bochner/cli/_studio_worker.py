@@ -59,13 +59,12 @@ def describe(given: Mapping[str, Any]) -> dict[str, Any]:
     """What a file holds; rows with more positives than examined are among what is wrong."""
     path = Path(given["file"])
     view, places = data_view(path, given.get("layer"), given.get("coords") or (), given.get("crs"))
-    spec = view["proposal"]
-    if places is not None and spec.get("trials") is not None:
-        bad = places.bad_rows([spec["target"], spec["trials"]])
-        wrong = too_many(Spec(path, target=spec["target"], trials=spec["trials"]), places, bad)
-        view["problems"] += [
-            {"line": places.line(row), "column": spec["target"], "text": text} for row, text in wrong.items()
-        ]
+    target, trials = given.get("counts") or (view["proposal"].get("target"), view["proposal"].get("trials"))
+    view["counts"] = [target, trials] if trials is not None else None
+    if places is not None and trials in places.names and target in places.names:
+        bad = places.bad_rows([target, trials])
+        wrong = too_many(Spec(path, target=target, trials=trials), places, bad)
+        view["problems"] += [{"line": places.line(row), "column": target, "text": t} for row, t in wrong.items()]
     return view
 
 

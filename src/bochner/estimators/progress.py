@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import sys
 import threading
 import time
@@ -134,7 +135,8 @@ class _Spoken(_Line):
         if stage == "features":
             speak("choice", f"Computation: {said}")
         elif stage == "tuning":
-            speak("choice", f"Learning: {said}")
+            short = re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.4g}", said)
+            speak("choice", f"Learning: {short}")
 
     def close(self) -> None:
         self.over.set()

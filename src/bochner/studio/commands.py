@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bochner.exceptions import InputError
+from bochner.studio import limits
 from bochner.studio.jobs import shell_line
 from bochner.studio.projects import Project, UnknownError
 
@@ -66,7 +67,7 @@ class FitCase:
     def _raster_or_number(self, value: Any) -> str:
         try:
             return repr(float(value))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return self.file(value)
 
     def file(self, name: Any) -> str:
@@ -168,11 +169,15 @@ def _option(options: Mapping[str, Any], name: str) -> tuple[str, ...]:
     value = options.get(name)
     if value in (None, ""):
         return ()
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)) or "\0" in str(value):
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)) or not _is_short(str(value)):
         raise InputError(f"{name} is {str(value)[:40]!r}; needed is a text or a number.")
     text = f"{value:.12g}" if isinstance(value, float) else str(value)
     # one word, so that a value which begins with a dash is no option
     return (f"--{name.replace('_', '-')}={text}",) if text.startswith("-") else (f"--{name.replace('_', '-')}", text)
+
+
+def _is_short(text: str) -> bool:
+    return "\0" not in text and len(text) <= limits.MOST_TEXT
 
 
 def _threshold(options: Mapping[str, Any], flag: str) -> tuple[str, ...]:
@@ -191,7 +196,7 @@ def _covariates(fit: FitCase, options: Mapping[str, Any]) -> tuple[str, ...]:
 def _positive(value: Any, name: str) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = 0.0
     if not 0 < number < float("inf"):
         raise InputError(f"{name} is {str(value)[:40]!r}; needed is a length above 0.")

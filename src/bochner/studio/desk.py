@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,6 +31,7 @@ class Desk:
         self.shelf = Shelf(root)
         self.workers = Workers()
         self.jobs = Jobs(self.workers)
+        self._lock = threading.RLock()
         self.first: str | None = None  # the project that the page opens with
         self.closing = False
         for name in self.shelf.names():
@@ -115,17 +117,27 @@ class Desk:
         """Keep a spec, and tell what it would run and what is wrong with it."""
         project = self.shelf.project(name)
         spec = checked_spec(given)
-        state = project.state
-        data = state.get("data")
-        how = {key: spec[key] for key in ("layer", "coords", "crs") if spec.get(key)}
-        if data is not None and how != {k: v for k, v in data.items() if k in ("layer", "coords", "crs")}:
-            known = state.get("view") or {}
-            seen = (known.get("points") or {}).get("names")
-            if how.get("coords") not in (None, seen) or how.get("crs") or how.get("layer"):
-                view = self._described(project, data["file"], how)
-                state = project.change(view=view, data={"file": data["file"], **how})
+        if self._outdated(project, spec):
+            data = project.state["data"]["file"]
+            how = {key: spec[key] for key in ("layer", "coords", "crs") if spec.get(key)}
+            counts = [spec.get("target"), spec["trials"]] if spec.get("trials") else None
+            view = self._described(project, data, {**how, "counts": counts})
+            project.change(view=view, data={"file": data, **how})
         project.change(spec=spec)
         return self.told_spec(project)
+
+    def _outdated(self, project: Project, spec: Mapping[str, Any]) -> bool:
+        """Whether the data must be looked at again: other coordinates, or counts that were not yet compared."""
+        data, view = project.state.get("data"), project.state.get("view")
+        if data is None or view is None:
+            return False
+        seen = (view.get("points") or {}).get("names")
+        if spec["coords"] and spec["coords"] != seen and view["kind"] == "table":
+            return True
+        if any(spec.get(key) != data.get(key) for key in ("layer", "crs")):
+            return True
+        counted = spec["measures"] == "positives" and spec.get("trials") and spec.get("target")
+        return bool(counted) and [spec["target"], spec["trials"]] != view.get("counts")
 
     def told_spec(self, project: Project) -> dict[str, Any]:
         """The spec of a project with its TOML, commands, Python and problems."""
@@ -157,11 +169,12 @@ class Desk:
         told = self.told_spec(project)
         if told["problems"]:
             raise InputError(" ".join(told["problems"]))
-        state = project.state
-        number = str(state["next_fit"])
-        project.change(next_fit=state["next_fit"] + 1)
-        folder = project.fits / number
-        (folder / "jobs").mkdir(parents=True)
+        with self._lock:
+            state = project.state
+            number = str(state["next_fit"])
+            project.change(next_fit=state["next_fit"] + 1)
+            folder = project.fits / number
+            (folder / "jobs").mkdir(parents=True)
         (folder / "model.toml").write_text(told["toml"], encoding="utf-8")
         data = state["data"]["file"]
         write_json(folder / "spec.json", {"spec": state["spec"], "data": data, "view": state["view"]})
@@ -209,7 +222,8 @@ class Desk:
         else:
             command = command_of(what, case, given)
             task = self._task(case.project, command)
-        folder = _next_folder(place / "jobs")
+        with self._lock:
+            folder = _next_folder(place / "jobs")
         line = None if command is None else command.line
         files = [] if command is None else list(command.files)
         options = {key: value for key, value in given.items() if key != "what"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
@@ -22,7 +22,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-COOKIE = "bochner_studio"
+COOKIE = "bochner_studio"  # and the port: browsers keep one set of cookies for all ports of a machine
 HEADER = "x-bochner-token"
 READS = {"GET", "HEAD"}
 SAFE_HEADERS = {
@@ -66,12 +66,22 @@ class Guard:
         refusal = self._refusal(scope, headers)
         if refusal is not None:
             return await _refuse(send, *refusal)
-        return await self.inner(scope, _bounded(receive, bound_of(scope)), _safe(send))
+        more = self._welcome() if scope["path"] == "/" else []
+        return await self.inner(scope, _bounded(receive, bound_of(scope)), _safe(send, more))
+
+    def _welcome(self) -> list[tuple[bytes, bytes]]:
+        """Header that gives the token to the browser, where no script can read it."""
+        return [(b"set-cookie", f"{self.cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/".encode())]
 
     @property
     def hosts(self) -> tuple[str, ...]:
         """What `Host` may say."""
         return f"127.0.0.1:{self.port}", f"localhost:{self.port}"
+
+    @property
+    def cookie(self) -> str:
+        """Name of the cookie that holds the token."""
+        return f"{COOKIE}_{self.port}"
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         """Status and sentence for a request that is not let in."""
@@ -94,7 +104,9 @@ class Guard:
 
     def _knows_token(self, scope: Scope, headers: dict[str, str]) -> bool:
         query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-        return any(map(self._is_token, (headers.get(HEADER, ""), _cookie(headers), query.get("token", [""])[0])))
+        return any(
+            map(self._is_token, (headers.get(HEADER, ""), _cookie(headers, self.cookie), query.get("token", [""])[0]))
+        )
 
     def _is_token(self, text: str) -> bool:
         return secrets.compare_digest(text.encode("utf-8", "replace"), self.token.encode())
@@ -120,12 +132,12 @@ def _headers(scope: Scope) -> dict[str, str]:
     return found
 
 
-def _cookie(headers: dict[str, str]) -> str:
+def _cookie(headers: dict[str, str], name: str) -> str:
     try:
         jar = SimpleCookie(headers.get("cookie", ""))
     except CookieError:
         return ""
-    return jar[COOKIE].value if COOKIE in jar else ""
+    return jar[name].value if name in jar else ""
 
 
 def _bounded(receive: Receive, bound: int) -> Receive:
@@ -143,12 +155,12 @@ def _bounded(receive: Receive, bound: int) -> Receive:
     return received
 
 
-def _safe(send: Send) -> Send:
+def _safe(send: Send, welcome: Sequence[tuple[bytes, bytes]] = ()) -> Send:
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
             own = {name.lower() for name, _ in message.get("headers", [])}
             more = [(k.encode(), v.encode()) for k, v in SAFE_HEADERS.items() if k.encode() not in own]
-            message["headers"] = [*message.get("headers", []), *more]
+            message["headers"] = [*message.get("headers", []), *more, *welcome]
         await send(message)
 
     return sent

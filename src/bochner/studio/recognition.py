@@ -55,7 +55,7 @@ def data_view(
     guess = propose(columns, frame, chosen if kind == "table" else (), kind)
     for column in columns:
         column["role"], column["why"] = guess.why.get(column["name"], ("unused", "not needed for a map"))
-    bad = {} if places is None else _bad(places, columns)
+    problems = [] if places is None else _problems(places, columns)
     view: dict[str, Any] = {
         "file": path.name,
         "kind": "table" if kind in ("table", "vector") else kind,
@@ -64,8 +64,8 @@ def data_view(
         "preview": _preview(frame[names]),
         "points": None if places is None else _points(places, guess.spec),
         "background": {} if places is None else _background(places),
-        "problems": [{"line": places.line(r), "column": None, "text": t} for r, t in bad.items()] if places else [],
-        "flags": [] if places is None else _flags(places, bad),
+        "problems": problems,
+        "flags": [] if places is None else _flags(places),
         "notes": [*notes, *([complaint] if complaint else [])],
         "crs": None if places is None or places.crs is None else crs_name(places.crs),
         "proposal": guess.spec,
@@ -189,9 +189,16 @@ def _column(column: Any, name: str) -> dict[str, Any]:
     return {**told, "kind": kind, **numbers, "levels": len(np.unique(known))}
 
 
-def _bad(places: Places, columns: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+def _problems(places: Places, columns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows that cannot be used, and by which column: text for a number, degrees beyond the Earth."""
     numeric = [c["name"] for c in columns if c["kind"] == "number"]
-    return places.bad_rows([name for name in numeric if misprints(places.frame[name]).any() or name in places.coords])
+    found = [
+        {"line": places.line(int(row)), "column": name, "text": f"{name} is {str(places.frame[name].iloc[row])!r}"}
+        for name in numeric
+        for row in np.flatnonzero(misprints(places.frame[name]))
+    ]
+    off = places.bad_rows([])
+    return found + [{"line": places.line(row), "column": None, "text": text} for row, text in off.items()]
 
 
 def _preview(frame: Any) -> dict[str, Any]:
@@ -241,10 +248,10 @@ def _background(places: Places) -> dict[str, Any]:
     return {kind: [_short(np.asarray(line).ravel()) for line in found] for kind, found in lines.items()}
 
 
-def _flags(places: Places, bad: Mapping[int, str]) -> list[dict[str, Any]]:
+def _flags(places: Places) -> list[dict[str, Any]]:
     """Rows that lie far from all others, or whose coordinates look swapped."""
     pair = places.pair(loose=True)
-    fine = np.array([r for r in range(len(pair)) if r not in bad and np.isfinite(pair[r]).all()], dtype=int)
+    fine = np.setdiff1d(np.flatnonzero(np.isfinite(pair).all(axis=1)), list(places.bad_rows([])))
     if places.kind not in ("table", "vector") or len(fine) < 10:
         return []
     try:

@@ -19,11 +19,12 @@ import uvicorn
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
 
 from bochner.exceptions import BochnerError, InputError
 from bochner.studio import limits
 from bochner.studio.desk import Desk
-from bochner.studio.guard import COOKIE, Guard, TooLarge, new_token
+from bochner.studio.guard import Guard, TooLarge, new_token
 from bochner.studio.jobs import OPEN, Busy, watched
 from bochner.studio.projects import UnknownError
 from bochner.studio.uploads import receive_file
@@ -41,11 +42,11 @@ TYPES = {
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
-def application(desk: Desk, token: str) -> FastAPI:
+def application(desk: Desk) -> FastAPI:
     """The routes of the studio; `Guard` stands before them."""
     app = FastAPI(title="bochner studio", docs_url=None, redoc_url=None, openapi_url=None)
     _errors(app)
-    _page(app, token)
+    _page(app)
     _projects(app, desk)
     _fits(app, desk)
     _views(app, desk)
@@ -69,7 +70,7 @@ def serve(desk: Desk, port: int | None, opened: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM; `opened` is called with the address when it can be visited."""
     door = listening(port)
     token = new_token()
-    guard = Guard(application(desk, token), door.getsockname()[1], token)
+    guard = Guard(application(desk), door.getsockname()[1], token)
     config = uvicorn.Config(guard, log_level="warning", access_log=False, server_header=False, lifespan="off")
     config.timeout_graceful_shutdown = limits.GRACE_SECONDS
     # uvicorn raises the signal again when it has ended; the workers are to end before this process does
@@ -115,6 +116,10 @@ def _errors(app: FastAPI) -> None:
     async def large(_: Request, error: TooLarge) -> JSONResponse:
         return _told(413, str(error))
 
+    @app.exception_handler(ClientDisconnect)
+    async def gone(_: Request, error: ClientDisconnect) -> JSONResponse:
+        return _told(400, "The connection ended before the request did; nothing of it was kept.")
+
     @app.exception_handler(OSError)
     async def failed(_: Request, error: OSError) -> JSONResponse:
         if error.errno in FULL:
@@ -139,15 +144,13 @@ def _errors(app: FastAPI) -> None:
         return _told(500, f"The studio failed ({type(error).__name__}); projects and fits are as they were.")
 
 
-def _page(app: FastAPI, token: str) -> None:
+def _page(app: FastAPI) -> None:
     @app.get("/")
     async def page() -> Response:
         body = _asset("index.html")
         if body is None:
             return _told(500, "The page of the studio is not installed.")
-        answer = Response(body, media_type=TYPES[".html"])
-        answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", path="/")
-        return answer
+        return Response(body, media_type=TYPES[".html"])
 
     @app.get("/assets/{name}")
     async def asset(name: str) -> Response:
@@ -286,12 +289,17 @@ async def _object(request: Request) -> dict[str, Any]:
     """The JSON object of a request."""
     body = await request.body()
     try:
-        found = json.loads(body) if body else {}
+        found = json.loads(body, parse_constant=_no_number) if body else {}
+        json.dumps(found, ensure_ascii=False).encode()  # half a character is none
     except (ValueError, RecursionError):
         raise InputError("the body of the request is no JSON; needed is an object such as {}.") from None
     if not isinstance(found, dict):
         raise InputError(f"the body of the request is a {type(found).__name__}; needed is a JSON object.")
     return found
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number of JSON")
 
 
 def _asset(name: str) -> bytes | None:

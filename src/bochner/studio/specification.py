@@ -12,6 +12,7 @@ from bochner.studio import limits
 
 MEASURES = {"number": "gaussian", "positives": "binomial", "cases": "poisson", "presence": "bernoulli"}
 GAPS = "gaps"
+LARGEST = float(2**1000)  # of a number that is one to every reader
 
 
 def checked_spec(given: Any) -> dict[str, Any]:
@@ -102,7 +103,7 @@ def problems_of(spec: Mapping[str, Any], view: Mapping[str, Any] | None, files: 
     if spec["coords"] and len(spec["coords"]) < 2:
         said.append("One coordinate was given; needed are two, east and north.")
     said += [f"There is no file {file!r} in the project." for file in spec["covariate"].values() if file not in files]
-    wrong = {p["line"] for p in view.get("problems", ())}
+    wrong = {p["line"] for p in view.get("problems", ()) if p["column"] is None or p["column"] in known}
     if wrong and not spec["drop_bad"]:
         said.append(f"{len(wrong):,} rows are amiss: mend them in the file, or leave them out.")
     return said
@@ -146,7 +147,7 @@ def _whole(value: Any, name: str) -> int:
 
 
 def _number(value: Any, name: str) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf"):
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LARGEST:
         return float(value)
     raise InputError(f"{name} is {str(value)[:40]!r}; needed is a number.")
 
