@@ -1,16 +1,10 @@
-"""Worker of the studio: reads one task as a line of JSON, does it and ends.
-
-A task is a command of `bochner`, or a view of a file or a model that the page draws. What the worker says goes to the
-log of its job; it ends with its server, which holds the other end of its standard input.
-"""
+"""Tasks of the studio's workers: a command of `bochner`, or a view of a file or a model that the page draws."""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,29 +24,24 @@ from bochner.studio.area_view import areas_of
 from bochner.studio.check_view import check_of, compared_scores, scores_of
 from bochner.studio.examples import write_example
 from bochner.studio.map_view import difference_of, layers_of, payload_of
+from bochner.studio.mending import mended
 from bochner.studio.projects import write_json
 from bochner.studio.recognition import data_view
 
 
-def work() -> None:
-    """Wait for a task, do it, and exit with its code."""
-    _load()
-    line = sys.stdin.readline()
-    if not line:
-        return
-    task = json.loads(line)
-    threading.Thread(target=_end_with_server, daemon=True).start()
+def work(task: Mapping[str, Any]) -> None:
+    """Do a task in its folder, with what is said going to its log, and exit with its code."""
     os.chdir(task["folder"])
     _redirect(1, task.get("out"))
     _redirect(2, task.get("log"))
     if "argv" in task:
         main(task["argv"])
-        return
     try:
         write_json(Path(task["result"]), plain(VIEWS[task["view"]](task["given"])))
     except (BochnerError, OSError, MemoryError) as error:
         typer.echo(f"bochner: {one_line(error)}", err=True)
         sys.exit(exit_code(error))
+    sys.exit(0)
 
 
 def describe(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,8 +87,23 @@ def areas(given: Mapping[str, Any]) -> dict[str, Any]:
     """Districts and hotspots of a fit."""
     model = opened(Path(given["model"]))
     places = None if not given.get("hotspots") else Path(given["hotspots"])
-    limit = share_or_number(str(given["threshold"]), "threshold")
-    return areas_of(model, Path(given["areas"]), Path(given["table"]), places, limit, tuple(given["extent"]))
+    return areas_of(
+        model,
+        Path(given["areas"]),
+        Path(given["table"]),
+        places,
+        share_or_number(str(given["threshold"]), "threshold"),
+        tuple(given["extent"]),
+        weights=None if not given.get("weights") else Path(given["weights"]),
+        inputs=_inputs(given),
+        n_points=int(given.get("points") or 300),
+    )
+
+
+def mend(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A table with the coordinates of some rows exchanged and other rows left out, under a name of its own."""
+    made = mended(Path(given["file"]), given["names"], given["swap"], given["drop"])
+    return {**made, "view": describe({**given, "file": f"data/{made['file']}"})}
 
 
 def compare(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,6 +139,7 @@ def at(given: Mapping[str, Any]) -> dict[str, Any]:
 VIEWS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "describe": describe,
     "example": example,
+    "mend": mend,
     "map": map_of,
     "check": check,
     "areas": areas,
@@ -164,32 +169,12 @@ def _inputs(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: path_or_number(str(value)) for name, value in (given.get("inputs") or {}).items()}
 
 
-def _load() -> None:
-    """Import what tasks need, while nobody waits."""
-    for name in ("pandas", "pyarrow.csv", "geopandas", "rasterio", "xarray"):
-        try:
-            __import__(name)
-        except ImportError:
-            continue
-
-
 def _redirect(number: int, path: str | None) -> None:
     """Let a standard stream go to a file."""
-    if path is None:
-        return
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    file = os.open(path or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     os.dup2(file, number)
     os.close(file)
 
 
-def _end_with_server() -> None:
-    """End this process and its children when the server has gone."""
-    while sys.stdin.readline():
-        pass
-    if hasattr(os, "killpg"):
-        os.killpg(0, signal.SIGKILL)
-    os._exit(1)
-
-
-if __name__ == "__main__":
-    work()
+if __name__ == "__main__":  # where processes are not forked, each task has an interpreter of its own
+    work(json.loads(sys.stdin.readline()))

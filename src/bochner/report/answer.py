@@ -167,7 +167,7 @@ def answer_of(
     is_share = model.family_.bounded_by_size or model.family_.link_function.range == (0.0, 1.0)
     total = None
     if weights_raster is not None and is_share:
-        total = _total(model, means, n_points, options)
+        total = total_of(model, means, n_points, options)
     names = tuple(str(name) for name in area_names(means))
     hot = hotspots(
         model,
@@ -188,7 +188,7 @@ def background(model: SpatialRegressor, extent: Bounds) -> dict[str, list[list[f
     return {kind: [_flat(line) for line in lines] for kind, lines in found.items()}
 
 
-def _total(
+def total_of(
     model: SpatialRegressor, means: Any, n_points: int, options: Mapping[str, Any]
 ) -> tuple[float, float, float]:
     """Sum over all areas, with the interval of joint draws over their union."""

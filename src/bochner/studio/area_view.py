@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +15,29 @@ from bochner.geo import read_areas
 from bochner.geo.grids import Bounds
 from bochner.maps.hot_places import area_names
 from bochner.report import Answer
+from bochner.report.answer import total_of
 
 
 def areas_of(
-    model: SpatialRegressor, areas: Path, table: Path, places: Path | None, threshold: float, extent: Bounds
+    model: SpatialRegressor,
+    areas: Path,
+    table: Path,
+    places: Path | None,
+    threshold: float,
+    extent: Bounds,
+    *,
+    weights: Path | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    n_points: int = 300,
 ) -> dict[str, Any]:
     """Rows, sentences and outlines of `bochner aggregate`'s table, and of `bochner hotspots`' list where there is one.
 
-    Numbers are those of the files; nothing is computed again.
+    Numbers are those of the files; the interval of the total of all areas alone is computed here, as the report does.
     """
     answer = _answer(model, areas, table, places, threshold)
+    if weights is not None and answer.is_share and "total" in answer.areas:
+        options = {"weights_raster": weights, "covariates": inputs, "random_state": 0}
+        answer = replace(answer, total=total_of(model, answer.areas, n_points, options))
     header, hot = answer.places if len(answer.hotspots) else ([], [])
     return {
         "header": answer.header,
@@ -31,6 +46,7 @@ def areas_of(
         "sentences": answer.sentences if places is not None else answer.sentences[:2],
         "outlines": answer.drawn(extent),
         "hotspots": None if places is None else {"header": header, "rows": hot, "outlines": _shapes(answer.hotspots)},
+        "total": answer.total,
         "threshold": answer.threshold,
         "is_share": answer.is_share,
         "csv": table.read_text(encoding="utf-8"),

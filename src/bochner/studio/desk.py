@@ -21,6 +21,7 @@ from bochner.studio.specification import checked_spec, problems_of, toml_of
 from bochner.studio.uploads import BESIDE
 from bochner.studio.workers import Workers
 
+EXAMPLES = ("country", "image")
 PRIVATE = {"status.json", "log.txt", "out.txt", "map.json", "check.json", "areas.json", "spec.json"}
 
 
@@ -49,6 +50,8 @@ class Desk:
 
     def create(self, name: Any, example: Any = None) -> dict[str, Any]:
         """A new project, with the data of an example if one is named."""
+        if example is not None and example not in EXAMPLES:
+            raise InputError(f"there is no example {str(example)[:40]!r}; known are {', '.join(EXAMPLES)}.")
         project = self.shelf.create(name or (f"example {example}" if example else None))
         if example:
             try:
@@ -107,10 +110,27 @@ class Desk:
         """Make a file of the project its data."""
         project = self.shelf.project(name)
         file = project.file(given.get("file")).name
-        how = {key: given[key] for key in ("layer", "coords", "crs") if given.get(key)}
-        view = self._described(project, file, how)
-        spec = checked_spec({**view["proposal"], **how})
-        project.change(data={"file": file, **how}, view=view, spec=spec)
+        how = checked_spec(_how(given))
+        view = self._described(project, file, _how(how))
+        spec = checked_spec({**view["proposal"], **_how(how)})
+        project.change(data={"file": file, **_how(how)}, view=view, spec=spec)
+        return view
+
+    def mend(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Put single rows right in a copy of the data, which becomes the data; the spec stays."""
+        project = self.shelf.project(name)
+        state = project.state
+        points = (state.get("view") or {}).get("points")
+        if state.get("data") is None or points is None:
+            raise InputError("no data with coordinates were chosen yet; choose a file of the project first.")
+        rows = {key: _whole_numbers(given.get(key), key) for key in ("swap", "drop")}
+        if not any(rows.values()):
+            raise InputError("no row was named; say which are to be exchanged (swap) or left out (drop).")
+        given = {"file": f"data/{state['data']['file']}", "names": points["names"], **rows, **_how(state["data"])}
+        made = self._view("mend", project, {**given, "counts": state["view"].get("counts")})
+        view, kept = made["view"], {**state["data"], "file": made["file"]}
+        view["notes"].append(f"{made['file']}: {made['swapped']} rows exchanged, {made['left_out']} left out.")
+        project.change(data=kept, view=view)
         return view
 
     def choose_spec(self, name: str, given: Any) -> dict[str, Any]:
@@ -119,7 +139,7 @@ class Desk:
         spec = checked_spec(given)
         if self._outdated(project, spec):
             data = project.state["data"]["file"]
-            how = {key: spec[key] for key in ("layer", "coords", "crs") if spec.get(key)}
+            how = _how(spec)
             counts = [spec.get("target"), spec["trials"]] if spec.get("trials") else None
             view = self._described(project, data, {**how, "counts": counts})
             project.change(view=view, data={"file": data, **how})
@@ -281,10 +301,13 @@ class Desk:
             "table": f"{case.place}/{done['areas']['files'][0]}",
             "threshold": options.get("threshold"),
             "extent": read_json(self.map_file(name, number)).get("extent"),
+            "inputs": case.inputs(options),
+            "points": options.get("points"),
+            "weights": case.file(options["weights"]) if options.get("weights") else None,
         }
         if given["threshold"] in (None, ""):
             raise InputError("the means were computed without a threshold; give one and start the job again.")
-        if "hotspots" in done:
+        if "hotspots" in done and done["hotspots"]["options"].get("threshold") == given["threshold"]:
             given["hotspots"] = f"{case.place}/hotspots.geojson"
         return self._cached(folder / "areas.json", "areas", case.project, given)
 
@@ -411,16 +434,12 @@ class Desk:
     def _run(self, project: Project, task: Mapping[str, Any], target: Path) -> None:
         """Let a worker do a view, and wait for it."""
         log = project.cache / f"{target.stem}-{time.monotonic_ns()}.log"
-        process = self.workers.start({**task, "result": str(target), "log": str(log)})
-        try:
-            process.wait(limits.VIEW_SECONDS)
-        except Exception as error:
-            self.workers.stop(process)
-            raise InputError(f"the view takes more than {limits.VIEW_SECONDS} s; ask for larger pixels.") from error
-        finally:
-            code = self.workers.finished(process)
-            words = "" if code == 0 else why_failed(code, log)
-            log.unlink(missing_ok=True)
+        worker = self.workers.start({**task, "result": str(target), "log": str(log)})
+        code = worker.wait(limits.VIEW_SECONDS)
+        if code is None:
+            self.workers.stop(worker)
+        words = "" if code == 0 else _why_no_view(code, log)
+        log.unlink(missing_ok=True)
         if code or not target.exists():
             raise InputError(words or "the view was not written; is the disk full?")
 
@@ -434,6 +453,26 @@ class Desk:
         for part in (project.cache.glob("*"), project.data.glob(".*.partial")):
             for path in part:
                 path.unlink(missing_ok=True)
+
+
+def _how(given: Mapping[str, Any]) -> dict[str, Any]:
+    """How a file is to be read, out of what was given."""
+    return {key: given[key] for key in ("layer", "coords", "crs") if given.get(key)}
+
+
+def _whole_numbers(given: Any, name: str) -> list[int]:
+    if given is None:
+        return []
+    if isinstance(given, list) and all(isinstance(one, int) and not isinstance(one, bool) for one in given):
+        return given
+    raise InputError(f"{name} is {str(given)[:40]!r}; needed is a list of row numbers.")
+
+
+def _why_no_view(code: int | None, log: Path) -> str:
+    """What to say of a view that was not made."""
+    if code is None:
+        return f"the view takes more than {limits.VIEW_SECONDS} s; ask for larger pixels."
+    return why_failed(code, log)
 
 
 def downloads_in(folder: Path) -> list[str]:

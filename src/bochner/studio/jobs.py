@@ -20,7 +20,7 @@ from typing import Any
 from bochner.exceptions import InputError
 from bochner.studio import limits
 from bochner.studio.projects import read_json, write_json
-from bochner.studio.workers import Process, Workers
+from bochner.studio.workers import Worker, Workers
 
 RECORD, LOG, OUT = "status.json", "log.txt", "out.txt"
 OPEN = ("queued", "running")
@@ -39,7 +39,7 @@ class Jobs:
         self.at_once = at_once or max(1, (os.cpu_count() or 2) // 2)
         self._lock = threading.RLock()
         self._waiting: deque[tuple[Path, dict[str, Any]]] = deque()
-        self._running: dict[Path, Process] = {}
+        self._running: dict[Path, Worker] = {}
         self._cancelled: set[Path] = set()
         self._records: dict[Path, dict[str, Any]] = {}
 
@@ -64,11 +64,11 @@ class Jobs:
             if len(kept) < len(self._waiting):
                 self._waiting = kept
                 self._keep(folder, {**self._raw(folder), "status": "cancelled", "ended": now()})
-            process = self._running.get(folder)
-            if process is not None:
+            worker = self._running.get(folder)
+            if worker is not None:
                 self._cancelled.add(folder)
-        if process is not None:
-            self.workers.stop(process)
+        if worker is not None:
+            self.workers.stop(worker)
             self._wait_until_ended(folder)
         return self.record(folder)
 
@@ -116,20 +116,24 @@ class Jobs:
         while self._waiting and len(self._running) < self.at_once:
             folder, task = self._waiting.popleft()
             try:
-                process = self.workers.start(task)
+                worker = self.workers.start(task)
             except OSError as error:
                 text = f"no worker could be started ({error.strerror}); close other programs and run it again."
                 self._keep(folder, {**self._raw(folder), "status": "failed", "error": text, "ended": now()})
                 continue
-            self._running[folder] = process
-            self._keep(folder, {**self._raw(folder), "status": "running", "started": now(), "pid": process.pid})
-            threading.Thread(target=self._attend, args=(folder, process), daemon=True).start()
+            self._running[folder] = worker
+            self._keep(folder, {**self._raw(folder), "status": "running", "started": now()})
+            threading.Thread(target=self._attend, args=(folder, worker), daemon=True).start()
 
-    def _attend(self, folder: Path, process: Process) -> None:
-        """Wait for the end of a job, and write down how it ended."""
-        code = self.workers.finished(process)
+    def _attend(self, folder: Path, worker: Worker) -> None:
+        """Write down which process has a job, wait for its end, and write down how it ended."""
+        worker.born.wait()
         with self._lock:
-            if self._running.get(folder) is not process:
+            if self._running.get(folder) is worker:
+                self._keep(folder, {**self._raw(folder), "pid": worker.pid})
+        code = worker.wait() or 0
+        with self._lock:
+            if self._running.get(folder) is not worker:
                 return  # the server is closing
             cancelled = folder in self._cancelled
             self._cancelled.discard(folder)

@@ -103,7 +103,7 @@ class Shelf:
     def create(self, name: Any) -> Project:
         """A new project; where its name is taken, a number is added."""
         text = " ".join(str(name or "").split()) or "project"
-        folder = unused(self.root / checked_name(tidy_name(text).replace(" ", "-").replace(".", "-")))
+        folder = unused(self.root / checked_name(tidy_name(re.sub(r"[\s./\\]+", "-", text))))
         for part in (folder, folder / "data", folder / "fits", folder / "cache"):
             part.mkdir()
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

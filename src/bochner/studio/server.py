@@ -188,6 +188,10 @@ def _projects(app: FastAPI, desk: Desk) -> None:
     async def data(p: str, request: Request) -> dict[str, Any]:
         return await run_in_threadpool(desk.choose_data, p, await _object(request))
 
+    @app.post("/api/projects/{p}/mend")
+    async def mend(p: str, request: Request) -> dict[str, Any]:
+        return await run_in_threadpool(desk.mend, p, await _object(request))
+
     @app.put("/api/projects/{p}/spec")
     async def spec(p: str, request: Request) -> dict[str, Any]:
         return await run_in_threadpool(desk.choose_spec, p, await _object(request))
