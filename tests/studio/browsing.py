@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -10,8 +11,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.polynomial.hermite_e import hermegauss
+
+from bochner.report.colours import ramps
+from bochner.report.raster import pack
 
 WEST, SOUTH, SIDE = 9.0, 4.0, 3.0
 
@@ -74,6 +80,51 @@ def image_with_gaps(path: Path, side: int = 32) -> Path:
     with rasterio.open(path, "w", driver="GTiff", transform=transform, **shape) as file:
         file.write(values.astype("float32"), 1)
     return path
+
+
+def large_map(side: int) -> dict[str, Any]:
+    """What the map of a prevalence of side x side pixels is sent as, made without a model."""
+    y, x = np.mgrid[0:side, 0:side] / side
+    nodes, mass = hermegauss(32)
+    eta = np.sin(9 * x) + np.cos(7 * y) - 1 + 0.05 * np.random.default_rng(0).normal(size=(side, side))
+    return {
+        "rows": side,
+        "columns": side,
+        "extent": [WEST, SOUTH, WEST + SIDE, SOUTH + SIDE],
+        "names": ["lon", "lat"],
+        "crs": "EPSG:4326",
+        "geographic": True,
+        "lengthUnit": "km",
+        "km": [110.0, 111.0],
+        "link": "logit",
+        "mean": pack(eta),
+        "sd": pack(0.3 + 0.2 * np.sin(20 * x * y)),
+        "cover": None,
+        "response": "prevalence",
+        "nodes": nodes.tolist(),
+        "mass": (mass / mass.sum()).tolist(),
+        "unit": "",
+        "share": True,
+        "ramps": ramps(),
+        "threshold": {"value": 0.3, "low": 0.01, "high": 0.99, "step": 0.005},
+        "observations": None,
+        "background": {},
+        "areas": [],
+        "csv": "",
+        "noun": "",
+        "note": "",
+    }
+
+
+def drop(page: Any, zone: str, *paths: Path) -> None:
+    """Drop files on a part of the page, as a hand does."""
+    files = [[path.name, base64.b64encode(path.read_bytes()).decode()] for path in paths]
+    script = """([zone, files]) => {
+      const carried = new DataTransfer();
+      for (const [name, data] of files) carried.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], name));
+      document.querySelector(zone).dispatchEvent(new DragEvent("drop", { dataTransfer: carried, bubbles: true, cancelable: true }));
+    }"""  # noqa: E501
+    page.evaluate(script, [zone, files])
 
 
 def _comma(value: float) -> str:

@@ -25,10 +25,11 @@ export async function lawOf(data) {
 }
 
 export class MapPanel {
-  // `hooks`: onThreshold(value), onArea(number or null), onPlace(place): called after the panel has changed itself.
-  constructor(root, data, law, { title = document.title, hooks = {} } = {}) {
+  // `hooks`: onThreshold(value), onArea(number or null), onPlace(place): called after the panel has changed itself;
+  // `dots`: whether observations are shown at first.
+  constructor(root, data, law, { title = document.title, hooks = {}, dots = true } = {}) {
     Object.assign(this, { root, data, law, title, hooks, layer: "mean", threshold: data.threshold.value, chosen: null });
-    this.showObservations = Boolean(data.observations);
+    this.showObservations = dots && Boolean(data.observations);
     this.surface = new Surface(data.columns, data.rows, law.mean, law.cover);
     this.scales = {
       mean: new Scale(data.ramps.mean, domainOf(law.response.mean, (i) => law.shows(i))),
@@ -102,7 +103,7 @@ export class MapPanel {
     if (!this.data.observations) return null;
     const { x, total = x.length } = this.data.observations, n = x.length;
     return el("label", { class: "check" },
-      el("input", { type: "checkbox", id: "observations", checked: true, onchange: (event) => {
+      el("input", { type: "checkbox", id: "observations", checked: this.showObservations, onchange: (event) => {
         this.showObservations = event.target.checked;
         this.map.draw();
       } }), ` Show observations (${n}${n === total ? "" : ` of ${total}`})`);

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { byId, el } from "./dom.js";
-import { dotMap, frameOf, mapHolder, SIGNED, told } from "./dotmap.js";
+import { dotMap, frameOf, mapHolder, SIGNED, told } from "./smallmap.js";
 import { figure, fill, loading, message, note, table } from "./parts.js";
 import { chosenFit, fitPath, isDone, state } from "./state.js";
 

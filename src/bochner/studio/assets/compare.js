@@ -1,15 +1,12 @@
 // Two fits side by side: their scores, and where their maps differ.
 
 import { get } from "./api.js";
-import { colourBar, markScale, showScale } from "./colourbar.js";
 import { byId, el } from "./dom.js";
-import { SIGNED } from "./dotmap.js";
-import { MapCanvas, mapFrame } from "./mapcanvas.js";
+import { rasterMap } from "./smallmap.js";
 import { attempt, fill, loading, note, select, table } from "./parts.js";
 import { unpack } from "./raster.js";
-import { plainNumber, readable, Scale } from "./scale.js";
+import { readable } from "./scale.js";
 import { path, state } from "./state.js";
-import { Surface } from "./surface.js";
 
 const chosen = { a: null, b: null };
 let map = null;
@@ -58,21 +55,8 @@ function scoreTable(scores, a, b) {
 async function drawDifference(root, data, a, b) {
   const count = data.rows * data.columns;
   const [values, cover] = await Promise.all([unpack(data.values, count), data.cover && unpack(data.cover, count)]);
-  const most = Math.max(Math.abs(data.low), Math.abs(data.high)) || 1, scale = new Scale(SIGNED, [-most, most]);
-  const surface = new Surface(data.columns, data.rows, values, cover), image = surface.blank();
-  surface.paint(image, surface.refine(values), -most, most, scale.table(1024));
-  const frame = mapFrame("difference-", `Difference: ${nameOf(b)} less ${nameOf(a)}`), bar = colourBar("difference-");
-  root.replaceChildren(frame, bar);
   const whole = { areas: [], geographic: false, lengthUnit: data.km ? "km" : "units", ...data };
-  const at = (place) => {
-    const i = map.view.pixelAt(...place);
-    return i < 0 || Number.isNaN(values[i]) ? null : values[i];
-  };
-  map = new MapCanvas(frame, whole, {
-    image: () => image,
-    marks: () => {},
-    lines: (place) => (at(place) === null ? [] : [`difference ${readable(at(place))}`]),
-    pointed: (place) => markScale(bar, scale, place && at(place)),
-  }, 420);
-  showScale(bar, scale, `mean of ${nameOf(b)} less that of ${nameOf(a)}; on average they are ${readable(data.mean_absolute)} apart`, plainNumber);
+  map = rasterMap(root, "difference-", `Difference: ${nameOf(b)} less ${nameOf(a)}`, whole, values, cover, {
+    signed: true, title: `mean of ${nameOf(b)} less that of ${nameOf(a)}; on average they are ${readable(data.mean_absolute)} apart`,
+  });
 }

@@ -2,9 +2,10 @@
 
 import { put } from "./api.js";
 import { byId, el } from "./dom.js";
-import { dotMap, frameOf, mapHolder, told } from "./dotmap.js";
+import { dotMap, frameOf, mapHolder, rasterMap, told } from "./smallmap.js";
 import { dropZone, send } from "./drop.js";
 import { attempt, fill, message, note, select, table } from "./parts.js";
+import { unpack } from "./raster.js";
 import { changed, openProject, path, files, refreshView, ROLES, setRole, setSpec, state } from "./state.js";
 
 let map = null;
@@ -17,9 +18,11 @@ export function showData() {
     fill(root, message("plain", "This project has no data yet. Drop a file, or choose one below."), fileList(root));
     return;
   }
-  fill(root, story(data), preview(data),
+  const plain = data.kind !== "table" && data.columns.length === 1; // one band has one part to play
+  fill(root, story(data), plain ? null : preview(data),
     el("div", { class: "data-columns" }, data.points ? mapHolder("places") : null, el("div", {}, wrongRows(data), flags(data), notes(data))), fileList(root));
-  if (data.points) drawPlaces(data);
+  if (data.image) drawImage(data);
+  else if (data.points) drawPlaces(data);
 }
 
 export function showRoles() {
@@ -30,10 +33,10 @@ export function showRoles() {
 
 function story(data) {
   const what = { image: "an image", stack: "a stack of images" }[data.kind] ?? "a table";
-  const units = data.kind === "table" ? "rows" : "pixels";
+  const units = data.kind === "table" ? "rows" : "pixels with a value";
   const amiss = data.problems?.length ? `, ${data.problems.length.toLocaleString("en")} of them amiss` : "";
   const crs = data.crs ? ` Coordinates: ${data.crs}.` : "";
-  return el("p", { id: "data-story" }, el("strong", {}, data.file), ` is ${what} with ${data.n_rows.toLocaleString("en")} ${units}${amiss} and ${data.columns.length} ${data.columns.length === 1 ? "column" : "columns"}.${crs}`);
+  return el("p", { id: "data-story" }, el("strong", {}, data.file), ` is ${what} with ${data.n_rows.toLocaleString("en")} ${units}${amiss} and ${data.columns.length} ${data.kind === "table" ? "column" : "band"}${data.columns.length === 1 ? "" : "s"}.${crs}`);
 }
 
 // The first rows; a select in every heading says which part the column plays.
@@ -87,6 +90,15 @@ function drawPlaces(data) {
     title: points.value ? `${name}${size ? ` / ${size}` : ""} at the places of the data${shown}` : "", marked,
     words: (i) => [points.value ? `${name}: ${told(points.value[i])}` : "", `${points.names[0]} ${points.x[i]}, ${points.names[1]} ${points.y[i]}`].filter(Boolean),
   });
+}
+
+// An image as it is, gaps and all.
+async function drawImage(data) {
+  const { image, points } = data, place = byId("places");
+  const values = await unpack(image.values, image.rows * image.columns);
+  if (!place.isConnected) return;
+  const whole = { ...frameOf(points, data.background), ...image };
+  map = rasterMap(place, "places-", `Image of ${data.file}`, whole, values, null, { title: `${state.spec.target ?? "value"} as it was seen; gaps are blank` });
 }
 
 const columnBehind = () => ({ positives: state.spec.trials, cases: state.spec.exposure })[state.spec.measures] ?? "";

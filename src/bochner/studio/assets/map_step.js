@@ -63,6 +63,7 @@ async function load() {
   if (state.threshold !== null) data.threshold = around(state.threshold, data.threshold);
   panel = new MapPanel(card, data, law, {
     title: `${state.view.project.name}: ${data.response}`,
+    dots: state.view.data?.kind === "table", // pixels lie so densely that they would hide the map
     hooks: { onThreshold: (value) => { state.threshold = value; changed("threshold"); }, onArea: (i) => showInTable(byId("areas-table"), i) },
   });
   state.threshold = data.threshold.value;

@@ -46,12 +46,10 @@ async function begin(files, line) {
   const found = await send(project, files, line);
   line.textContent = "Looking at its columns …";
   const data = found.find((one) => one.kind !== "raster" && one.kind !== "other") ?? found[0];
-  try {
-    await put(`projects/${encodeURIComponent(project)}/data`, { file: data.name });
-  } finally {
-    line.textContent = "";
-    await openProject(project);
-  }
+  const refusal = await put(`projects/${encodeURIComponent(project)}/data`, { file: data.name }).then(() => null, (error) => error.message);
+  line.textContent = "";
+  await openProject(project);
+  if (refusal) byId("data-body").prepend(message("error", refusal));
 }
 
 const idOf = (made) => made.id ?? made.project?.id ?? made.project;

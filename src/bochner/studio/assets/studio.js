@@ -82,7 +82,7 @@ async function start() {
       await openProject(project, query.get("fit"));
     } catch (error) {
       leave();
-      byId("start").prepend(message("error", error.message));
+      byId("start-body").prepend(message("error", error.message));
     }
   } else leave();
   document.documentElement.dataset.ready = "yes";
