@@ -90,12 +90,15 @@ def survey(visit, tmp_path_factory):
     seen.roles = dict(names.evaluate_all("all => all.map(one => [one.dataset.roleOf, one.value])"))
     seen.bold = page.locator("#steps b").count()
     seen.problems, seen.off = page.inner_text("#model-problems"), page.is_disabled("#fit")
+    page.click("#mend-swap")
+    page.wait_for_selector("#flags", state="detached")
+    seen.mended = page.inner_text("#data-story")
     page.check("#drop-bad")
     page.select_option("#kernel", "matern32")
     page.wait_for_selector("#model-ready")
     page.uncheck("#covariate-0")
     page.wait_for_selector("#fit:enabled")
-    page.wait_for_function("/[0-9]/.test(document.getElementById('estimate').textContent)")
+    page.locator("#estimate", has_text=re.compile(r"\d")).wait_for()
     seen.estimate = page.inner_text("#estimate")
     page.click("#fit")
     page.wait_for_selector(".run")
@@ -128,6 +131,7 @@ def test_a_messy_table_is_recognised(survey):
     assert survey.roles["lon"] == "x" and survey.roles["lat"] == "y"
     assert survey.roles["positive"] == "target" and survey.roles["examined"] == "trials"
     assert "amiss" in survey.problems and survey.off
+    assert "mended" in survey.mended  # the swapped place was exchanged in a copy
 
 
 def test_names_of_columns_are_text(survey):

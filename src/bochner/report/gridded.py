@@ -35,14 +35,15 @@ def gridded_layers(
     ----------
     model : SpatialRegressor
     diagnostics : Diagnostics, optional
-        Covariates without a raster are held at their means; without polygons, pixels far from data are left blank.
+        Covariates without a raster are held at their means; without polygons or `like`, pixels far from data are left
+        blank.
     covariates : mapping of str to raster or number
     within : GeoDataFrame, optional
         Polygons; pixels outside are blank.
     resolution : str or float, optional
         Side of a pixel; default: as fine as takes a second or two.
     like : raster or RasterGrid, optional
-        The grid is this one.
+        The grid is this one, all of it.
     """
     layout = map_layout(model)
     means = {} if diagnostics is None else {**diagnostics.covariate_means, **_middles(diagnostics)}
@@ -52,7 +53,8 @@ def gridded_layers(
         raise InputError(f"nothing was given for the covariate {missing[0]!r}; give its raster or a number.")
     grid = _grid(model, within, resolution, like)
     layers = Inputs.of(grid, {**at_mean, **covariates})
-    wanted = _wanted(grid, layers, within, diagnostics)
+    # the pixels of an image are wanted all, its gaps above all
+    wanted = _wanted(grid, layers, within, diagnostics if like is None else None)
     if not wanted.any():
         raise InputError("no pixel of the map has a value of every covariate; check that rasters and data overlap.")
     coords = grid.centres()[wanted.ravel()]

@@ -1,10 +1,10 @@
 // Step 1, Data: what the file holds, which part every column plays, and what is wrong in it.
 
-import { put } from "./api.js";
-import { byId, el } from "./dom.js";
+import { post, put } from "./api.js";
+import { button, byId, el } from "./dom.js";
 import { dotMap, frameOf, mapHolder, rasterMap, told } from "./smallmap.js";
 import { dropZone, send } from "./drop.js";
-import { attempt, fill, message, note, select, table } from "./parts.js";
+import { announce, attempt, fill, message, note, select, table } from "./parts.js";
 import { unpack } from "./raster.js";
 import { changed, openProject, path, files, refreshView, ROLES, setRole, setSpec, state } from "./state.js";
 
@@ -69,12 +69,22 @@ function wrongRows({ problems = [] }) {
     " Leave these rows out. They are named in the report."));
 }
 
-function flags({ flags: found = [] }) {
+function flags({ flags: found = [], file }) {
   if (!found.length) return null;
+  const swapped = found.filter((one) => /swapped/.test(one.text)).map((one) => one.row), all = found.map((one) => one.row);
+  const mend = (change) => attempt(byId("data-body"), async () => {
+    await post(path("mend"), { swap: [], drop: [], ...change });
+    await openProject(state.project, state.fit);
+    announce(`A mended copy of ${file} holds the data now.`);
+  });
+  const canMend = state.view.data.kind === "table" && /\.(csv|tsv|txt|xlsx|parquet)$/i.test(file);
   return el("section", { class: "message warn", "aria-labelledby": "flags-title", id: "flags" },
     el("h3", { id: "flags-title" }, found.length === 1 ? "One place looks odd" : `${found.length} places look odd`),
     el("ul", {}, found.map((one) => el("li", {}, one.text))),
-    note("A red ring marks such places on the map. If it is a mistake, mend the file and drop it again; until then they are used as they are."));
+    canMend && el("div", { class: "mend" },
+      swapped.length > 0 && button(swapped.length === 1 ? "Exchange its coordinates" : `Exchange the coordinates of ${swapped.length}`, { id: "mend-swap", class: "small", onclick: () => mend({ swap: swapped }) }),
+      button(found.length === 1 ? "Leave it out" : "Leave them out", { id: "mend-drop", class: "small", onclick: () => mend({ drop: all }) })),
+    note(`A red ring marks such places on the map. ${canMend ? "What you choose is written into a copy of the file; the dropped one stays as it is. " : ""}Otherwise they are used as they are.`));
 }
 
 function notes({ notes: found = [] }) {
