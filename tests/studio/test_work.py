@@ -20,6 +20,7 @@ import pytest
 
 import bochner
 from bochner.cli import _studio_worker as worker
+from bochner.report.raster import unpack
 from bochner.studio import limits
 from bochner.studio.desk import Desk
 from bochner.studio.guard import Guard
@@ -202,6 +203,10 @@ def test_an_image_with_gaps_is_filled(tmp_path: Path, monkeypatch: pytest.Monkey
         assert not stop.value.code
     payload = worker.map_of({"model": "model.bochner", "like": "data/sea_temperature.tif"})
     assert (payload["rows"], payload["columns"]) == (32, 32)
+    assert np.isfinite(unpack(payload["mean"], (32, 32))).all()  # in the gaps too
+    image = made["view"]["image"]
+    seen = unpack(image["values"], (image["rows"], image["columns"]))
+    assert np.isnan(seen).any() and np.nanmax(np.abs(seen - bands(tmp_path / "data" / "sea_temperature.tif")[0])) < 1e-3
     assert np.isfinite(bands(tmp_path / "filled.tif")[0]).all()
 
 
@@ -240,7 +245,7 @@ def test_a_full_disk_is_told_and_a_dead_server_loses_nothing(tmp_path: Path) -> 
     """Writes of more than 48 kB fail here; then the server is killed while a fit runs."""
     program = ["bash", "-c", 'ulimit -f 48; exec "$@"', "bash"]
     with studio_in(tmp_path, before=program) as studio:
-        p = studio.project_with("full", survey(), measures="number", target="temp", trials=None, **SPEC)
+        p = studio.project_with("full", survey(150), measures="number", target="temp", trials=None, **SPEC)
         status, sentence = studio.refusal(
             "POST", f"/api/projects/{p}/files", params={"name": "large.csv"}, content=b"1,2\n" * 50_000
         )
@@ -249,7 +254,7 @@ def test_a_full_disk_is_told_and_a_dead_server_loses_nothing(tmp_path: Path) -> 
         f = studio.ask("POST", f"/api/projects/{p}/fits", json={})["id"]
         failed = studio.ended(f"/api/projects/{p}/fits/{f}")
         assert failed["status"] == "failed" and re.search("File too large|No space", failed["error"])
-        assert studio.ask("GET", f"/api/projects/{p}")["data"]["n_rows"] == 60
+        assert studio.ask("GET", f"/api/projects/{p}")["data"]["n_rows"] == 150
         workers = processes_of(studio.process.pid)
         studio.process.kill()
         studio.process.wait()

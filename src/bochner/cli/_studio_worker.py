@@ -72,7 +72,7 @@ def map_of(given: Mapping[str, Any]) -> dict[str, Any]:
     layers, at_means = layers_of(model, _inputs(given), within, given.get("resolution"), like)
     threshold = given.get("threshold")
     limit = None if threshold in (None, "") else share_or_number(str(threshold), "threshold")
-    return payload_of(model, layers, at_means, _survey(model, given), limit, response_name(model))
+    return payload_of(model, layers, at_means, _survey(model, given), limit, response_name(model), within)
 
 
 def check(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,9 +109,13 @@ def mend(given: Mapping[str, Any]) -> dict[str, Any]:
 def compare(given: Mapping[str, Any]) -> dict[str, Any]:
     """Two fits by their scores, and the difference of their maps."""
     first, second = opened(Path(given["a"]["model"])), opened(Path(given["b"]["model"]))
+    maps = [
+        layers_of(model, _inputs(side), like=None if not side.get("like") else Path(side["like"]))[0]
+        for model, side in ((first, given["a"]), (second, given["b"]))
+    ]
     return {
         "scores": compared_scores(scores_of(first), scores_of(second)),
-        "map": difference_of(first, second, _inputs(given["a"]), _inputs(given["b"])),
+        "map": difference_of(first, second, maps[0], maps[1], response_name(first)),
     }
 
 

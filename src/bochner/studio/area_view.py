@@ -46,6 +46,7 @@ def areas_of(
         "sentences": answer.sentences if places is not None else answer.sentences[:2],
         "outlines": answer.drawn(extent),
         "hotspots": None if places is None else {"header": header, "rows": hot, "outlines": _shapes(answer.hotspots)},
+        "noun": answer.noun,
         "total": answer.total,
         "threshold": answer.threshold,
         "is_share": answer.is_share,

@@ -73,7 +73,8 @@ def residuals_of(model: SpatialRegressor, survey: Survey) -> dict[str, Any]:
     rows = np.arange(len(z))
     if len(rows) > limits.SHOWN_POINTS:
         rows = np.unique(np.linspace(0, len(z) - 1, limits.SHOWN_POINTS).astype(int))
-    return {"x": _short(coords[rows, 0]), "y": _short(coords[rows, 1]), "value": _short(z[rows]), "shown": len(rows)}
+    dots = {"x": _short(coords[rows, 0]), "y": _short(coords[rows, 1]), "value": _short(z[rows])}
+    return {**dots, "shown": len(rows), "names": list(layout.map_axes)}
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

@@ -314,7 +314,7 @@ class Desk:
     def compare(self, name: str, a: str, b: str) -> dict[str, Any]:
         """Two fits side by side."""
         first, second = self._case(name, a), self._case(name, b)
-        sides = [{"model": case.model, "inputs": case.inputs({})} for case in (first, second)]
+        sides = [{"model": case.model, "inputs": case.inputs({}), "like": _template(case)} for case in (first, second)]
         target = first.project.cache / f"compare-{first.number}-{second.number}.json"
         return self._cached(target, "compare", first.project, {"a": sides[0], "b": sides[1]})
 
@@ -393,8 +393,7 @@ class Desk:
         within = options.get("within") or options.get("areas")
         if within:
             given["within"] = case.file(within)
-        if case.view["kind"] == "image":
-            given["like"] = case.file(case.data)
+        given["like"] = _template(case)
         result = str(case.project.folder / case.place / "map.json")
         return {"folder": str(case.project.folder), "view": "map", "given": given, "result": result}
 
@@ -466,6 +465,11 @@ def _whole_numbers(given: Any, name: str) -> list[int]:
     if isinstance(given, list) and all(isinstance(one, int) and not isinstance(one, bool) for one in given):
         return given
     raise InputError(f"{name} is {str(given)[:40]!r}; needed is a list of row numbers.")
+
+
+def _template(case: FitCase) -> str | None:
+    """The image whose pixels a map has, if the data are one."""
+    return case.file(case.data) if case.view["kind"] == "image" else None
 
 
 def _why_no_view(code: int | None, log: Path) -> str:

@@ -39,18 +39,18 @@ def _country(folder: Path) -> dict[str, Any]:
 
 def _image(folder: Path) -> dict[str, Any]:
     """The surface temperature of a sea seen by a satellite, with clouds and a stripe that it missed."""
-    grid = RasterGrid((0.02, 0.0, 5.0, 0.0, -0.02, 43.4), limits.IMAGE_SIDE, limits.IMAGE_SIDE, "EPSG:4326")
+    grid = RasterGrid((0.03, 0.0, 5.0, 0.0, -0.03, 43.4), limits.IMAGE_SIDE, limits.IMAGE_SIDE, "EPSG:4326")
     rng = generator(0, "image")
-    sea = 19.0 + 1.6 * _smooth(rng, 18) + 0.5 * _smooth(rng, 6) - 1.2 * np.linspace(1, 0, grid.height)[:, None]
-    clouds = _smooth(rng, 9) > 0.75
+    sea = 19.0 + 1.6 * _smooth(rng, 12) + 0.5 * _smooth(rng, 4) - 1.2 * np.linspace(1, 0, grid.height)[:, None]
+    clouds = _smooth(rng, 6) > 0.8
     columns = np.arange(grid.width)[None, :] - 0.35 * np.arange(grid.height)[:, None]
-    stripe = (columns > 30) & (columns < 36)
+    stripe = (columns > 20) & (columns < 24)
     seen = np.where(clouds | stripe, np.nan, sea + 0.08 * rng.standard_normal(grid.shape))
     write_raster(folder / "sea_temperature.tif", grid, seen, "sea_temperature")
     return {
         "file": "sea_temperature.tif",
         "title": "A sea under clouds",
-        "spec": {"target": "sea_temperature", "measures": "number", "predict_at": "gaps"},
+        "spec": {"target": "sea_temperature", "measures": "number", "predict_at": "gaps", "kernel": "matern32"},
         "options": {},
     }
 

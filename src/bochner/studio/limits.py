@@ -27,7 +27,8 @@ RANGE_BINS         30              of the chart of the range
 DENSE_ROWS         3,000           up to which the kernel is a matrix of all rows
 DENSE_BYTES        40              per entry of it that a fit takes at its peak: matrix, factor and gradients
 ROW_BYTES          4,000           per row beyond: neighbours, inverse root, columns
-IMAGE_SIDE         96              pixels of the example image: learned in some seconds
+PICTURE_SIDE       400             pixels along a side of an image as it was dropped
+IMAGE_SIDE         64              pixels of the example image: learned in some 5 s of one core
 =================  ==============  ====================================================================================
 """
 
@@ -57,4 +58,5 @@ RANGE_BINS = 30
 DENSE_ROWS = 3_000
 DENSE_BYTES = 40
 ROW_BYTES = 4_000
-IMAGE_SIDE = 96
+PICTURE_SIDE = 400
+IMAGE_SIDE = 64

@@ -12,10 +12,11 @@ from bochner.arrays import FloatArray
 from bochner.diagnostics import diagnostics_of
 from bochner.estimators import SpatialRegressor
 from bochner.exceptions import InputError
-from bochner.geo import RasterGrid, grid_like, read_areas
+from bochner.geo import RasterGrid, as_crs, grid_like, is_geographic, read_areas
 from bochner.maps.grids.extent import make_grid
+from bochner.maps.hot_places import area_names
 from bochner.report import MapLayers, Survey, predict_layers
-from bochner.report.answer import background
+from bochner.report.answer import background, drawn_areas
 from bochner.report.gridded import gridded_layers
 from bochner.report.layers import affordable_pixels
 from bochner.report.payload import map_payload, observations_of, threshold_of
@@ -60,8 +61,9 @@ def payload_of(
     survey: Survey | None,
     threshold: float | None,
     response: str,
+    areas: Path | None = None,
 ) -> dict[str, Any]:
-    """All that the page's map needs, as the report has it, and how the map was made."""
+    """All that the page's map needs, as the report has it, and how the map was made; with the outlines of areas."""
     fitted, diagnostics = model.fitted_, diagnostics_of(model)
     family = fitted.model.family
     means = diagnostics.covariate_means if at_means and diagnostics is not None else None
@@ -76,13 +78,22 @@ def payload_of(
         "" if diagnostics is None else diagnostics.distance_unit,
         share=family.link_function.range == (0.0, 1.0),
         background=background(model, layers.extent),
+        areas=() if areas is None else _outlines(model, areas, layers),
     )
     return {**payload, "note": layers.note}
 
 
-def difference_of(first: SpatialRegressor, second: SpatialRegressor, inputs: Any, others: Any) -> dict[str, Any]:
+def _outlines(model: SpatialRegressor, areas: Path, layers: MapLayers) -> list[dict[str, Any]]:
+    polygons = read_areas(areas)
+    if model.crs_ is not None and polygons.crs is not None:
+        polygons = polygons.to_crs(model.crs_)
+    return drawn_areas(polygons, [str(name) for name in area_names(polygons)], layers.extent)
+
+
+def difference_of(
+    first: SpatialRegressor, second: SpatialRegressor, a: MapLayers, b: MapLayers, response: str
+) -> dict[str, Any]:
     """Mean of the second model less that of the first, on the pixels of the first one's map."""
-    (a, _), (b, _) = layers_of(first, inputs), layers_of(second, others)
     mean = response_mean(first, a)
     change = resampled(b, response_mean(second, b), a) - mean
     if not np.isfinite(change).any():
@@ -96,6 +107,9 @@ def difference_of(first: SpatialRegressor, second: SpatialRegressor, inputs: Any
         "names": list(a.names),
         "crs": a.crs,
         "km": None if a.km_per_unit is None else list(a.km_per_unit),
+        "geographic": first.crs_ is not None and is_geographic(as_crs(first.crs_)),
+        "lengthUnit": "km" if a.km_per_unit else "units",
+        "response": response,
         "values": pack(change),
         "cover": None if a.cover is None else pack(a.cover),
         "low": float(known.min()),

@@ -21,6 +21,7 @@ from bochner.geo.vectors import is_geoparquet
 from bochner.geo.world import outlines_in
 from bochner.layout.oddities import odd_places
 from bochner.random import generator
+from bochner.report.raster import pack
 from bochner.studio import limits
 
 EAST = r"^(lon|lng|long|longitude|east|easting|x|utm_?e)([^a-z]|$)|(longitude|easting|_lon|_x|lon_dd)$"
@@ -63,6 +64,7 @@ def data_view(
         "columns": columns,
         "preview": _preview(frame[names]),
         "points": None if places is None else _points(places, guess.spec),
+        "image": None if places is None else _image(places, guess.spec.get("target")),
         "background": {} if places is None else _background(places),
         "problems": problems,
         "flags": [] if places is None else _flags(places),
@@ -222,6 +224,7 @@ def _points(places: Places, spec: Mapping[str, Any]) -> dict[str, Any]:
         "geographic": places.crs is not None and is_geographic(places.crs),
         "crs": None if places.crs is None else crs_name(places.crs),
         "lonlat": is_lonlat(places.coords),
+        "km": _km(places, pair[known]),
         "n": len(known),
         "shown": len(rows),
     }
@@ -233,6 +236,33 @@ def _points(places: Places, spec: Mapping[str, Any]) -> dict[str, Any]:
                 values = values / _numbers(places.frame[size])
         out["value"] = [None if not np.isfinite(v) else float(f"{v:.5g}") for v in values[rows]]
     return out
+
+
+def _km(places: Places, pair: FloatArray) -> list[float] | None:
+    """Kilometres in a unit of easting and of northing, in the middle of the places."""
+    if places.crs is None or not len(pair):
+        return None
+    middle = np.median(pair, axis=0)
+    around = middle + np.array([[-1e-3, -1e-3], [0.0, 0.0], [1e-3, 1e-3]])
+    try:
+        found = choose_placement(around, places.crs, ("x", "y")).km_per_unit(middle)
+    except InputError:
+        return None
+    return None if found is None else list(found)
+
+
+def _image(places: Places, target: str | None) -> dict[str, Any] | None:
+    """An image as it is, gaps and all; of a stack, and of what is no even grid, none."""
+    if places.grid is None or places.pixels is None or places.labels is not None or target not in places.names:
+        return None
+    values = np.full(places.grid.n_pixels, np.nan)
+    values[places.pixels] = _numbers(places.frame[target])
+    step = -(-max(places.grid.shape) // limits.PICTURE_SIDE)
+    raster = values.reshape(places.grid.shape)[::step, ::step]
+    a, _, _, _, e, _ = places.grid.transform
+    raster = raster[:: 1 if e < 0 else -1, :: 1 if a > 0 else -1]  # north up, east to the right
+    rows, columns = raster.shape
+    return {"rows": rows, "columns": columns, "extent": list(places.grid.bounds), "values": pack(raster)}
 
 
 def _background(places: Places) -> dict[str, Any]:
