@@ -31,7 +31,7 @@ from bochner.studio.uploads import receive_file
 
 logger = logging.getLogger("bochner.studio")
 
-ROOMS = ("bochner.studio", "bochner.report")
+ROOMS = ("studio", "report")
 TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -309,7 +309,7 @@ def _no_number(text: str) -> float:
 def _asset(name: str) -> bytes | None:
     """A part of the page: of the studio, or of the report that it shares; None if there is none of that name."""
     for room in ROOMS:
-        folder = resources.files(room).joinpath("assets")
+        folder = resources.files("bochner").joinpath(room, "assets")  # the rooms themselves take seconds to import
         with contextlib.suppress(OSError):
             known = {one.name: one for one in folder.iterdir() if one.is_file()}
             if name in known:

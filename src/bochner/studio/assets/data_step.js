@@ -15,7 +15,7 @@ export function showData() {
   map?.end();
   map = null;
   if (!data) {
-    fill(root, message("plain", "This project has no data yet. Drop a file, or choose one below."), fileList(root));
+    fill(root, message(state.view.error ? "error" : "plain", state.view.error ?? "This project has no data yet. Drop a file, or choose one below."), fileList(root));
     return;
   }
   const plain = data.kind !== "table" && data.columns.length === 1; // one band has one part to play

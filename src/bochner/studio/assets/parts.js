@@ -112,9 +112,10 @@ export function showProgress(line, one) {
   line.hidden = one.status !== "queued" && one.status !== "running";
   if (Number.isFinite(fraction) && fraction !== null) bar.value = fraction;
   else bar.removeAttribute("value");
-  const share = Number.isFinite(fraction) && fraction !== null ? `, ${Math.round(100 * fraction)} %` : "";
-  const rest = Number.isFinite(left) && left !== null ? `, about ${duration(left)} left` : "";
-  line.querySelector(".progress-text").textContent = `${text || (one.status === "queued" ? "Waiting for its turn" : "Working")}${share}${rest}`;
+  const known = (value) => value !== null && Number.isFinite(value), words = text || (one.status === "queued" ? "Waiting for its turn" : "Working");
+  const share = known(fraction) && !words.includes("%") ? `, ${Math.round(100 * fraction)} %` : "";
+  const rest = known(left) && !words.includes(" left") ? `, about ${duration(left)} left` : "";
+  line.querySelector(".progress-text").textContent = `${words}${share}${rest}`;
 }
 
 export function bytes(count) {
