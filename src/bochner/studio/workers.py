@@ -20,7 +20,7 @@ from typing import Any
 from bochner.studio import limits
 
 PROGRAM = (sys.executable, "-m", "bochner.cli._studio_nursery")
-KILLED = -9  # exit code of what was ended by SIGKILL
+KILLED = -int(getattr(signal, "SIGKILL", signal.SIGTERM))  # exit code of what was ended so
 
 
 @dataclass(eq=False)
