@@ -1,6 +1,7 @@
 // Moves the slider of the studio's map once a frame; the times between frames, in ms.
 () => new Promise((resolve) => {
   const { panel } = window.studio, frames = [];
+  panel.map.canvas.scrollIntoView({ block: "center" });
   panel.choose("exceedance");
   let last = performance.now();
   const step = (now) => {

@@ -12,6 +12,7 @@ import { Surface } from "./surface.js";
 
 const LAYERS = { mean: "Mean", sd: "Uncertainty", exceedance: "Exceedance" };
 const LARGE = 400_000; // pixels from which a threshold is drawn coarsely while it moves
+const COUNTED = 100; // ms between two counts of its pixels meanwhile
 const SETTLED = 140; // ms after which it stands still
 const SCORES = 5; // sd on either side that colours of probabilities tell apart
 
@@ -142,7 +143,7 @@ export class MapPanel {
     this.moving = this.law.length > LARGE;
     if (this.moving) this.settleSoon();
     this.part("layer-words").textContent = this.words(this.layer);
-    this.shares();
+    if (!this.moving || performance.now() > this.counted + COUNTED) this.shares();
     this.readout();
     this.map.draw();
     this.hooks.onThreshold?.(value);
@@ -176,6 +177,7 @@ export class MapPanel {
 
   // Shares of the mapped area.
   shares() {
+    this.counted = performance.now();
     const { expected, likely, unlikely } = this.law.shares(this.threshold, this.moving);
     this.part("share-expected").textContent = percent(expected);
     this.part("share-likely").textContent = percent(likely);

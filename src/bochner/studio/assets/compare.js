@@ -12,7 +12,7 @@ const chosen = { a: null, b: null };
 let map = null;
 
 export function compareFits(done) {
-  const options = done.map((fit) => [fit.id, fit.name || `Fit ${fit.id}`]), known = (id) => done.some((fit) => fit.id === id);
+  const options = done.map((fit) => [fit.id, fit.name || `fit ${fit.id}`]), known = (id) => done.some((fit) => fit.id === id);
   if (!known(chosen.a)) chosen.a = done.at(-2).id;
   if (!known(chosen.b) || chosen.a === chosen.b) chosen.b = done.at(-1).id === chosen.a ? done.at(-2).id : done.at(-1).id;
   const pick = (side) => (id) => { chosen[side] = id; };
@@ -26,7 +26,7 @@ export function compareFits(done) {
 
 const nameOf = (id) => {
   const fit = state.view.fits.find((one) => one.id === id);
-  return fit?.name || `Fit ${id}`;
+  return fit?.name || `fit ${id}`;
 };
 
 async function show() {

@@ -92,7 +92,7 @@ function show(fit) {
   if (!place) return;
   let card = byId(`run-${fit.id}`);
   if (!card) {
-    card = el("div", { class: "run", id: `run-${fit.id}` }, el("h3", {}, `Fit ${fit.name || fit.id}`), progressLine(null),
+    card = el("div", { class: "run", id: `run-${fit.id}` }, el("h3", {}, fit.name || `fit ${fit.id}`), progressLine(null),
       button("Cancel this fit", { class: "small cancel", onclick: () => attempt(card, () => remove(path("fits", fit.id))) }),
       el("ul", { class: "choices-live", "aria-live": "polite", "aria-label": "Choices as they are made" }));
     place.append(card);
@@ -116,7 +116,7 @@ function row(fit) {
   const { spec = {} } = fit, what = [spec.target, spec.kernel, ...(spec.covariates ?? []), ...Object.keys(spec.covariate ?? {})].filter(Boolean).join(", ");
   const chosen = fit.id === state.fit;
   return el("li", { class: chosen ? "chosen" : "" },
-    button(`${fit.name || `Fit ${fit.id}`}`, { class: "link", "aria-pressed": String(chosen), "data-fit": fit.id, onclick: () => { chooseFit(fit.id); showFits(); } }),
+    button(`${fit.name || `fit ${fit.id}`}`, { class: "link", "aria-pressed": String(chosen), "data-fit": fit.id, onclick: () => { chooseFit(fit.id); showFits(); } }),
     el("span", { class: `status ${fit.status}` }, WORDS[fit.status] ?? fit.status),
     el("span", { class: "note" }, [what, when, took].filter(Boolean).join(" · ")),
     !isOpen(fit) && button("Remove", { class: "small", "aria-label": `Remove the fit ${fit.name || fit.id}`, onclick: () => attempt(byId("fits"), () => drop(fit)) }));
