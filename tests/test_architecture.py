@@ -39,6 +39,7 @@ FLOORS = (
     ("maps",),
     ("report",),
     ("demo",),
+    ("studio",),
     ("paper",),
     ("cli",),
     ("__main__",),
@@ -88,12 +89,16 @@ HEAVY = {
     *("dask", "distributed", "torch", "jax", "jax_finufft", "finufft", "ducc0", "numba"),
     *("pandas", "polars", "pyarrow", "geopandas", "pyogrio", "pyproj", "shapely", "rasterio"),
     *("xarray", "rioxarray", "zarr", "h5netcdf", "matplotlib", "formulaic", "statsmodels"),
+    *("fastapi", "starlette", "uvicorn"),
 }
 TERMINAL = {"rich", "typer"}
-IMPORTED_LATE = {"bochner.neighbours.compiled_loops"}  # as a whole, by the function that needs it
+IMPORTED_LATE = {
+    "bochner.neighbours.compiled_loops",
+    "bochner.studio.server",
+}  # as a whole, by the function that needs it
 
 # Rooms that ask an estimator, a fitted value or a model for what they need, and code outside the package that does.
-ASKING_ROOMS = {"diagnostics", "maps", "report", "demo", "paper", "cli"}
+ASKING_ROOMS = {"diagnostics", "maps", "report", "demo", "studio", "paper", "cli"}
 ASKING_FOLDERS = ("benchmarks", "docs", "tests")
 
 # A file is found by its name alone; these stand for their room. Exhibits and commands are named by what they show.

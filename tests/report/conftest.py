@@ -1,9 +1,7 @@
-"""Models, reports and a browser that the tests of the report share."""
+"""Models and reports that the tests of the report share."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,12 +14,6 @@ from bochner import SpatialRegressor
 from bochner.diagnostics import diagnose
 from bochner.kernels import Matern
 from bochner.report import Survey, write_report
-
-# of Debian's Chromium: nothing is asked of the network, of the GPU or of a profile
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
 
 
 def places(n: int, seed: int = 0) -> np.ndarray:
@@ -97,19 +89,6 @@ def report(fitted: Callable[[str], SimpleNamespace], tmp_path_factory: Any) -> C
         return made[name]
 
     return of
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Headless Chromium; tests that need it are skipped, with the reason, where it is not installed."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright")
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("Chromium is not installed (Debian, Ubuntu: apt install chromium), so no page can be opened")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=program, args=list(FLAGS))
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

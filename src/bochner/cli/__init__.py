@@ -85,7 +85,7 @@ def application() -> typer.Typer:
 
 ORDER = (
     *("fit", "merge", "predict", "map", "fill", "aggregate", "hotspots", "validate", "report"),
-    *("simulate", "demo", "paper"),
+    *("simulate", "studio", "demo", "paper"),
 )
 GROUP = "bochner.commands"
 REGISTERED: dict[str, Command] = {}

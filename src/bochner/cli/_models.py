@@ -16,12 +16,13 @@ from bochner.cli._spec import Spec
 from bochner.cli._tables import Training, training
 from bochner.cli._terminal import note
 from bochner.estimators.limits import SHOWN_FROM
-from bochner.estimators.progress import duration, expected_seconds
+from bochner.estimators.progress import duration, expected_seconds, speak
 from bochner.estimators.summary import describe
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
 from bochner.geo import READABLE, check_writable
 from bochner.kernels import kernel_named
+from bochner.report.words import CHOICES
 
 
 def check_model_name(path: Path, inputs: Iterable[Path]) -> None:
@@ -57,6 +58,8 @@ def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
     model.fit(rows.table, columns.pop("target"), predict_at=rows.predict_at, **columns)
     if rows.places.left_out:
         model.tell(Choice("rows left out", len(rows.places), text=" ".join(rows.places.left_out)))
+    for choice in model.choices_.values():
+        speak("choice", f"{CHOICES.get(choice.name, choice.name)}: {choice}")
     return model, rows
 
 

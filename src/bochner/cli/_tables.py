@@ -72,7 +72,7 @@ def training(spec: Spec) -> tuple[Spec, Training]:
     check_columns(used, places.names, places.source)
     bad = places.bad_rows([name for name in used if name not in own], covariates)
     places = places.without(
-        {**bad, **_too_many(spec, places, bad)}, spec.drop_bad, "them, or leave them out: --drop-bad"
+        {**bad, **too_many(spec, places, bad)}, spec.drop_bad, "them, or leave them out: --drop-bad"
     )
     whole, places = places, places.complete(used, covariates, own)
     coords, table = _fitted_table(places, covariates)
@@ -86,7 +86,7 @@ def training(spec: Spec) -> tuple[Spec, Training]:
     return spec, Training(table, coords, covariates, columns, places, at)
 
 
-def _too_many(spec: Spec, places: Places, bad: Mapping[int, str]) -> dict[int, str]:
+def too_many(spec: Spec, places: Places, bad: Mapping[int, str]) -> dict[int, str]:
     """Rows with more positives than trials, or fewer than none, by their position."""
     if spec.trials is None or spec.target is None:
         return {}

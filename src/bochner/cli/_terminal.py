@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -54,8 +55,12 @@ def as_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 @contextmanager
 def status(text: str) -> Iterator[None]:
-    """A spinner on a terminal, nothing elsewhere."""
+    """A spinner on a terminal, a line for a program that watches, nothing elsewhere."""
     from rich.console import Console
+
+    from bochner.estimators.progress import speak
+
+    speak("progress", text, fraction=None, seconds_left=None)
 
     console = Console(stderr=True)
     if console.is_terminal:
@@ -72,6 +77,9 @@ def progress(text: str) -> Iterator[Progress]:
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
+    from bochner.estimators.progress import speak
+
+    begin = time.monotonic()
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -79,6 +87,9 @@ def progress(text: str) -> Iterator[Progress]:
 
         def update(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
+            share = done / max(total, 1)
+            left = (time.monotonic() - begin) * (1 - share) / share if share > 0 else None
+            speak("progress", text, fraction=round(share, 4), seconds_left=left if left is None else round(left, 1))
 
         yield update
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
+import re
 import sys
 import threading
 import time
@@ -12,6 +15,8 @@ from typing import TextIO
 
 from bochner.estimators import limits
 
+# Set to "lines", this makes every step one line of JSON on the standard error, for a program that watches.
+SPOKEN = "BOCHNER_PROGRESS"
 STAGES = {"features": "learning the kernel", "tuning": "learning the kernel", "solved": "solving"}
 
 
@@ -48,6 +53,8 @@ def progress_logging(verbose: int, expected: float = 0.0, what: str = "fit") -> 
         steps.setFormatter(logging.Formatter("bochner: %(message)s"))
         handlers.append(steps)
         sys.stderr.write(f"bochner: {what}: about {duration(expected)}\n")
+    elif spoken():
+        handlers.append(_Spoken(what, expected, sys.stderr))
     elif expected >= limits.SHOWN_FROM and _watched(sys.stderr):
         handlers.append(_Line(what, expected, sys.stderr))
     if not handlers:
@@ -63,6 +70,18 @@ def progress_logging(verbose: int, expected: float = 0.0, what: str = "fit") -> 
         for handler in handlers:
             logger.removeHandler(handler)
             handler.close()
+
+
+def spoken() -> bool:
+    """Whether a program watches, and reads lines of JSON."""
+    return os.environ.get(SPOKEN) == "lines"
+
+
+def speak(what: str, text: str, **values: float | None) -> None:
+    """Say one thing to the program that watches; nothing without one."""
+    if spoken():
+        sys.stderr.write(json.dumps({"bochner": what, "text": text, **values}) + "\n")
+        sys.stderr.flush()
 
 
 class _Line(logging.Handler):
@@ -103,6 +122,33 @@ class _Line(logging.Handler):
             self.stream.write("\r" + line.ljust(self.width))
             self.stream.flush()
             self.width = max(self.width, len(line))
+            if self.over.wait(1.0):
+                return
+
+
+class _Spoken(_Line):
+    """The same for a program: a line of JSON every second, and one for every choice that is logged."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        super().emit(record)
+        stage, _, said = record.getMessage().partition(": ")
+        if stage == "features":
+            speak("choice", f"Computation: {said}")
+        elif stage == "tuning":
+            short = re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.4g}", said)
+            speak("choice", f"Learning: {short}")
+
+    def close(self) -> None:
+        self.over.set()
+        self.writer.join()
+        logging.Handler.close(self)
+
+    def _write(self) -> None:
+        while True:
+            elapsed = time.monotonic() - self.begin
+            left = max(self.total - elapsed, limits.LEAST_LEFT * elapsed)
+            text = f"{self.stage}, {duration(elapsed)} so far, about {duration(left)} left"
+            speak("progress", text, fraction=round(elapsed / (elapsed + left), 4), seconds_left=round(left, 1))
             if self.over.wait(1.0):
                 return
 

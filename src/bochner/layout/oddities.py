@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,15 +21,29 @@ class Oddities:
     notes: tuple[str, ...] = ()
 
 
-def far_rows(coords: FloatArray, placement: Placement, names: tuple[str, ...]) -> str | None:
-    """What to say of a few rows that lie far from all others, coordinates (n, k) as the user has them."""
+@dataclass(frozen=True)
+class OddPlaces:
+    """Rows that lie far from all others, and those of them that would not with their coordinates exchanged.
+
+    `away` tells how far rows (m, columns) lie from the others, `extent` how large the region of these is.
+    """
+
+    far: IntArray
+    swapped: IntArray
+    away: Callable[[IntArray], FloatArray]
+    extent: float
+
+
+def odd_places(coords: FloatArray, placement: Placement) -> OddPlaces:
+    """Rows far from all others, and swapped ones, of coordinates (n, k) as the user has them."""
     n, n_columns = coords.shape
+    none = np.empty(0, dtype=int)
+    nothing = OddPlaces(none, none, lambda rows: np.zeros(len(rows)), 0.0)
     if n < 10 or n_columns not in (2, 3) or n > limits.LOOKED_AT:
-        return None
-    pair = coords[:, placement.map_axes]
-    inside = _central(pair)
+        return nothing
+    inside = _central(coords[:, placement.map_axes])
     if inside.all() or inside.sum() < limits.REGION_SHARE**2 * n:
-        return None
+        return nothing
     surface = placement.forward(coords)[:, : placement.dim - (n_columns - 2)]
     region = surface[inside]
     extent = float(np.linalg.norm(region.max(axis=0) - region.min(axis=0)))
@@ -36,22 +51,31 @@ def far_rows(coords: FloatArray, placement: Placement, names: tuple[str, ...]) -
     gap = tree.query(surface[~inside])[0]
     far = np.flatnonzero(~inside)[gap > limits.FAR_GAP * extent]
     if not len(far) or extent == 0:
-        return None
+        return nothing
     swapped = _swapped(coords, far, placement, tree, extent)
-    told = swapped if len(swapped) else far
     if not len(swapped) and len(far) > max(limits.MOST_FAR_ROWS, limits.FAR_SHARE * n):
+        return nothing
+    return OddPlaces(np.setdiff1d(far, swapped), swapped, lambda rows: tree.query(surface[rows])[0], extent)
+
+
+def far_rows(coords: FloatArray, placement: Placement, names: tuple[str, ...]) -> str | None:
+    """What to say of a few rows that lie far from all others, coordinates (n, k) as the user has them."""
+    odd = odd_places(coords, placement)
+    told = odd.swapped if len(odd.swapped) else odd.far
+    if not len(told):
         return None
+    pair, extent = coords[:, placement.map_axes], odd.extent
     first = int(told[0])
     east, north = (names[j] for j in placement.map_axes)
     unit = f" {placement.unit}" if placement.unit else ""
-    away = float(tree.query(surface[first])[0])
+    away = float(odd.away(told[:1])[0])
     which = f"row {first}" if len(told) == 1 else f"{len(told):,} rows, the first of them row {first},"
     lies = "lies" if len(told) == 1 else "lie"
     text = (
         f"{which} ({east} {pair[first, 0]:.6g}, {north} {pair[first, 1]:.6g}) {lies} {away:,.4g}{unit} from the "
         f"others, which are all within {extent:,.4g}{unit}"
     )
-    if len(swapped):
+    if len(odd.swapped):
         they = "it" if len(told) == 1 else "they"
         return f"{text}. Swapped? With {east} and {north} exchanged {they} would lie among them."
     return f"{text}. Check {'its' if len(told) == 1 else 'their'} coordinates: the map will stretch to there."

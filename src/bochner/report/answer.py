@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,23 +125,28 @@ class Answer:
         return str(attributes(self.areas).to_csv(index=False))
 
     def drawn(self, extent: Bounds) -> list[dict[str, Any]]:
-        """Outlines of the areas for the map, coarse enough to be small and fine enough to be crisp."""
-        import shapely
+        """Outlines of the areas for the map."""
+        return drawn_areas(self.areas, self.names, extent)
 
-        west, south, east, north = extent
-        step = max(east - west, north - south) / limits.OUTLINE_STEPS
-        own = self.areas.geometry.simplify(step)
-        marks = self.areas.geometry.representative_point()
-        order = np.argsort(-shapely.area(np.asarray(self.areas.geometry)), kind="stable").argsort()
-        return [
-            {
-                "name": self.names[i],
-                "rings": [_flat(np.asarray(ring.coords)[:, :2]) for ring in _rings(own.iloc[i])],
-                "at": [float(f"{v:.7g}") for v in (marks.iloc[i].x, marks.iloc[i].y)],
-                "size": int(order[i]),
-            }
-            for i in range(len(self.names))
-        ]
+
+def drawn_areas(areas: Any, names: Sequence[str], extent: Bounds) -> list[dict[str, Any]]:
+    """Outlines of areas for a map, coarse enough to be small and fine enough to be crisp."""
+    import shapely
+
+    west, south, east, north = extent
+    step = max(east - west, north - south) / limits.OUTLINE_STEPS
+    own = areas.geometry.simplify(step)
+    marks = areas.geometry.representative_point()
+    order = np.argsort(-shapely.area(np.asarray(areas.geometry)), kind="stable").argsort()
+    return [
+        {
+            "name": names[i],
+            "rings": [_flat(np.asarray(ring.coords)[:, :2]) for ring in _rings(own.iloc[i])],
+            "at": [float(f"{v:.7g}") for v in (marks.iloc[i].x, marks.iloc[i].y)],
+            "size": int(order[i]),
+        }
+        for i in range(len(names))
+    ]
 
 
 def answer_of(
@@ -167,7 +172,7 @@ def answer_of(
     is_share = model.family_.bounded_by_size or model.family_.link_function.range == (0.0, 1.0)
     total = None
     if weights_raster is not None and is_share:
-        total = _total(model, means, n_points, options)
+        total = total_of(model, means, n_points, options)
     names = tuple(str(name) for name in area_names(means))
     hot = hotspots(
         model,
@@ -188,7 +193,7 @@ def background(model: SpatialRegressor, extent: Bounds) -> dict[str, list[list[f
     return {kind: [_flat(line) for line in lines] for kind, lines in found.items()}
 
 
-def _total(
+def total_of(
     model: SpatialRegressor, means: Any, n_points: int, options: Mapping[str, Any]
 ) -> tuple[float, float, float]:
     """Sum over all areas, with the interval of joint draws over their union."""

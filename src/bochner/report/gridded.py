@@ -27,6 +27,7 @@ def gridded_layers(
     *,
     within: Any = None,
     resolution: str | float | None = None,
+    like: Any = None,
 ) -> MapLayers:
     """Mean and sd of the linear predictor on a grid over polygons, or over the data.
 
@@ -34,12 +35,15 @@ def gridded_layers(
     ----------
     model : SpatialRegressor
     diagnostics : Diagnostics, optional
-        Covariates without a raster are held at their means; without polygons, pixels far from data are left blank.
+        Covariates without a raster are held at their means; without polygons or `like`, pixels far from data are left
+        blank.
     covariates : mapping of str to raster or number
     within : GeoDataFrame, optional
         Polygons; pixels outside are blank.
     resolution : str or float, optional
         Side of a pixel; default: as fine as takes a second or two.
+    like : raster or RasterGrid, optional
+        The grid is this one, all of it.
     """
     layout = map_layout(model)
     means = {} if diagnostics is None else {**diagnostics.covariate_means, **_middles(diagnostics)}
@@ -47,9 +51,10 @@ def gridded_layers(
     missing = [name for name in layout.further if name not in covariates and name not in at_mean]
     if missing:
         raise InputError(f"nothing was given for the covariate {missing[0]!r}; give its raster or a number.")
-    grid = _affordable_grid(model, within) if resolution is None else make_grid(model, resolution, within=within)
+    grid = _grid(model, within, resolution, like)
     layers = Inputs.of(grid, {**at_mean, **covariates})
-    wanted = _wanted(grid, layers, within, diagnostics)
+    # the pixels of an image are wanted all, its gaps above all
+    wanted = _wanted(grid, layers, within, diagnostics if like is None else None)
     if not wanted.any():
         raise InputError("no pixel of the map has a value of every covariate; check that rasters and data overlap.")
     coords = grid.centres()[wanted.ravel()]
@@ -78,6 +83,12 @@ def _km_per_unit(layout: Layout, grid: RasterGrid) -> tuple[float, float] | None
         return None
     middle = dict(zip(layout.map_axes, ((left + right) / 2, (bottom + top) / 2), strict=True))
     return layout.placement.km_per_unit(np.array([middle[name] for name in names]))
+
+
+def _grid(model: SpatialRegressor, within: Any, resolution: str | float | None, like: Any) -> RasterGrid:
+    if like is not None:
+        return make_grid(model, like=like)
+    return _affordable_grid(model, within) if resolution is None else make_grid(model, resolution, within=within)
 
 
 def _affordable_grid(model: SpatialRegressor, within: Any) -> RasterGrid:

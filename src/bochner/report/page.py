@@ -29,7 +29,12 @@ from bochner.report.layers import MapLayers, predict_layers, rows_at
 from bochner.report.payload import law_gap, map_payload, observations_of, threshold_of
 from bochner.report.survey import Survey, diagnose_survey, held_out_means, judge
 
-SCRIPTS = ("raster.js", "law.js", "scale.js", "view.js", "areas.js", "gestures.js", "print.js", "page.js")
+# modules of the page in the order in which they need each other; the studio serves all but the last
+MAP_SCRIPTS = (
+    *("dom.js", "theme.js", "raster.js", "law.js", "scale.js", "areas.js", "view.js", "surface.js", "gestures.js"),
+    *("mapcanvas.js", "colourbar.js", "print.js", "pictures.js", "panel.js"),
+)
+SCRIPTS = (*MAP_SCRIPTS, "page.js")
 
 
 def write_report(
@@ -121,7 +126,7 @@ def render(
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_unbroken)
     environment.filters["svg"] = Markup
     fitted = model.fitted_
-    held, figures = _calibration_figures(model, diagnostics, survey, response)
+    held, figures = calibration_figures(model, diagnostics, survey, response)
     script, payload, profile = "", None, None
     if layers is None:
         profile = _profile(fitted, diagnostics, survey, response)
@@ -143,8 +148,9 @@ def render(
             background=background(model, layers.extent),
             areas=() if answer is None else answer.drawn(layers.extent),
             csv="" if answer is None else answer.csv,
+            noun="" if answer is None else answer.noun,
         )
-        script = "(() => {\n'use strict';\n" + "\n".join(_asset(name) for name in SCRIPTS) + "})();"
+        script = _one_script()
     return environment.from_string(_asset("page.html")).render(
         title=title or f"Map of {response}",
         response=response,
@@ -158,12 +164,9 @@ def render(
         answer=answer,
         left_out=[text for name, text in words.choices(fitted) if name == words.CHOICES["rows left out"]],
         effects=words.effects(fitted, diagnostics),
-        share=payload is not None and payload["share"],
         map_notes=_map_notes(fitted, layers, diagnostics, payload, at_means),
         has_data=survey is not None,
-        n_data=0 if survey is None else len(survey.response),
         n_shown=0 if survey is None else min(len(survey.response), limits.MAX_OBSERVATIONS),
-        limits=None if payload is None else payload["threshold"],
         numbers=words.key_numbers(fitted, diagnostics),
         sentences=words.in_short(fitted, diagnostics),
         findings=words.findings(model),
@@ -172,7 +175,7 @@ def render(
         parameters=words.parameters(fitted),
         choices=words.choices(fitted),
         summary=model.summary(),
-        space=_space_figures(fitted, diagnostics),
+        space=space_figures(fitted, diagnostics),
         held=held,
         calibration=figures,
         scores=words.score_table(held),
@@ -191,6 +194,14 @@ def _unbroken(value: Any) -> Any:
     return re.sub(r"(?<=\d) %", "\u202f%", value) if type(value) is str else value
 
 
+def _one_script() -> str:
+    """The modules as one script: a page that is one file can import nothing."""
+    whole = "\n".join(_asset(name) for name in SCRIPTS)
+    whole = re.sub(r"^import [^;]*;\n", "", whole, flags=re.M)
+    whole = re.sub(r"^export (?=(async )?(function|class|const)\b)", "", whole, flags=re.M)
+    return "(() => {\n'use strict';\n" + whole + "})();"
+
+
 def _asset(name: str) -> str:
     return resources.files("bochner.report").joinpath("assets", name).read_text("utf-8")
 
@@ -207,7 +218,8 @@ def _diagnostics(model: SpatialRegressor, survey: Survey | None, given: Diagnost
     return diagnose_survey(model.fitted_.layout, survey)
 
 
-def _space_figures(fitted: Fitted, diagnostics: Diagnostics) -> list[Figure]:
+def space_figures(fitted: Fitted, diagnostics: Diagnostics) -> list[Figure]:
+    """Charts of the kernel and the variogram."""
     model, variogram, unit = fitted.model, diagnostics.variogram, diagnostics.distance_unit
     figures, curves = [], None
     if model.kernel.stationary:
@@ -220,7 +232,7 @@ def _space_figures(fitted: Fitted, diagnostics: Diagnostics) -> list[Figure]:
     return figures
 
 
-def _calibration_figures(
+def calibration_figures(
     model: SpatialRegressor, diagnostics: Diagnostics, survey: Survey | None, response: str
 ) -> tuple[Sequence[Calibration], list[Figure]]:
     """Held-out results that the page tells of, and their charts; rows that are new to the model come first."""

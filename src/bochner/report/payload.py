@@ -33,6 +33,7 @@ def map_payload(
     background: Mapping[str, Any] | None = None,
     areas: Sequence[Mapping[str, Any]] = (),
     csv: str = "",
+    noun: str = "",
 ) -> dict[str, Any]:
     """All that the map needs, as plain values."""
     rows, columns = layers.shape
@@ -61,6 +62,7 @@ def map_payload(
         "background": background or {},
         "areas": list(areas),
         "csv": csv,
+        "noun": noun,
     }
 
 
@@ -106,7 +108,7 @@ def observations_of(
     if _in_degrees(layers):  # round the globe as often as the map does
         x = x + 360 * np.round(((layers.extent[0] + layers.extent[2]) / 2 - x) / 360)
     parts = {"x": x, "y": coords[:, 1], "value": values, "shade": shade}
-    return {name: _rounded(part[rows]) for name, part in parts.items()}
+    return {**{name: _rounded(part[rows]) for name, part in parts.items()}, "total": len(values)}
 
 
 def law_gap(fitted: Fitted, layers: MapLayers, diagnostics: Diagnostics, threshold: float) -> float | None:

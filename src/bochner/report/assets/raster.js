@@ -1,10 +1,8 @@
-// What the page holds, and its rasters: from base64, deflate and differences back to numbers; a blank pixel is NaN.
+// Rasters: from base64, deflate and differences back to numbers; a blank pixel is NaN.
 
-const byId = (id) => document.getElementById(id);
-const data = JSON.parse(byId("payload").textContent);
 const BLANK = 65535;
 
-async function unpack(packed, count) {
+export async function unpack(packed, count) {
   const squeezed = Uint8Array.from(atob(packed.data), (c) => c.charCodeAt(0));
   const stream = new Blob([squeezed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   const planes = new Uint8Array(await new Response(stream).arrayBuffer());

@@ -1,17 +1,17 @@
 // Scales: round ticks, short numbers, colours.
 
-function ticks(low, high, about) {
+export function ticks(low, high, about) {
   const rough = (high - low) / about;
   if (!(rough > 0)) return [low];
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((s) => s >= rough * (1 - 1e-9));
   const out = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) out.push(k * step);
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) out.push(k * step + 0); // -0 is 0
   return out;
 }
 
 // As many digits as tell neighbours apart, e.g. ticks that are `step` apart.
-function plainNumber(value, step) {
+export function plainNumber(value, step) {
   if (!Number.isFinite(value)) return "–";
   const size = Math.max(Math.abs(value), Math.abs(step));
   if (size >= 1e7 || size < 1e-4) return value === 0 ? "0" : value.toPrecision(3).replace("-", "−");
@@ -25,47 +25,47 @@ function isQuarter(step) {
 }
 
 // A longitude between -180 and 180, as it is written on maps; other coordinates as they are.
-function wrapped(x) {
+export function wrapped(x, data) {
   if (!data.geographic || Math.abs(x) <= 180) return x;
   return ((((x + 180) % 360) + 360) % 360) - 180;
 }
 
 // A value to four digits or so.
-function readable(value) {
+export function readable(value) {
   if (value === 0 || !Number.isFinite(value)) return plainNumber(value, 1);
   return plainNumber(value, 10 ** (Math.floor(Math.log10(Math.abs(value))) - 3));
 }
 
 // A number with the digits that it was given.
-function exact(value) {
+export function exact(value) {
   return value.toLocaleString("en", { maximumSignificantDigits: 12 }).replace("-", "−");
 }
 
-function percent(share) {
+export function percent(share) {
   return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}\u202f%`;
 }
 
 // A value of the map with its unit; shares in per cent.
-function shown(value) {
+export function shown(value, data) {
   if (!Number.isFinite(value)) return "–";
   if (!data.share) return data.unit ? `${readable(value)} ${data.unit}` : readable(value);
   return `${plainNumber(100 * value, value >= 0.1 ? 0.1 : 0.01)}\u202f%`;
 }
 
 // A threshold with the digits that it was given.
-function limitText(value) {
+export function limitText(value, data) {
   if (data.share) return `${exact(Number((100 * value).toPrecision(10)))}\u202f%`;
   return data.unit ? `${exact(value)} ${data.unit}` : exact(value);
 }
 
 // Beside a colour bar: probabilities and shares in per cent.
-function tickText(layer, value, step) {
+export function tickText(layer, value, step, data) {
   if (layer === "exceedance") return `${Math.round(100 * value)} %`;
   return data.share ? `${plainNumber(100 * value, 100 * step)} %` : plainNumber(value, step);
 }
 
 // A probability: never quite 0 or 1.
-function chance(p) {
+export function chance(p) {
   if (p < 0.001) return "<0.1\u202f%";
   if (p > 0.999) return ">99.9\u202f%";
   return percent(p);
@@ -83,15 +83,16 @@ function palette(ramp) {
 }
 
 // Range of the values that are there, less the outermost half per cent on either side.
-function domainOf(values, shown) {
-  const sorted = values.filter((v, i) => shown(i) && Number.isFinite(v)).sort();
+export function domainOf(values, shown) {
+  const stride = Math.ceil(values.length / 200_000); // quantiles of a part of a large map
+  const sorted = values.filter((v, i) => i % stride === 0 && shown(i) && Number.isFinite(v)).sort();
   const at = (q) => sorted[Math.min(sorted.length - 1, Math.max(0, Math.round(q * (sorted.length - 1))))];
   const low = at(0.005), high = at(0.995);
   return high > low ? [low, high] : [low - 0.5 * Math.abs(low || 1), high + 0.5 * Math.abs(high || 1)];
 }
 
 // How to colour one layer: values to a position between 0 and 1, and that to a colour.
-class Scale {
+export class Scale {
   constructor(ramp, domain) {
     this.ramp = ramp;
     this.domain = domain;
@@ -108,50 +109,13 @@ class Scale {
     return `rgb(${c[k]} ${c[k + 1]} ${c[k + 2]})`;
   }
 
-  // An image of a raster, finer than its pixels: values and outline are interpolated between their centres.
-  paint(values, columns, rows, cover) {
-    const fine = Math.max(1, Math.min(4, Math.round(700 / Math.max(columns, rows))));
-    const canvas = document.createElement("canvas");
-    canvas.width = fine * columns;
-    canvas.height = fine * rows;
-    const context = canvas.getContext("2d"), image = context.createImageData(canvas.width, canvas.height);
-    const across = neighbours(columns, fine), down = neighbours(rows, fine);
-    for (let r = 0, at = 0; r < canvas.height; r++) {
-      const top = down.first[r] * columns, low = down.second[r] * columns, v = down.share[r];
-      for (let c = 0; c < canvas.width; c++, at += 4) {
-        const i = across.first[c], j = across.second[c], u = across.share[c];
-        let sum = 0, weight = 0, inside = 0;
-        for (const [k, w] of [
-          [top + i, (1 - u) * (1 - v)], [top + j, u * (1 - v)], [low + i, (1 - u) * v], [low + j, u * v],
-        ]) {
-          if (cover) inside += w * cover[k];
-          if (values[k] === values[k]) { // not NaN
-            sum += w * values[k];
-            weight += w;
-          }
-        }
-        const edge = cover ? inside - 0.5 : weight - 0.5;
-        if (weight < 0.05 || edge < -0.02) continue;
-        const k = 3 * Math.round(255 * this.position(sum / weight));
-        image.data[at] = this.colours[k];
-        image.data[at + 1] = this.colours[k + 1];
-        image.data[at + 2] = this.colours[k + 2];
-        image.data[at + 3] = 255 * Math.min(1, (edge + 0.02) / 0.04);
-      }
+  // As 32-bit pixels without their alpha, for `steps` values from low to high; `warp` bends the way there.
+  table(steps, warp = (share) => share) {
+    const out = new Uint32Array(steps), c = this.colours;
+    for (let i = 0; i < steps; i++) {
+      const k = 3 * Math.round(255 * warp(i / (steps - 1)));
+      out[i] = c[k] | (c[k + 1] << 8) | (c[k + 2] << 16);
     }
-    context.putImageData(image, 0, 0);
-    return canvas;
+    return out;
   }
-}
-
-// For every fine pixel along a side: the two coarse ones around its centre, and the share of the second.
-function neighbours(count, fine) {
-  const first = new Int32Array(count * fine), second = new Int32Array(count * fine), share = new Float64Array(count * fine);
-  for (let k = 0; k < count * fine; k++) {
-    const at = Math.min(count - 1, Math.max(0, (k + 0.5) / fine - 0.5));
-    first[k] = Math.floor(at);
-    second[k] = Math.min(count - 1, first[k] + 1);
-    share[k] = at - first[k];
-  }
-  return { first, second, share };
 }

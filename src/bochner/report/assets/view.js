@@ -1,24 +1,10 @@
 // The view: which part of the world is on the canvas, and how it is drawn.
 
-let INK = "#24313b", FAINT = "#56646f", PAPER = "#e9edf0", PLATE = "rgb(255 255 255 / 0.82)";
+import { drawBackground } from "./areas.js";
+import { plainNumber, ticks, wrapped } from "./scale.js";
+import { FONT, theme } from "./theme.js";
 
-// Colours of what stands around the map, as the reader's system asks for; paper is always light.
-function theme(dark) {
-  [INK, FAINT, PAPER, PLATE] = dark
-    ? ["#e4ebef", "#a9b8c2", "#26333c", "rgb(18 26 32 / 0.82)"]
-    : ["#24313b", "#56646f", "#e9edf0", "rgb(255 255 255 / 0.82)"];
-}
-const DARK = window.matchMedia("(prefers-color-scheme: dark)");
-theme(DARK.matches);
-
-function inLight(work) {
-  theme(false);
-  try { work(); } finally { theme(DARK.matches); }
-}
-
-const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
-
-class View {
+export class View {
   constructor(data, width, height) {
     this.data = data;
     [this.west, this.south, this.east, this.north] = data.extent;
@@ -112,20 +98,20 @@ class View {
     return inside ? row * this.data.columns + column : -1;
   }
 
-  draw(context, image, marks) {
+  draw(context, image, marks, quality = "high") {
     const { left, top } = this.margin, { width, height } = this.inner;
     context.clearRect(0, 0, this.width, this.height);
     context.save();
     context.beginPath();
     context.rect(left, top, width, height);
     context.clip();
-    context.fillStyle = PAPER;
+    context.fillStyle = theme.paper;
     context.fillRect(left, top, width, height);
     drawBackground(context, this);
     const [x0, y0] = this.toCanvas(this.west, this.north), [x1, y1] = this.toCanvas(this.east, this.south);
     context.imageSmoothingEnabled = true;
-    context.imageSmoothingQuality = "high";
-    context.drawImage(image, x0, y0, x1 - x0, y1 - y0);
+    context.imageSmoothingQuality = quality;
+    if (image) context.drawImage(image, x0, y0, x1 - x0, y1 - y0);
     if (marks) marks(context, this);
     this.drawScaleBar(context);
     context.restore();
@@ -138,7 +124,7 @@ class View {
     context.strokeStyle = "#9aa6af";
     context.lineWidth = 1;
     context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
-    context.fillStyle = FAINT;
+    context.fillStyle = theme.faint;
     context.font = `${small ? 11 : 12}px ${FONT}`;
     context.textAlign = "center";
     context.textBaseline = "top";
@@ -146,7 +132,7 @@ class View {
     for (const x of along) {
       const [px] = this.toCanvas(x, 0);
       context.fillRect(Math.round(px), top + height, 1, 4);
-      context.fillText(plainNumber(wrapped(x), stepX), px, top + height + 7);
+      context.fillText(plainNumber(wrapped(x, this.data), stepX), px, top + height + 7);
     }
     context.textAlign = "right";
     context.textBaseline = "middle";
@@ -156,7 +142,7 @@ class View {
       context.fillRect(left - 4, Math.round(py), 4, 1);
       context.fillText(plainNumber(y, stepY), left - 7, py);
     }
-    context.fillStyle = INK;
+    context.fillStyle = theme.ink;
     context.textAlign = "center";
     context.textBaseline = "bottom";
     context.fillText(this.data.names[0], left + width / 2, this.height - 1);
@@ -179,9 +165,9 @@ class View {
     const label = `${plainNumber(length, Math.min(length, 1))} ${this.data.lengthUnit}`;
     context.font = `600 12px ${FONT}`;
     const box = Math.max(pixels, context.measureText(label).width) + 14;
-    context.fillStyle = PLATE;
+    context.fillStyle = theme.plate;
     context.fillRect(right - box + 7, base - 22, box, 29);
-    context.strokeStyle = context.fillStyle = INK;
+    context.strokeStyle = context.fillStyle = theme.ink;
     context.lineWidth = 1.5;
     context.beginPath();
     context.moveTo(right - pixels, base - 5);

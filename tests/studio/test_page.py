@@ -1,0 +1,283 @@
+"""The studio in a real browser: from a dropped file to the files that a user takes away."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bochner.report.page import MAP_SCRIPTS
+from tests.studio.browsing import district_file, drop, image_with_gaps, large_map, messy_table, running_studio
+
+pytest.importorskip("fastapi")
+LAPTOP, PHONE = (1400, 900), (390, 844)
+ASSETS = Path(__file__).parents[2] / "src" / "bochner" / "studio" / "assets"
+DONE = 60_000  # ms that a fit or a job may take on a busy machine
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with running_studio(tmp_path_factory.mktemp("projects")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def visit(browser, address):
+    """Opens a page of the studio; in the end none may have asked another host for anything, or reported an error."""
+    contexts, asked, complaints = [], [], []
+
+    def heard(text):
+        # a refusal that a test provokes, and advice to one that looks at pixels
+        if "status of 4" not in text and "willReadFrequently" not in text:
+            complaints.append(text)
+
+    def opened(query="", size=LAPTOP, **options):
+        viewport = {"width": size[0], "height": size[1]}
+        context = browser.new_context(viewport=viewport, accept_downloads=True, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(DONE)
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: heard(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{address}{query}")
+        page.wait_for_selector("html[data-ready=yes]")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not complaints
+    own = address.partition("?")[0]
+    assert all(url.startswith((own, "data:", f"blob:{own}")) for url in asked)
+
+
+def violations(page, *parts):
+    """What axe-core finds in some parts of the page, or in all of it, everything unfolded; it stays so."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.wait_for_timeout(100)
+    context = {"include": [[part] for part in parts]} if parts else None
+    found = axe.Axe().run(page, context, {"resultTypes": ["violations"]}).response["violations"]
+    return [(one["id"], one["nodes"][0]["html"][:120]) for one in found]
+
+
+def taken(page, what, folder):
+    """A file that a button makes and downloads."""
+    with page.expect_download() as waiting:
+        page.click(f"#make-{what}")
+    path = folder / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def survey(visit, tmp_path_factory):
+    """The whole way of a messy table; what was seen on it, for the tests below."""
+    folder, seen = tmp_path_factory.mktemp("survey"), SimpleNamespace(axe={}, files={})
+    page = visit()
+    seen.axe["start"] = violations(page, "#start")
+    drop(page, "#drop", messy_table(folder / "survey.csv"), district_file(folder / "districts.geojson"))
+    page.wait_for_selector("#preview")
+    seen.axe["data, model"] = violations(page, "#data-step", "#model-step", "#fit-step")
+    seen.story, seen.wrong, seen.flags = (page.inner_text(part) for part in ("#data-story", "#wrong-rows", "#flags"))
+    names = page.locator("[data-role-of]")
+    seen.roles = dict(names.evaluate_all("all => all.map(one => [one.dataset.roleOf, one.value])"))
+    seen.bold = page.locator("#steps b").count()
+    seen.problems, seen.off = page.inner_text("#model-problems"), page.is_disabled("#fit")
+    page.click("#mend-swap")
+    page.wait_for_selector("#flags", state="detached")
+    seen.mended = page.inner_text("#data-story")
+    page.check("#drop-bad")
+    page.select_option("#kernel", "matern32")
+    page.wait_for_selector("#model-ready")
+    page.uncheck("#covariate-0")
+    page.wait_for_selector("#fit:enabled")
+    page.locator("#estimate", has_text=re.compile(r"\d")).wait_for()
+    seen.estimate = page.inner_text("#estimate")
+    page.click("#fit")
+    page.wait_for_selector(".run")
+    page.reload()
+    page.wait_for_selector("html[data-ready=yes]")
+    seen.running = page.inner_text("#fit-body")
+    page.wait_for_selector("#map-card #map")
+    page.wait_for_selector("#check-body .tiles")
+    seen.axe["check, map"] = violations(page, "#check-step", "#map-step")
+    seen.check = page.inner_text("#check-body")
+    page.locator("#threshold").fill("0.3")
+    page.click("#decide")
+    page.wait_for_selector("#areas-table")
+    seen.answer, seen.cells = page.inner_text("#answer"), page.locator("#areas-table tbody tr").count()
+    seen.axe["decide"] = violations(page, "#decide-step")
+    for what in ("geotiff", "areas", "hotspots", "report"):
+        seen.files[what] = taken(page, what, folder)
+    page.click("#drawer-toggle")
+    page.wait_for_selector("#drawer-shell")
+    seen.axe["drawer"] = violations(page, "#drawer")
+    seen.shell, seen.python, seen.toml = (page.inner_text(f"#drawer-{part}") for part in ("shell", "python", "toml"))
+    page.keyboard.press("Escape")
+    seen.page, seen.query = page, page.evaluate("location.search").replace("?", "&")
+    return seen
+
+
+def test_a_messy_table_is_recognised(survey):
+    assert "survey.csv is a table with 60 rows" in survey.story
+    assert "forty" in survey.wrong and "swapped" in survey.flags
+    assert survey.roles["lon"] == "x" and survey.roles["lat"] == "y"
+    assert survey.roles["positive"] == "target" and survey.roles["examined"] == "trials"
+    assert "amiss" in survey.problems and survey.off
+    assert "mended" in survey.mended  # the swapped place was exchanged in a copy
+
+
+def test_names_of_columns_are_text(survey):
+    assert "<b>height" in survey.roles
+    assert survey.bold == 0 and "<b>height" in survey.page.inner_text("#preview")
+
+
+def test_cost_is_told_before_and_a_fit_is_found_again_after_a_reload(survey):
+    assert re.search(r"\d", survey.estimate) and "B" in survey.estimate
+    assert re.search(r"running|done|Working|\d+ %", survey.running) and "fit 1" in survey.running
+
+
+def test_checks_are_told_in_words_and_charts(survey):
+    assert "of held-out values in 95" in survey.check and "Range: before and with the data" in survey.check
+    assert survey.page.locator("#check-body svg.chart").count() >= 4
+    assert survey.page.locator("#residuals-map").count() == 1
+
+
+def test_districts_are_answered_and_found_on_the_map(survey):
+    assert re.match(r"\d of 4 districts (is|are) above 30 %", survey.answer) and survey.cells == 4
+    survey.page.click("#areas-table tbody tr:nth-child(2) button")
+    name = survey.page.inner_text("#areas-table tbody tr:nth-child(2) th")
+    assert survey.page.evaluate("studio.panel.data.areas[studio.panel.chosen].name") == name
+
+
+def test_files_are_whole_and_agree_with_the_page(survey):
+    import rasterio
+
+    table = pd.read_csv(survey.files["areas"]).set_index("name")
+    shown = dict(survey.page.locator("#areas-table tbody tr").evaluate_all(
+        "all => all.map(row => [row.cells[0].textContent, Number(row.cells[1].dataset.value)])"
+    ))  # fmt: skip
+    np.testing.assert_allclose([shown[name] for name in table.index], table["mean"], rtol=1e-7)
+    assert survey.files["areas"].name == "districts.csv" and survey.files["report"].name == "report.html"
+    with rasterio.open(survey.files["geotiff"]) as file:
+        assert file.count >= 3 and str(file.crs) == "EPSG:4326"
+        x, y = 10.4, 5.6
+        mean = next(file.sample([(x, y)]))[0]
+    found = survey.page.evaluate("([x, y]) => studio.panel.valueAt(x, y)", [x, y])
+    assert found["mean"] == pytest.approx(mean, abs=0.03)  # pixels of two grids
+    html = survey.files["report"].read_text(encoding="utf-8")
+    assert "districts" in html and "payload" in html
+    assert json.loads(survey.files["hotspots"].read_text())["type"] == "FeatureCollection"
+
+
+def test_the_drawer_holds_what_was_run(survey):
+    for command in ("fit --config fits/1/model.toml", "aggregate", "hotspots", "report", "--exceed 0.3"):
+        assert command in survey.shell
+    assert 'target = "positive"' in survey.toml and "SpatialRegressor(" in survey.python
+    compile(survey.python, "drawer", "exec")
+
+
+def test_axe_finds_no_violation_in_any_step(survey):
+    assert survey.axe == {step: [] for step in survey.axe} and len(survey.axe) == 5
+
+
+def test_a_click_on_the_map_tells_value_and_interval(survey):
+    page = survey.page
+    page.locator("#map").scroll_into_view_if_needed()
+    page.locator("#map").click(position={"x": 300, "y": 200})
+    assert page.inner_text("#read-mean").endswith("%") and " to " in page.inner_text("#read-interval")
+    page.click("[data-layer=exceedance]")
+    assert "Probability that the prevalence lies above" in page.inner_text("#layer-words")
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(LAPTOP, "light"), (PHONE, "dark"), ((320, 640), "light")])
+def test_nothing_sticks_out_at_any_width(visit, survey, size, scheme):
+    page = visit(survey.query, size, color_scheme=scheme)
+    page.wait_for_selector("#map-card #map")
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    if size == PHONE:
+        assert violations(page) == []
+
+
+def test_steps_are_walked_by_keyboard(visit, survey):
+    page = visit(survey.query)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.focus("#measures-positives")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector("#exposure")
+    assert page.evaluate("document.activeElement.id") == "measures-cases"
+    page.keyboard.press("ArrowUp")
+    page.wait_for_selector("#trials")
+    page.focus("#drawer-toggle")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#drawer-shell")
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#drawer") and page.evaluate("document.activeElement.id") == "drawer-toggle"
+
+
+def test_a_large_map_follows_the_slider(visit, survey):
+    """Loosely: a busy machine may draw a third of what `benchmarks/studio.py` measures."""
+    page = visit("&project=none")
+    page.route(re.compile(r"/fits/\d+/map$"), lambda route: route.fulfill(json=large_map(1000)))
+    page.goto(page.url.partition("?")[0] + "?" + survey.query[1:])
+    page.wait_for_selector("#map-card #map")
+    frames = page.evaluate((ASSETS.parents[3] / "tests/studio/slide.js").read_text())
+    assert 1000 / np.mean(frames[5:]) > 8
+    assert page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") < 5_000
+    assert page.evaluate("performance.memory.usedJSHeapSize") < 500e6
+
+
+def test_errors_are_told_in_sentences(visit, tmp_path):
+    page = visit("&project=nowhere")
+    assert "there is no project 'nowhere'" in page.inner_text("#start .message.error")
+    (tmp_path / "notes.csv").write_text("only one line without numbers\n")
+    drop(page, "#drop", tmp_path / "notes.csv")
+    page.wait_for_selector(".message.error")
+    said = page.inner_text(".message.error")
+    assert said.endswith(".") and "notes.csv" in said
+
+
+def test_an_image_with_gaps_is_filled(visit, tmp_path):
+    import rasterio
+
+    page = visit()
+    source = image_with_gaps(tmp_path / "image.tif", 18)
+    drop(page, "#drop", source)
+    page.wait_for_selector("#places-map")
+    assert violations(page, "#data-step", "#model-step") == []
+    page.select_option("#kernel", "matern32")
+    page.select_option("#features", "exact")
+    page.wait_for_selector("#fit:enabled")
+    page.click("#fit")
+    page.wait_for_selector("#map-card #map")
+    with rasterio.open(source) as file:
+        seen = file.read(1, masked=True)
+        gap = file.xy(*np.argwhere(seen.mask).mean(axis=0).round().astype(int))
+    assert page.evaluate("([x, y]) => studio.panel.valueAt(x, y)", gap) is not None
+    with rasterio.open(taken(page, "geotiff", tmp_path)) as file:
+        filled = file.read(1)
+    np.testing.assert_allclose(filled[~seen.mask], seen.compressed(), rtol=1e-6)
+    assert np.isfinite(filled[seen.mask]).all() and 17 < filled[seen.mask].mean() < 23
+    assert taken(page, "report", tmp_path).read_text(encoding="utf-8").count("<html") == 1
+    page.click("#drawer-toggle")
+    page.wait_for_selector("#drawer-shell")
+    assert "--fill-only" in page.inner_text("#drawer-shell")
+
+
+def test_every_module_is_asked_for_at_once():
+    """The page names all of its modules, so that none waits for another to be read."""
+    named = set(re.findall(r'href="/assets/([\w.]+\.js)"', (ASSETS / "index.html").read_text()))
+    assert named == {*MAP_SCRIPTS, *(path.name for path in ASSETS.glob("*.js"))} - {"studio.js"}
+
+
+def test_no_module_writes_html():
+    for path in [*ASSETS.glob("*.js"), *(ASSETS.parents[1] / "report" / "assets").glob("*.js")]:
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", path.read_text()), path
