@@ -19,6 +19,7 @@ FLOORS = (
     ("exceptions",),
     ("archive",),
     ("arrays", "choices", "random", "resources"),
+    ("device",),
     ("nufft",),
     ("kernels",),
     ("neighbours",),
