@@ -7,6 +7,8 @@ cores cut off what they add rather than round it: a bias of 1e-5 of the Gram, ma
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -26,109 +28,174 @@ def device_moments(
 ) -> DenseMoments:
     """`dense_moments` of Fourier features on a device."""
     p, q = features.n_columns, rows.trend.shape[1]
-    waves = WaveBlocks(device, features, weight)
-    gram, mixed, small = device.zeros(p, p), device.zeros(p, q + 1), device.zeros(q + 1, q + 1)
-    columns = np.column_stack([rows.trend, y])
+    kind = SlicedSums if np.dtype(features.dtype) == np.float32 else FloatSums
+    sizes = [max(float(c.max(initial=0.0)), -float(c.min(initial=0.0))) for c in (*rows.trend.T, y)]
+    sums = kind(device, features, weight, np.array(sizes))
 
     def add(part: slice) -> None:
-        phi, root = waves.block(rows.coords[part], weight[part])
-        beside = device.tensor(columns[part]) * (root if waves.equal else root[:, None])
-        against = phi.double() @ beside
-        waves.add(gram, phi)
-        mixed.add_(against)
-        small.add_(beside.T @ beside)
+        beside = device.torch.cat([device.tensor(rows.trend[part]).T, device.tensor(y[part])[None]])
+        sums.add(rows.coords[part], weight[part], beside)
 
-    device.in_blocks(add, len(rows), waves.bytes_per_row, most=waves.most_rows)
-    amplitude = device.tensor(np.sqrt(np.tile(features.frequencies.mass, 2)))
-    gram *= amplitude * (amplitude[:, None] * waves.common)
-    whole = np.zeros((p + q, p + q), order="F")
-    across, beside = to_host(mixed * amplitude[:, None]), to_host(small)
-    whole[:p, :p] = _symmetric(to_host(gram))
-    whole[:p, p:], whole[p:, :p], whole[p:, p:] = across[:, :q], across[:, :q].T, beside[:q, :q]
-    whole[:p, p:] *= waves.common
-    whole[p:, :p] *= waves.common
-    whole[p:, p:] *= waves.common
-    projection = np.r_[across[:, q], beside[:q, q]] * waves.common
-    return DenseMoments(whole, projection, float(np.sum(weight * y**2)), float(weight.sum()), *count_of(weight), copies)
+    device.in_blocks(add, len(rows), sums.bytes_per_row, most=sums.most_rows)
+    amplitude = np.r_[np.sqrt(np.tile(features.frequencies.mass, 2)), sums.units]
+    there = device.tensor(amplitude * np.sqrt(sums.common))
+    whole = _symmetric(to_host(sums.gram[: p + q + 1, : p + q + 1] * there * there[:, None]))
+    return DenseMoments(
+        np.asfortranarray(whole[: p + q, : p + q]),
+        np.ascontiguousarray(whole[: p + q, p + q]),
+        float(weight @ np.square(y)),
+        float(weight.sum()),
+        *(count_of(weight) if not sums.same else (len(weight) * float(np.log(sums.common)), len(weight))),
+        copies,
+    )
 
 
-class WaveBlocks:
-    """Blocks of cosines and sines of unit amplitude on a device, times roots of weights, and their products."""
+class _Sums:
+    """Sums over blocks of rows of the products of waves of unit amplitude and further columns: the lower triangle.
 
-    def __init__(self, device: Device, features: FourierMap, weight: FloatArray) -> None:
-        self.device, self.features = device, features
-        self.m = features.frequencies.n
+    Attributes
+    ----------
+    gram : tensor (2 m + q + 1, ...)
+        The sums so far, in units: of rows with the largest weight, `common`, of columns with the sizes `units`.
+    bytes_per_row, most_rows
+        Of a block.
+    """
+
+    most_rows: int | None = None
+    bytes_per_row: float
+
+    def __init__(self, device: Device, features: FourierMap, weight: FloatArray, sizes: FloatArray) -> None:
+        self.device, self.features, self.m = device, features, features.frequencies.n
         self.turns_per_unit = device.tensor(features.frequencies.omega / (2 * np.pi))
-        self.in_slices = np.dtype(features.dtype) == np.float32
+        self.units = np.where(sizes > 0, sizes, 1.0)
         # equal weights, the usual case, wait until the sums are done; others are at most one
         self.common = float(weight.max(initial=0.0)) or 1.0
-        self.equal = bool(np.all(weight == self.common)) and features.box is None
-        self.bytes_per_row = (44.0 if self.in_slices else 36.0) * 2 * self.m
-        self.most_rows = limits.INTEGER_ROWS if self.in_slices else None
+        self.same = float(weight.min(initial=self.common)) == self.common
+        self.equal = self.same and features.box is None
+        # whole tiles of the tensor cores; what is added is nothing
+        self.n_columns = -(-(2 * self.m + len(sizes)) // 32) * 32
+        self.gram = device.zeros(self.n_columns, self.n_columns)
 
-    def block(self, coords: FloatArray, weight: FloatArray) -> tuple[Any, Any]:
-        """Waves (2 m, n) and roots of the weights (n,), or one for all."""
+    def add(self, coords: FloatArray, weight: FloatArray, beside: Any) -> None:
+        """Add a block of rows, with further columns as a tensor (q + 1, n)."""
+        raise NotImplementedError
+
+    def _in_units(self, beside: Any) -> Any:
+        return beside / self.device.tensor(self.units)[:, None]
+
+    def _places(self, coords: FloatArray) -> Any:
+        return self.device.tensor(coords).T.contiguous()
+
+    def _roots(self, coords: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Roots of the weights of the waves, which are nothing beyond their box, and of the other columns."""
+        root = np.sqrt(weight / self.common)
+        return np.where(self.features.outside(coords), 0.0, root), root
+
+    def _waves(self, coords: FloatArray, kind: str, out: Any) -> None:
+        """Cosines and sines (2 m, n) of a block, into rows of `out`."""
         torch, m = self.device.torch, self.m
-        turns = self.turns_per_unit @ self.device.tensor(np.ascontiguousarray(coords.T))
+        turns = self.turns_per_unit @ self._places(coords)
         turns -= torch.round(turns)  # whole turns are removed in float64, before any rounding
         turns *= 2 * np.pi
-        phase = turns.float() if self.in_slices else turns
-        phi = torch.empty((2 * m, phase.shape[1]), dtype=phase.dtype, device=phase.device)
-        torch.cos(phase, out=phi[:m])
-        torch.sin(phase, out=phi[m:])
-        if self.equal:
-            return phi, 1.0
-        root = np.sqrt(weight / self.common)
-        there = self.device.tensor(root)
-        inside = np.where(self.features.outside(coords), 0.0, root)
-        phi *= self.device.tensor(inside).to(phi.dtype)
-        # the trend of a row beyond the box counts all the same
-        return phi, there
+        phase = turns.to(getattr(torch, kind))
+        torch.cos(phase, out=out[:m])
+        torch.sin(phase, out=out[m : 2 * m])
 
-    def add(self, total: Any, phi: Any) -> None:
-        """Add the products of a block, phi phi', to the lower triangle of a total."""
-        if self.in_slices:
-            self._add_slices(total, phi)
-            return
-        for first, last in _panels(len(phi)):
+
+class FloatSums(_Sums):
+    """Products and sums in float64."""
+
+    def __init__(self, device: Device, features: FourierMap, weight: FloatArray, sizes: FloatArray) -> None:
+        super().__init__(device, features, weight, sizes)
+        self.bytes_per_row = 40.0 * self.n_columns
+
+    def add(self, coords: FloatArray, weight: FloatArray, beside: Any) -> None:
+        phi, first = self.device.empty(self.n_columns, len(coords)), 2 * self.m
+        self._waves(coords, "float64", phi)
+        phi[first : first + len(beside)] = self._in_units(beside)
+        phi[first + len(beside) :] = 0.0
+        if not self.equal:
+            inside, root = (self.device.tensor(r) for r in self._roots(coords, weight))
+            phi[:first] *= inside
+            phi[first:] *= root
+        for first, last in _panels(self.n_columns):
             # rows of a panel against all columns up to its end: the upper triangle is not needed
-            target = total[first:last, :last]
+            target = self.gram[first:last, :last]
             self.device.torch.addmm(target, phi[first:last], phi[:last].T, out=target)
 
-    def _add_slices(self, total: Any, phi: Any) -> None:
-        a, b, c = self._slices(phi)
-        p, unit = len(phi), 1 / SLICE**2
-        first, second = 1 / (2 * SLICE), 1 / (2 * SLICE) ** 2
-        mixed = self._product(a, b)[:p, :p].double() * first
-        mixed += self._product(a, c)[:p, :p].double() * second
-        mixed += mixed.T.clone()
-        panels = [(low, high, self._product(a[low:high], a[:high]), self._product(b[low:high], b[:high]))
-                  for low, high in _panels(len(a), 4)]
-        total.add_(mixed, alpha=unit)
-        for low, high, large, small in panels:
-            part = total[low:high, :high]
-            here = (slice(0, part.shape[0]), slice(0, part.shape[1]))
-            part.add_(large[here].double(), alpha=unit)
-            part.add_(small[here].double(), alpha=unit * second)
 
-    def _slices(self, phi: Any) -> list[Any]:
-        """Numbers in [-1, 1] as whole numbers a + b / 254 + c / 254^2, in units of 1 / 127, of one byte each."""
-        torch, (p, n) = self.device.torch, phi.shape
-        rest, scale, found = phi, SLICE, []
-        for _ in range(3):
-            rest = rest * scale
-            whole = torch.round(rest)
-            kept = torch.zeros((-(-p // 32) * 32, -(-n // 16) * 16), dtype=torch.int8, device=phi.device)
-            kept[:p, :n] = whole
-            found.append(kept)
-            rest, scale = rest.sub_(whole), 2 * SLICE
-        return found
+class SlicedSums(_Sums):
+    """Columns cut into three bytes, whose products and sums are exact integers; the totals are float64."""
+
+    most_rows = limits.INTEGER_ROWS
+
+    def __init__(self, device: Device, features: FourierMap, weight: FloatArray, sizes: FloatArray) -> None:
+        super().__init__(device, features, weight, sizes)
+        self.bytes_per_row = 24.0 * self.n_columns
+        self.kernel = _wave_kernel() if device.name.startswith("cuda") else None
+
+    def add(self, coords: FloatArray, weight: FloatArray, beside: Any) -> None:
+        a, b, c = self._slices(coords, weight, beside)
+        unit, first, second = 1 / SLICE**2, 1 / (2 * SLICE), 1 / (2 * SLICE) ** 2
+        mixed = self._product(a, b).double() * first
+        mixed += self._product(a, c).double() * second
+        mixed = mixed + mixed.T
+        panels = [
+            (low, high, self._product(a[low:high], a[:high]), self._product(b[low:high], b[:high]))
+            for low, high in _panels(self.n_columns, 4)
+        ]
+        self.gram.add_(mixed, alpha=unit)
+        for low, high, large, small in panels:
+            part = self.gram[low:high, :high]
+            part.add_(large.double(), alpha=unit)
+            part.add_(small.double(), alpha=unit * second)
+
+    def _slices(self, coords: FloatArray, weight: FloatArray, beside: Any) -> list[Any]:
+        torch, n, m = self.device.torch, len(coords), self.m
+        width = -(-n // 16) * 16
+        slices = [self.device.zeros(self.n_columns, width, dtype="int8") for _ in range(3)]
+        beside = self._in_units(beside)
+        inside, root = (None, None) if self.equal else self._roots(coords, weight)
+        if root is not None:
+            beside = beside * self.device.tensor(root)
+        q = slice(2 * m, 2 * m + len(beside))
+        _cut(torch, beside, [s[q, :n] for s in slices])
+        there = None if inside is None else self.device.tensor(inside, "float32")
+        if self.kernel is not None:
+            self.kernel(self.turns_per_unit, self._places(coords), there, slices)
+            return slices
+        phi = self.device.empty(2 * m, n, dtype="float32")
+        self._waves(coords, "float32", phi)
+        if there is not None:
+            phi *= there
+        _cut(torch, phi, [s[: 2 * m, :n] for s in slices])
+        return slices
 
     def _product(self, x: Any, y: Any) -> Any:
         """x y' of bytes, exact in 32-bit integers."""
         if x.is_cuda:
             return self.device.torch._int_mm(x, y.T)
         return x.double() @ y.double().T
+
+
+def _cut(torch: Any, values: Any, slices: list[Any]) -> None:
+    """Numbers in [-1, 1] as whole numbers a + b / 254 + c / 254^2, in units of 1 / 127, of one byte each."""
+    rest, scale = values, SLICE
+    for kept in slices:
+        rest = rest * scale
+        whole = torch.round(rest)
+        kept.copy_(whole)
+        rest, scale = rest.sub_(whole), 2 * SLICE
+
+
+@cache
+def _wave_kernel() -> Any:
+    """The kernel that makes slices of waves in one go; None where Triton is not installed."""
+    if find_spec("triton") is None:
+        return None
+    from bochner.moments.device_kernels import wave_slices
+
+    return wave_slices
 
 
 def lattice_gram(device: Device, index: Any, half_width: Any, generator: np.ndarray) -> Any:
