@@ -86,13 +86,19 @@ def dense(device: Device, n: int = 10_000_000, m: int = 2_048) -> dict[str, Any]
     print(json.dumps(out, indent=1), flush=True)
     exact, fast = (Primal().solve_moments(found[name], 2 * m) for name in ("float64", "fast"))
     sd = np.sqrt(np.diag(exact.factor.solve(np.eye(2 * m + 1))))
-    out["fast, largest difference of a coefficient in posterior sd"] = float(np.max(np.abs(exact.coef - fast.coef) / sd))
+    out["fast, largest difference of a coefficient in posterior sd"] = float(
+        np.max(np.abs(exact.coef - fast.coef) / sd)
+    )
     few = slice(0, n // 50)
     start = time.perf_counter()
     with Resources(device="cpu").in_use():
-        host = dense_moments(FourierMap(Frequencies(omega, mass)), Rows(x[few], np.ones((n // 50, 1))), y[few], weight[few])
+        host = dense_moments(
+            FourierMap(Frequencies(omega, mass)), Rows(x[few], np.ones((n // 50, 1))), y[few], weight[few]
+        )
     out["float64 s on all cores, from a fiftieth"] = 50 * (time.perf_counter() - start)
-    there = device_moments(device, FourierMap(Frequencies(omega, mass)), Rows(x[few], np.ones((n // 50, 1))), y[few], weight[few])
+    there = device_moments(
+        device, FourierMap(Frequencies(omega, mass)), Rows(x[few], np.ones((n // 50, 1))), y[few], weight[few]
+    )
     out["float64, largest relative difference from the processor"] = float(
         np.max(np.abs(host.gram - there.gram)) / np.max(np.abs(host.gram))
     )
@@ -186,7 +192,9 @@ def neighbours(device: Device) -> dict[str, float]:
             out[f"likelihood with gradient, {where} ms"] = 1e3 * timed(device, lambda: plan.evaluate(kernel, 0.1), 5)[0]
     at = np.random.default_rng(5).uniform(size=(100_000, 2))
     for where in ("cuda", "cpu"):
-        model = SpatialRegressor(Matern(nu=0.5, length_scale=0.1), tune=None, noise_variance=0.09, device=where).fit(x, y)
+        model = SpatialRegressor(Matern(nu=0.5, length_scale=0.1), tune=None, noise_variance=0.09, device=where).fit(
+            x, y
+        )
         out[f"sd of a row engine, 100,000 places, {where} s"] = timed(device, lambda m=model: m.predict(at, True))[0]
     return out
 
@@ -198,10 +206,17 @@ def predict(device: Device, m: int = 2_000, n: int = 200_000) -> dict[str, float
     out = {}
     for where, share in (("cuda", 1), ("cpu", 20)):
         model = SpatialRegressor(
-            Matern(nu=1.5, length_scale=0.2), features="quasi", n_frequencies=m, tune=None, noise_variance=0.09, device=where
+            Matern(nu=1.5, length_scale=0.2),
+            features="quasi",
+            n_frequencies=m,
+            tune=None,
+            noise_variance=0.09,
+            device=where,
         ).fit(x, y)
         seconds, _ = timed(device, lambda mm=model, s=share: mm.predict(at[: n // s], return_std=True))
-        out[f"{n:,} places, {2 * m:,} columns, {where} s" + (" (from a twentieth)" if share > 1 else "")] = share * seconds
+        out[f"{n:,} places, {2 * m:,} columns, {where} s" + (" (from a twentieth)" if share > 1 else "")] = (
+            share * seconds
+        )
     return out
 
 

@@ -93,7 +93,7 @@ class Device:
 
 
 def device_for(work: float) -> Device | None:
-    """The device for so many operations: the one asked for, with "auto" one that is worth it, None for the processor."""
+    """The device for so many operations: the one asked for, with "auto" one that pays; None is the processor."""
     asked = current().device
     if asked == "cpu" or work < limits.LEAST_WORK:
         return None
@@ -105,7 +105,9 @@ def device_for(work: float) -> Device | None:
 def named_device(name: str) -> Device:
     """The device of a name; an error that says what is missing, where there is none."""
     if find_spec("torch") is None:
-        raise MissingExtraError(f"device={name!r} needs PyTorch; run `pip install 'bochner[gpu]'`, or set device='cpu'.")
+        raise MissingExtraError(
+            f"device={name!r} needs PyTorch; run `pip install 'bochner[gpu]'`, or set device='cpu'."
+        )
     found = _found()
     if found is None:
         raise InputError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -225,7 +226,7 @@ def lattice_gram(device: Device, index: Any, half_width: Any, generator: np.ndar
 
 def _panels(p: int, n: int = 8) -> list[tuple[int, int]]:
     edges = np.unique(np.linspace(0, p, min(n, max(p, 1)) + 1).astype(int))
-    return [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def _symmetric(lower: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from bochner.moments.fourier_sums import fourier_sums
 def moments_of(
     features: FeatureMap, rows: Rows, y: FloatArray, weight: FloatArray, copies: float = 0.0
 ) -> DenseMoments:
-    """Moments of some rows, by non-uniform FFT where it is cheaper than blocks; blocks run on a device, if there is one.
+    """Moments of some rows, by non-uniform FFT where it is cheaper than blocks; on a device, if one is in force.
 
     `copies` is what merging equal rows took out of their log density.
     """

@@ -181,7 +181,7 @@ def krige_cells(
         mean[here] = cross.mT @ white
         spread[here] = cross.square().sum(1)
 
-    rows_per_cell = max(1.0, np.mean([len(here) for _, here in cells]))
+    rows_per_cell = len(targets) / len(cells)
     device.in_blocks(add, len(cells), 8.0 * k * (6 * k + 8 * rows_per_cell), most=limits.DEVICE_CELLS)
     if any(failed):
         return None

@@ -23,7 +23,7 @@ COMPILED_RUN       256      systems that a thread takes at a time in compiled lo
 MOST_LANES         16       of them side by side, in the innermost loops: two or four vectors of the processor
 PACKED_AT_ONCE     2^15     of all systems side by side: 256 KiB an array, so that all stay in the cache
 CROSS_AT_ONCE      2^12     covariances of two sets of places at once: 32 KiB an array
-VECCHIA_WORK       10       operations of a likelihood with its gradient for every k^3, by which a device is chosen or not
+VECCHIA_WORK       10       operations of a likelihood with its gradient for every k^3, by which a device is chosen
 DEVICE_CELLS       2,000    cells that a device takes at a time
 TABLE_ERROR        1e-8     of the correlation: a function that its table misses by more has a kink (others: 1e-11)
 =================  =======  ============================================================================================

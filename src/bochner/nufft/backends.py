@@ -101,7 +101,8 @@ def obstacle(name: str) -> str:
 def _forced(name: str, by: str) -> BackendChoice:
     if name not in (*ORDER, ON_DEVICE):
         raise InputError(
-            f"{by} asks for the NUFFT back end {name!r}; there are {', '.join((*ORDER, ON_DEVICE))}. Choose one of them."
+            f"{by} asks for the NUFFT back end {name!r}; there are {', '.join((*ORDER, ON_DEVICE))}. "
+            f"Choose one of them."
         )
     reason = obstacle(name)
     if reason:

@@ -74,7 +74,9 @@ class TorchPlan:
 class _Bells:
     """The linear map between values at places and values on a periodic grid; one entry of each bell at a time."""
 
-    def __init__(self, device: Device, turns: Any, grid: tuple[int, ...], kernel: KaiserBessel, dtype: RealType) -> None:
+    def __init__(
+        self, device: Device, turns: Any, grid: tuple[int, ...], kernel: KaiserBessel, dtype: RealType
+    ) -> None:
         self.device, self.grid, torch = device, grid, device.torch
         cells = turns * device.tensor(np.array(grid, dtype=float))
         left = cells - kernel.width / 2

@@ -58,7 +58,12 @@ class DeviceCholesky(Factor):
 
     def as_dict(self) -> dict[str, Any]:
         """What a file holds."""
-        return {"root": np.tril(to_host(self.root)), "scale": self.scale, "n_trend": self.n_trend, "report": self.report}
+        return {
+            "root": np.tril(to_host(self.root)),
+            "scale": self.scale,
+            "n_trend": self.n_trend,
+            "report": self.report,
+        }
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> CholeskyFactor:
@@ -77,11 +82,12 @@ class DeviceCholesky(Factor):
 
 def device_factor(device: Device, precision: Any, n_trend: int, added: FloatArray | float) -> DeviceCholesky:
     """`cholesky_factor` on a device; a matrix that lies there already is not moved, and is written over."""
-    matrix = precision.lower if isinstance(precision, DeviceMatrix) else device.tensor(precision)
+    own = isinstance(precision, DeviceMatrix)
+    matrix = precision.lower if own else device.tensor(precision)
     diagonal = to_host(matrix.diagonal()) + added
     scale = 1 / np.sqrt(np.maximum(diagonal, 1e-300))
     there = device.tensor(scale)
-    matrix = matrix * there if matrix is not getattr(precision, "lower", None) else matrix.mul_(there)
+    matrix = matrix.mul_(there) if own else matrix * there
     matrix *= there[:, None]
     for jitter in (0.0, limits.FACTOR_JITTER):
         matrix.diagonal().copy_(device.tensor(diagonal * scale * scale + jitter))
@@ -91,7 +97,8 @@ def device_factor(device: Device, precision: Any, n_trend: int, added: FloatArra
             return DeviceCholesky(device, root, scale, n_trend, Report("cholesky", len(scale), details))
     raise ConvergenceError(
         f"the precision matrix of {len(scale)} coefficients is not positive definite even after "
-        f"{limits.FACTOR_JITTER:g} was added to its scaled diagonal; raise noise_variance, or drop collinear covariates."
+        f"{limits.FACTOR_JITTER:g} was added to its scaled diagonal; raise noise_variance, or drop collinear "
+        f"covariates."
     )
 
 

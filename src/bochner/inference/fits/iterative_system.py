@@ -98,7 +98,10 @@ def solve_system(
     start = None if near is None or not near.settled else near.as_columns(trend)
     device = device_for(limits.CG_WORK_PER_ROW * len(obs))
     there = None if device is None or unwatched else operator.on_device(device, probes)
-    options = {"tolerance": tolerance, "residual": limits.DENSE_DRAFT_RESIDUAL if unwatched else limits.CG_RESIDUAL}
+    options: dict[str, Any] = {
+        "tolerance": tolerance,
+        "residual": limits.DENSE_DRAFT_RESIDUAL if unwatched else limits.CG_RESIDUAL,
+    }
     if device is not None and there is not None:
         solution, report = _solved_there(device, there, noise, root, columns, start, options)
     else:
@@ -121,7 +124,7 @@ def _solved_there(
     root: Any,
     columns: FloatArray,
     start: FloatArray | None,
-    options: dict[str, float],
+    options: dict[str, Any],
 ) -> tuple[FloatArray, Report]:
     """Conjugate gradients on a device: all of it lies there until it has settled."""
     lifted = device.tensor(noise)[:, None]
@@ -132,7 +135,7 @@ def _solved_there(
         device.tensor(columns),
         start=None if start is None else device.tensor(start),
         probe=products.cross,
-        **options,  # type: ignore[arg-type]
+        **options,
     )
     return to_host(solution), Report(report.method, report.size, {**report.details, "device": device.label})
 
