@@ -20,6 +20,7 @@ FLOORS = (
     ("outputs",),
     ("archive",),
     ("arrays", "choices", "random", "resources"),
+    ("device",),
     ("nufft",),
     ("kernels",),
     ("neighbours",),

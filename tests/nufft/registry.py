@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bochner.nufft.backends import ORDER, obstacle
+from bochner.nufft.backends import ON_DEVICE, ORDER, obstacle
 
 # A new back end is one line in `bochner.nufft.backends`; those that are not installed are skipped by name.
-BACKENDS = [pytest.param(name, marks=pytest.mark.skipif(bool(obstacle(name)), reason=obstacle(name))) for name in ORDER]
+BACKENDS = [
+    pytest.param(name, marks=pytest.mark.skipif(bool(obstacle(name)), reason=obstacle(name)))
+    for name in (*ORDER, ON_DEVICE)
+]
 # Worst error over eps seen in random transforms: 4.8 with FINUFFT, 1.7 with the others (1,120 of each type; JAX 158).
-SLACK = {"finufft": 5, "jax-finufft": 5, "ducc0": 2, "built-in": 2}
+SLACK = {"finufft": 5, "jax-finufft": 5, "ducc0": 2, "built-in": 2, ON_DEVICE: 2}
 SHAPES = [(1,), (24,), (25,), (12, 9), (7, 7), (6, 5, 8)]
 
 every_backend = pytest.mark.parametrize("backend", BACKENDS)

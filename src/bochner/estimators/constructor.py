@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from bochner.arrays import positive
+from bochner.device import named_device
 from bochner.exceptions import InputError, KernelError
 from bochner.inference import Settings
 from bochner.kernels import Kernel, kernel_named
@@ -58,10 +59,18 @@ def resources_of(estimator: Any) -> Resources:
     """Threads, device, memory and precision that an estimator may use."""
     return Resources(
         n_jobs=_threads(estimator.n_jobs),
-        device=one_of(estimator.device, "device", ("auto", "cpu")),
+        device=_device(estimator.device),
         memory_limit=memory_bytes(estimator.memory_limit),
         dtype=one_of(estimator.dtype, "dtype", ("auto", "float32", "float64")),
     )
+
+
+def _device(name: Any) -> str:
+    """A device by name; one that is asked for and is not there is refused before any work."""
+    one_of(name, "device", ("auto", "cpu", "cuda"))
+    if name == "cuda":
+        named_device(name)
+    return str(name)
 
 
 def memory_bytes(limit: Any) -> int | None:

@@ -94,7 +94,8 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
     dtype : str, default "auto"
         Precision of the waves: ``"float32"`` or ``"float64"``; sums are always float64.
     device : str, default "auto"
-        ``"auto"`` or ``"cpu"``.
+        Where large sums, factors and transforms run: ``"cpu"``, ``"cuda"`` (needs PyTorch, ``bochner[gpu]``), or
+        ``"auto"``: a CUDA device where there is one and the work is worth the way there.
     memory_limit : int or str, default None
         Bytes that a fit or a prediction may use beyond what the process holds, e.g. ``"2GB"``.
     n_jobs : int, default None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 
 from bochner import nufft
 from bochner.arrays import FloatArray
+from bochner.device import Device, device_for
+from bochner.device.accelerator import to_host
 from bochner.features.base import BoolArray, FeatureMap
-from bochner.features.limits import STRIPE_BYTES, TRANSFORM_ROWS, TRANSFORM_WORK
+from bochner.features.limits import STRIPE_BYTES, TRANSFORM_ROWS, TRANSFORM_WORK, WAVE_WORK
 from bochner.frequencies import Frequencies
 
 
@@ -45,7 +48,8 @@ class FourierMap(FeatureMap):
     def forward(self, coords: FloatArray, coef: FloatArray) -> FloatArray:
         lattice = self.frequencies.lattice
         if lattice is None or len(coords) * self.n_columns < TRANSFORM_WORK:
-            return super().forward(coords, coef)
+            device = device_for(WAVE_WORK * len(coords) * self.n_columns)
+            return super().forward(coords, coef) if device is None else self._forward_there(device, coords, coef)
         m = len(self.frequencies.mass)
         amplitude = np.sqrt(self.frequencies.mass)
         # c cos + s sin is the real part of (c - is) exp(i omega x)
@@ -60,6 +64,38 @@ class FourierMap(FeatureMap):
             out[i : i + TRANSFORM_ROWS] = plan.type2(modes).real.T
         out[self.outside(coords)] = 0.0
         return out.reshape(len(coords), *coef.shape[1:])
+
+    def on_device(self, device: Device) -> Callable[[FloatArray], Any]:
+        """`block` as a function from places to a tensor, in float64."""
+        per_turn = device.tensor(self.frequencies.omega.T / (2 * np.pi))
+        amplitude = device.tensor(np.sqrt(self.frequencies.mass))
+        torch, m = device.torch, self.frequencies.n
+
+        def block(coords: FloatArray) -> Any:
+            turns = device.tensor(coords) @ per_turn
+            turns -= torch.round(turns)
+            turns *= 2 * np.pi
+            phi = device.empty(len(coords), 2 * m)
+            torch.cos(turns, out=phi[:, :m])
+            torch.sin(turns, out=phi[:, m:])
+            phi[:, :m] *= amplitude
+            phi[:, m:] *= amplitude
+            outside = self.outside(coords)
+            if outside.any():
+                phi[device.tensor(outside)] = 0.0
+            return phi
+
+        return block
+
+    def _forward_there(self, device: Device, coords: FloatArray, coef: FloatArray) -> FloatArray:
+        out, there = np.empty((len(coords), *coef.shape[1:])), device.tensor(np.asarray(coef, dtype=np.float64))
+        waves = self.on_device(device)
+
+        def find(part: slice) -> None:
+            out[part] = to_host(waves(coords[part]) @ there)
+
+        device.in_blocks(find, len(coords), 32.0 * self.n_columns)
+        return out
 
     def adjoint(self, coords: FloatArray, values: FloatArray) -> FloatArray:
         lattice = self.frequencies.lattice

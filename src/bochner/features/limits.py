@@ -5,6 +5,7 @@ name                     value      what it bounds
 =======================  =========  ===================================================================================
 `STRIPE_BYTES`           512 KiB    float64 phases held at once: every pass over them stays in the cache of one core
 `TRANSFORM_WORK`         5e5        waves x places, beyond which a transform is quicker than blocks
+`WAVE_WORK`              50         operations of a cosine and its product, by which a device is chosen or not
 `TRANSFORM_ROWS`         2e6        places of one transform: 32 MB of values per column
 `MAX_WAVE_DIMENSIONS`    3          dimensions of a non-uniform FFT: no back end has more
 `MAX_DENSE_ROWS`         8,000      rows whose covariance matrix is held: half a gigabyte
@@ -28,6 +29,7 @@ At 8,000 rows in 2-D one product with the matrix took 0.13 s and one of the tran
 
 STRIPE_BYTES = 2**19
 TRANSFORM_WORK = 500_000
+WAVE_WORK = 50.0
 TRANSFORM_ROWS = 2_000_000
 MAX_WAVE_DIMENSIONS = 3
 MAX_DENSE_ROWS = 8_000

@@ -14,6 +14,7 @@ import numpy as np
 
 from bochner import nufft
 from bochner.arrays import FloatArray
+from bochner.device import Device, device_for
 from bochner.features import Rows
 from bochner.frequencies import Frequencies
 from bochner.moments import limits
@@ -71,7 +72,30 @@ class FourierSums:
 
         `copies` is what merged rows add to the log density at this noise variance.
         """
-        return self.unit.scaled(mass, noise_variance, copies)
+        lattice = self.frequencies.lattice
+        device = None if lattice is None else device_for((2.0 * self.frequencies.n) ** 3 / 3)
+        if device is None:
+            return self.unit.scaled(mass, noise_variance, copies)
+        return self._on_device(device, mass, noise_variance, copies)
+
+    def _on_device(self, device: Device, mass: FloatArray, noise_variance: float, copies: float) -> DenseMoments:
+        """The same with a Gram that is assembled on a device, and stays there."""
+        from bochner.moments.device_sums import lattice_moments
+
+        lattice, q = self.frequencies.lattice, len(self.trend_y)
+        assert lattice is not None
+        scale = np.r_[np.sqrt(np.tile(mass, 2)), np.ones(q)]
+        mixed = np.vstack([self.at_waves.real, -self.at_waves.imag])
+        arrays = (lattice.index, lattice.half_width, self.generator, mixed[:, :q], self.trend_gram, scale)
+        return DenseMoments(
+            lattice_moments(device, *arrays, noise_variance),  # type: ignore[arg-type]
+            np.r_[mixed[:, q], self.trend_y] * scale / noise_variance,
+            self.energy / noise_variance,
+            self.weight / noise_variance,
+            self.log_weight - self.n_rows * float(np.log(noise_variance)),
+            self.n_rows,
+            copies,
+        )
 
     @cached_property
     def unit(self) -> DenseMoments:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.device import device_for
 from bochner.features import FeatureMap, FourierMap, Rows
 from bochner.moments import limits
 from bochner.moments.dense_sums import DenseMoments, dense_moments
@@ -14,12 +15,19 @@ from bochner.moments.fourier_sums import fourier_sums
 def moments_of(
     features: FeatureMap, rows: Rows, y: FloatArray, weight: FloatArray, copies: float = 0.0
 ) -> DenseMoments:
-    """Moments of some rows, by non-uniform FFT where it is cheaper than blocks.
+    """Moments of some rows, by non-uniform FFT where it is cheaper than blocks; on a device, if one is in force.
 
     `copies` is what merging equal rows took out of their log density.
     """
-    if isinstance(features, FourierMap) and prefers_transform(features, rows.coords):
-        return fourier_sums(features.frequencies, rows, y, weight).scaled(features.frequencies.mass, copies=copies)
+    if isinstance(features, FourierMap):
+        device = device_for(2.0 * len(rows) * features.n_columns**2)
+        by_blocks = device is not None and features.frequencies.lattice is None
+        if not by_blocks and prefers_transform(features, rows.coords):
+            return fourier_sums(features.frequencies, rows, y, weight).scaled(features.frequencies.mass, copies=copies)
+        if device is not None:
+            from bochner.moments.device_sums import device_moments
+
+            return device_moments(device, features, rows, y, weight, copies)
     return dense_moments(features, rows, y, weight, copies)
 
 

@@ -11,8 +11,10 @@ import numpy as np
 from scipy.linalg import lapack
 
 from bochner.arrays import FloatArray, IntArray
+from bochner.device import device_for
 from bochner.neighbours import limits
-from bochner.neighbours.compiled import compiled_kernel
+from bochner.neighbours.compiled import compiled_kernel, tabulated_kernel
+from bochner.neighbours.device_systems import DeviceKernel, krige_cells
 from bochner.neighbours.nearest_kriging import Covariance, Neighbours
 from bochner.neighbours.replicates import merge
 from bochner.resources import blas_threads, in_threads
@@ -68,6 +70,9 @@ class CellKriging:
                 mean[here], variance[here] = self._krige(rows, values[rows], targets[here])
 
         todo = list(self._shared(targets))
+        there = self._on_device(todo, values, targets)
+        if there is not None:
+            return there
         with blas_threads(self.neighbours.n):
             list(
                 in_threads(
@@ -75,6 +80,19 @@ class CellKriging:
                 )
             )
         return mean, variance
+
+    def _on_device(
+        self, cells: list[tuple[IntArray, IntArray]], values: FloatArray, targets: FloatArray
+    ) -> tuple[FloatArray, FloatArray] | None:
+        device = device_for(float(self.neighbours.n) ** 2 * (self.neighbours.n * len(cells) + len(targets)))
+        if device is None:
+            return None
+        ready = tabulated_kernel(self.kernel, self.coords.shape[1])
+        if ready is None:
+            return None
+        prior = self.kernel.covariance(targets[:, None, :], targets[:, None, :])[:, 0, 0]
+        kernel = DeviceKernel(device, ready)
+        return krige_cells(kernel, self.known, self.variances, values, targets, cells, prior)
 
     def _shared(self, targets: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
         """Rows of every cell, and the targets that share them."""

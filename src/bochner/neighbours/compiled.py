@@ -56,6 +56,11 @@ def compiled_kernel(kernel: Any, dim: int, n_systems: int, lag_range: LagRange |
     """
     if n_systems < limits.COMPILED_FROM or not has_compiler():
         return None
+    return tabulated_kernel(kernel, dim, lag_range)
+
+
+def tabulated_kernel(kernel: Any, dim: int, lag_range: LagRange | None = None) -> CompiledKernel | None:
+    """A kernel as tables; None if it has no radial form, or one that no table holds."""
     radial_form = getattr(kernel, "radial_form", None)
     form: RadialForm | None = None if radial_form is None else radial_form(dim)
     return None if form is None else _ready(form, len(kernel.theta), lag_range)

@@ -17,6 +17,7 @@ from bochner.neighbours import limits
 # sums may be taken in any order and products be fused; infinities and NaN keep their meaning
 OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "arcp"}}
 compiled = numba.njit(cache=True, **OPTIONS)
+literal = numba.njit(cache=True, nogil=True, error_model="numpy")  # rounded as NumPy rounds: ties stay ties
 inner = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)  # called by compiled ones alone
 
 SHIFT = 52 - PIECE_BITS
@@ -446,3 +447,37 @@ def cross_covariance(form, x, z, out):
                 for j in range(m):
                     lags[d, U(start + j)] = here - z[j, d]
         _covariances(lags, rows * m, form, work, out[first * m : (first + rows) * m], nothing)
+
+
+@literal
+def morton(unit, n_levels, code):
+    """Cell of each point of the unit box at the finest of some levels, its bits taken in turn from the axes."""
+    n, dim = unit.shape
+    side = 2.0**n_levels
+    for i in range(n):
+        c = 0
+        for bit in range(n_levels - 1, -1, -1):
+            for d in range(dim):
+                c = (c << 1) | ((np.int64(min(unit[i, d] * side, side - 1.0)) >> bit) & 1)
+        code[i] = c
+
+
+@literal
+def one_per_empty_cell(code, shift, unit, size, waiting, new):
+    """In every cell without a chosen point, the point nearest to its centre; `code` is sorted. How many were found."""
+    n, dim, found, i = len(code), unit.shape[1], 0, 0
+    while i < n:
+        cell, best, least, empty = code[i] >> shift, i, np.inf, True
+        while i < n and code[i] >> shift == cell:
+            empty = empty and waiting[i]
+            off = 0.0
+            for d in range(dim):
+                x = unit[i, d] * size
+                off += (x - np.floor(x) - 0.5) ** 2
+            if off < least:
+                best, least = i, off
+            i += 1
+        if empty:
+            new[found] = best
+            found += 1
+    return found

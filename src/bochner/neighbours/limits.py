@@ -18,10 +18,13 @@ LARGEST_ENTRIES    2^21     of a packed batch: 16 MiB, whatever the number of ne
 EFFICIENT_BATCH    128      matrices: fewer leave numpy's inner loops too short
 SMALLEST_PIVOT     1e-13    relative to the diagonal entry: smaller ones are rounding
 COMPILED_FROM      1,000    small systems at once: NumPy does fewer in the time that Numba takes to be imported
+COMPILED_ORDER     20,000   rows to be put in order: likewise
 COMPILED_RUN       256      systems that a thread takes at a time in compiled loops: some milliseconds
 MOST_LANES         16       of them side by side, in the innermost loops: two or four vectors of the processor
 PACKED_AT_ONCE     2^15     of all systems side by side: 256 KiB an array, so that all stay in the cache
 CROSS_AT_ONCE      2^12     covariances of two sets of places at once: 32 KiB an array
+VECCHIA_WORK       10       operations of a likelihood with its gradient for every k^3, by which a device is chosen
+DEVICE_CELLS       2,000    cells that a device takes at a time
 TABLE_ERROR        1e-8     of the correlation: a function that its table misses by more has a kink (others: 1e-11)
 =================  =======  ============================================================================================
 """
@@ -43,8 +46,11 @@ LARGEST_ENTRIES = 2**21
 EFFICIENT_BATCH = 128
 SMALLEST_PIVOT = 1e-13
 COMPILED_FROM = 1_000
+COMPILED_ORDER = 20_000
 COMPILED_RUN = 256
 MOST_LANES = 16
 PACKED_AT_ONCE = 2**15
 CROSS_AT_ONCE = 2**12
 TABLE_ERROR = 1e-8
+VECCHIA_WORK = 10.0
+DEVICE_CELLS = 2_000

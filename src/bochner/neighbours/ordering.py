@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
+from bochner.neighbours import limits
+from bochner.neighbours.compiled import has_compiler, loops
 from bochner.random import generator
 from bochner.resources import block_bytes, n_threads
 
@@ -35,13 +37,19 @@ def maximin_order(coords: FloatArray, seed: int = 0) -> IntArray:
     n, dim = coords.shape
     n_levels = max(62 // max(dim, 1), 1)
     unit = (coords - coords.min(axis=0)) / max(float(np.ptp(coords, axis=0).max()), 1e-300)
-    code = _morton(unit, n_levels)
+    quick = n >= limits.COMPILED_ORDER and has_compiler()
+    code = (_compiled_morton if quick else _morton)(unit, n_levels)
     rows = np.argsort(code, kind="stable")
-    code, unit = code[rows], unit[rows]
+    code, unit = code[rows], np.ascontiguousarray(unit[rows])
     waiting = np.ones(n, dtype=bool)
     chosen: list[IntArray] = []
     for level in range(n_levels + 1):
-        new = _one_per_empty_cell(code >> (dim * (n_levels - level)), unit * 2.0**level, waiting)
+        shift = dim * (n_levels - level)
+        if quick:
+            some = np.empty(n, dtype=np.int64)
+            new = some[: loops().one_per_empty_cell(code, shift, unit, 2.0**level, waiting, some)]
+        else:
+            new = _one_per_empty_cell(code >> shift, unit * 2.0**level, waiting)
         waiting[new] = False
         chosen.append(rng.permutation(new))
         if not waiting.any():
@@ -92,6 +100,12 @@ def _morton(unit: FloatArray, n_levels: int) -> IntArray:
     for bit in reversed(range(n_levels)):
         for axis in range(unit.shape[1]):
             code = (code << 1) | ((cell[:, axis] >> bit) & 1)
+    return code
+
+
+def _compiled_morton(unit: FloatArray, n_levels: int) -> IntArray:
+    code = np.empty(len(unit), dtype=np.int64)
+    loops().morton(np.ascontiguousarray(unit), n_levels, code)
     return code
 
 

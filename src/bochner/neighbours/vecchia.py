@@ -18,10 +18,12 @@ from scipy import linalg
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
+from bochner.device import device_for
 from bochner.kernels import Kernel
 from bochner.neighbours import batches, limits
 from bochner.neighbours.close_pairs import close_pairs
-from bochner.neighbours.compiled import CompiledKernel, compiled_kernel, in_runs, loops
+from bochner.neighbours.compiled import CompiledKernel, compiled_kernel, in_runs, loops, tabulated_kernel
+from bochner.neighbours.device_systems import DeviceKernel, vecchia_sums
 from bochner.neighbours.ordering import maximin_order, predecessors
 from bochner.neighbours.pure_error import PureError
 from bochner.neighbours.replicates import merge
@@ -176,12 +178,15 @@ class Vecchia:
 
     def _sums(self, kernel: Kernel, noise_variance: float, counts: FloatArray) -> _Sums:
         copies = self._copies(noise_variance, counts, len(kernel.theta) + 1)
+        d_noise = noise_variance / self.weight
+        noise = d_noise + self.measurement_variance / self.weight
+        arrays = (*(np.ascontiguousarray(a) for a in (self.coords, self.columns)), noise, d_noise)
         ready = compiled_kernel(kernel, self.coords.shape[1], len(self.targets), lambda: self._lag_range)
+        there = self._on_device(kernel, arrays, counts)
         terms: Iterable[_Sums]
-        if ready is not None:
-            d_noise = noise_variance / self.weight
-            noise = d_noise + self.measurement_variance / self.weight
-            arrays = (*(np.ascontiguousarray(a) for a in (self.coords, self.columns)), noise, d_noise)
+        if there is not None:
+            terms = [there]
+        elif ready is not None:
             terms = in_runs(lambda run: self._compiled_run(ready, arrays, counts, run), len(self.targets))
         else:
             terms = batches.in_batches(
@@ -190,6 +195,20 @@ class Vecchia:
                 self.neighbours.shape[1] + 1,
             )
         return _Sums(*(sum(parts[1:], parts[0]) for parts in zip(copies, *terms, strict=True)))
+
+    def _on_device(self, kernel: Kernel, arrays: tuple[FloatArray, ...], counts: FloatArray) -> _Sums | None:
+        """Sums over all targets on the device in force, if there is one for so much work."""
+        device = device_for(limits.VECCHIA_WORK * len(self.targets) * (self.neighbours.shape[1] + 1) ** 3)
+        if device is None:
+            return None
+        ready = tabulated_kernel(kernel, self.coords.shape[1], lambda: self._lag_range)
+        if ready is None:
+            return None
+        found = vecchia_sums(DeviceKernel(device, ready), arrays, self.targets, self.neighbours, counts)
+        if found is None:
+            return None
+        density, slopes, gram, half = found
+        return _Sums(density - 0.5 * LOG_2PI * float(counts.sum()), slopes, gram, half + half.swapaxes(1, 2))
 
     @cached_property
     def _lag_range(self) -> tuple[float, float]:

@@ -153,7 +153,7 @@ def type3(
     dtype, sign = precision_of(strengths), as_sign(sign)
     vectors = as_vectors(strengths, (len(coords),), dtype, "strengths")
     eps, n_jobs = as_tolerance(eps, dtype), as_threads(n_jobs)
-    _, module = load(backend)
+    _, module = load(backend, len(coords) + len(targets))
     if vectors.size == 0 or len(targets) == 0:
         result = np.zeros((len(vectors), len(targets)), complex_type(dtype))
     else:
@@ -233,7 +233,7 @@ class Plan:
         self.eps = as_tolerance(eps, self.dtype)
         check_grid(2 * n for n in self.shape)
         self.n_samples = len(coords)
-        self.backend, module = load(backend)
+        self.backend, module = load(backend, len(coords))
         self._takes_real = module.takes_real
         self._working = _working(module, self.dtype, self.eps, np.pi * np.asarray(self.shape) / 2)
         self._lock = Lock()

@@ -9,23 +9,29 @@ from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
+from bochner.device import device_for, named_device
 from bochner.exceptions import InputError, MissingExtraError
+from bochner.nufft import limits
 from bochner.nufft.contract import Backend
 
 ORDER = ("finufft", "jax-finufft", "ducc0", "built-in")
+ON_DEVICE = "torch"  # taken where a device is in force, or by name
 VARIABLE = "BOCHNER_NUFFT"
 
 _PACKAGES = {"finufft": ("finufft",), "jax-finufft": ("jax", "jax_finufft"), "ducc0": ("ducc0",), "built-in": ()}
+_PACKAGES[ON_DEVICE] = ("torch",)
 _INSTALL = {
     "finufft": "pip install finufft",
     "jax-finufft": "pip install jax jax-finufft",
     "ducc0": "pip install 'bochner[nufft]'",
+    ON_DEVICE: "pip install 'bochner[gpu]'",
 }
 _MODULES = {
     "finufft": "bochner.nufft.finufft_backend",
     "jax-finufft": "bochner.nufft.jax_backend",
     "ducc0": "bochner.nufft.ducc_backend",
     "built-in": "bochner.nufft.builtin",
+    ON_DEVICE: "bochner.nufft.torch_backend",
 }
 
 
@@ -63,8 +69,11 @@ def backend(name: str | None = None) -> BackendChoice:
     return _automatic()
 
 
-def load(name: str | None) -> tuple[str, Backend]:
-    """Name and module of the back end that `backend` chooses."""
+def load(name: str | None, n_places: int = 0) -> tuple[str, Backend]:
+    """Name and module of the back end that `backend` chooses; for many places that of the device in force."""
+    free = name is None and not os.environ.get(VARIABLE)
+    if free and device_for(n_places * limits.WORK_PER_PLACE) is not None:
+        name = ON_DEVICE
     chosen = backend(name).name
     return chosen, cast(Backend, importlib.import_module(_MODULES[chosen]))
 
@@ -81,13 +90,19 @@ def obstacle(name: str) -> str:
             importlib.import_module(package)
     except (ImportError, OSError, RuntimeError) as error:  # a shared library may be missing or too old
         return f"import failed: {error}"
+    if name == ON_DEVICE:
+        try:
+            named_device("cuda")
+        except InputError:
+            return "no CUDA device"
     return ""
 
 
 def _forced(name: str, by: str) -> BackendChoice:
-    if name not in ORDER:
+    if name not in (*ORDER, ON_DEVICE):
         raise InputError(
-            f"{by} asks for the NUFFT back end {name!r}; there are {', '.join(ORDER)}. Choose one of them."
+            f"{by} asks for the NUFFT back end {name!r}; there are {', '.join((*ORDER, ON_DEVICE))}. "
+            f"Choose one of them."
         )
     reason = obstacle(name)
     if reason:

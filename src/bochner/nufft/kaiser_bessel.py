@@ -42,6 +42,10 @@ class KaiserBessel:
         z = np.sqrt(self.beta**2 - (np.pi * self.width * xi) ** 2)
         return np.asarray(self.width * np.sinh(z) / (z * special.i0(self.beta)))
 
+    def tap_coefficients(self) -> FloatArray:
+        """Polynomials in z = 2t - 1 of the bell at its grid points, (degree + 1, width), the constant first."""
+        return _tap_polynomials(self.width)
+
     def taps(self, t: Array) -> Array:
         """Bell at the `width` grid points from t - width/2 on, one row per t in [0, 1]."""
         coef = _tap_polynomials(self.width).astype(t.dtype)

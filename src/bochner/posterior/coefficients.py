@@ -14,6 +14,7 @@ from bochner.features import FeatureMap, FourierMap, Rows
 from bochner.frequencies import Frequencies
 from bochner.posterior import limits
 from bochner.posterior.base import Cost, Posterior, draw_gaussian
+from bochner.posterior.device_variance import device_variance
 from bochner.solvers import Factor
 
 
@@ -68,7 +69,10 @@ class CoefficientPosterior(Posterior):
         return np.asarray(field + rows.trend @ self.trend_coef)
 
     def variance(self, rows: Rows) -> FloatArray:
-        return self.factor.quadratic_form(self.columns(rows)) + self.features.missing_variance(rows.coords)
+        carried = device_variance(self.features, self.factor, rows)
+        if carried is None:
+            carried = self.factor.quadratic_form(self.columns(rows))
+        return carried + self.features.missing_variance(rows.coords)
 
     def covariance(self, rows: Rows) -> FloatArray:
         return self.carried_covariance(rows) + self.features.missing_covariance(rows.coords)

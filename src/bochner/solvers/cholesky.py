@@ -10,6 +10,7 @@ from numpy.random import Generator
 from scipy import linalg
 
 from bochner.arrays import FloatArray
+from bochner.device import DeviceMatrix, device_for
 from bochner.exceptions import ConvergenceError
 from bochner.solvers import limits
 from bochner.solvers.base import Factor, Report
@@ -56,6 +57,16 @@ class CholeskyFactor(Factor):
         return np.asarray(linalg.solve_triangular(self.root, z, lower=True, trans="T") * self.scale[:, None])
 
 
+def precision_factor(precision: Any, n_trend: int = 0, added: FloatArray | float = 0.0) -> Factor:
+    """Factor a symmetric positive definite matrix where it lies, or on a device if that is worth the way there."""
+    device = precision.device if isinstance(precision, DeviceMatrix) else device_for(len(precision) ** 3 / 3)
+    if device is None:
+        return cholesky_factor(precision, n_trend, added)
+    from bochner.solvers.device_cholesky import device_factor
+
+    return device_factor(device, precision, n_trend, added)
+
+
 def cholesky_factor(precision: FloatArray, n_trend: int = 0, added: FloatArray | float = 0.0) -> CholeskyFactor:
     """Factor a symmetric positive definite matrix, `added` to its diagonal; O(p^3 / 3), two matrices beside it.
 
@@ -99,7 +110,7 @@ class Primal(LinearSolver):
     def solve_moments(self, moments: Any, n_columns: int) -> Solution:
         """The same from moments alone."""
         n_trend = len(moments.projection) - n_columns
-        factor = cholesky_factor(moments.gram, n_trend, np.repeat([1.0, 0.0], [n_columns, n_trend]))
+        factor = precision_factor(moments.gram, n_trend, np.repeat([1.0, 0.0], [n_columns, n_trend]))
         coef = factor.solve(moments.projection)
         return Solution(factor, coef, float(moments.energy - moments.projection @ coef))
 

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
 
-import numpy as np
-
-from bochner.arrays import FloatArray
 from bochner.solvers import limits
 from bochner.solvers.base import Report
 
-Operator = Callable[[FloatArray], FloatArray]
+Operator = Callable[[Any], Any]  # of arrays, or of tensors
 
 
 def conjugate_gradient(
     apply: Operator,
     precondition: Operator,
-    b: FloatArray,
+    b: Any,
     *,
-    start: FloatArray | None = None,
+    start: Any = None,
     probe: Operator | None = None,
     tolerance: float = 1e-3,
     residual: float = 1e-8,
     max_iterations: int = 300,
     check_every: int = 5,
-) -> tuple[FloatArray, Report]:
-    """Solve A x = b for a positive definite A known by its products.
+) -> tuple[Any, Report]:
+    """Solve A x = b for a positive definite A known by its products; of arrays, or of tensors on a device.
 
     A small residual does not make a good answer where A is nearly singular. So, if `probe` is given (what the solution
     is wanted for, e.g. predictions at some places), iteration goes on until the probed values have settled:
@@ -48,35 +47,39 @@ def conjugate_gradient(
     report : Report
         Iterations, residual, accuracy of the probed values, and whether they settled.
     """
-    x = np.zeros_like(b) if start is None else start.copy()
-    r = b.copy() if start is None else b - apply(x)
+    x = 0.0 * b if start is None else start + 0.0
+    r = b + 0.0 if start is None else b - apply(x)
     z = precondition(r)
-    p = z.copy()
-    rho = np.sum(r * z, axis=0)
+    p = z + 0.0
+    rho = (r * z).sum(0)
     # the residual is measured by that of zero
-    unit = np.sqrt(np.maximum(rho if start is None else np.sum(b * precondition(b), axis=0), 1e-300))
+    unit = _root(rho if start is None else (b * precondition(b)).sum(0))
     seen = None if probe is None else probe(x)
-    fall, accuracy, converged, iteration = 1.0, np.inf, False, 0
+    fall, accuracy, converged, iteration = 1.0, math.inf, False, 0
     for iteration in range(1, max_iterations + 1):
         q = apply(p)
-        bend = np.sum(p * q, axis=0)
-        if np.any(bend < 0) or not np.all(np.isfinite(bend)) or fall > limits.DIVERGED:
+        bend = (p * q).sum(0)
+        if bool((bend < 0).any()) or not math.isfinite(float(bend.sum())) or fall > limits.DIVERGED:
             break  # rounding, or errors of the products, have made A indefinite
-        step = rho / np.maximum(bend, 1e-300)
+        step = rho / bend.clip(min=1e-300)
         x += step * p
         r -= step * q
         z = precondition(r)
-        rho, old = np.sum(r * z, axis=0), rho
-        fall = float(np.max(np.sqrt(np.maximum(rho, 0.0)) / unit))
+        rho, old = (r * z).sum(0), rho
+        fall = float((rho.clip(min=0.0) ** 0.5 / unit).max())
         if fall <= residual:
             converged = True
         elif probe is not None and iteration % check_every == 0:
             now = probe(x)
             assert seen is not None
-            accuracy = float(np.max(np.std(now - seen, axis=0) / np.maximum(np.std(now, axis=0), 1e-300)))
+            accuracy = float(((now - seen).std(0) / now.std(0).clip(min=1e-300)).max())
             converged, seen = accuracy <= tolerance and fall <= 1e-3, now
         if converged:
             break
-        p = z + rho / np.maximum(old, 1e-300) * p
+        p = z + rho / old.clip(min=1e-300) * p
     details = {"iterations": iteration, "residual": fall, "accuracy": accuracy, "converged": converged}
     return x, Report("conjugate gradients", len(b), details)
+
+
+def _root(squares: Any) -> Any:
+    return squares.clip(min=1e-300) ** 0.5

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 from numpy.random import Generator
 
 from bochner.arrays import FloatArray
+from bochner.device import Device
 from bochner.exceptions import PartError
 from bochner.kernels import Kernel
 
 Box = tuple[FloatArray, FloatArray]
+
+
+class DeviceProducts(NamedTuple):
+    """Products with the covariance of tensors (n, k) on a device: among the rows, and from rows to probes."""
+
+    apply: Callable[[Any], Any]
+    cross: Callable[[Any], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +84,10 @@ class CovarianceOperator:
     def prepared(self, columns: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """`cross` as a function of the targets, for (n, k): what does not depend on them is computed once."""
         return lambda targets: self.cross_products(targets, columns)
+
+    def on_device(self, device: Device, probes: FloatArray) -> DeviceProducts | None:
+        """The same products of tensors, with the rows and towards probes; None where NumPy alone has them."""
+        return None
 
     def probes(self, n: int, rng: Generator) -> FloatArray:
         """Places at which a solution can be watched, (n, dim): anywhere in the box."""

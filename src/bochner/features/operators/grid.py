@@ -12,9 +12,10 @@ from numpy.random import Generator
 from scipy import fft
 
 from bochner.arrays import FloatArray, IntArray
+from bochner.device import Device
 from bochner.exceptions import PartError
 from bochner.features import limits
-from bochner.features.operators.base import Box, CovarianceOperator, first_faithful
+from bochner.features.operators.base import Box, CovarianceOperator, DeviceProducts, first_faithful
 from bochner.features.operators.scattered import SCATTERED
 from bochner.kernels import Kernel
 from bochner.resources import n_threads
@@ -110,6 +111,28 @@ class GridOperator(CovarianceOperator):
         waves *= self._spectrum
         whole = fft.irfftn(waves, s=counts, workers=n_threads(), overwrite_x=True)
         return np.ascontiguousarray(whole[tuple(slice(n) for n in self.grid.shape)])
+
+    def on_device(self, device: Device, probes: FloatArray) -> DeviceProducts | None:
+        nodes = self.grid.nodes(probes)
+        if nodes is None:
+            return None
+        torch, counts, size = device.torch, self._counts, int(np.prod(self._counts))
+        at, spectrum = device.tensor(self._at), device.tensor(self._spectrum)
+        wanted = device.tensor(np.ravel_multi_index(tuple(nodes.T), counts))
+
+        def smoothed(columns: Any, where: Any) -> Any:
+            out = columns.new_empty((len(where), columns.shape[1]))
+            for j in range(columns.shape[1]):
+                field = columns.new_zeros(size)
+                field[at] = columns[:, j].contiguous()  # rows are distinct nodes: equal places were merged
+                waves = torch.fft.rfftn(field.reshape(counts))
+                whole = torch.fft.irfftn(waves * spectrum, s=counts)
+                out[:, j] = whole.reshape(-1)[where]
+            return out
+
+        if len(np.unique(self._at)) < len(self._at):
+            return None
+        return DeviceProducts(lambda v: smoothed(v, at), lambda v: smoothed(v, wanted))
 
     @cached_property
     def _found(self) -> Grid | None:

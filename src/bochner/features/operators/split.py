@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import optimize, sparse
@@ -18,11 +18,13 @@ from scipy.spatial import cKDTree
 
 from bochner import nufft
 from bochner.arrays import FloatArray
+from bochner.device import Device
 from bochner.features import limits
-from bochner.features.operators.base import Box, CovarianceOperator
+from bochner.features.operators.base import Box, CovarianceOperator, DeviceProducts
 from bochner.frequencies.limits import FADING_STEPS, SERIES_EPS
 from bochner.frequencies.torus import TorusSeries, torus_series
 from bochner.kernels import Kernel, reaches
+from bochner.nufft.torch_backend import TorchPlan
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,25 @@ class SplitOperator(CovarianceOperator):
     def prepared(self, columns: FloatArray) -> Callable[[FloatArray], FloatArray]:
         waves = self._waves_of(columns)
         return lambda targets: _unpaired(self._plan_at(targets).type2(waves), columns) + self._near(targets, columns)
+
+    def on_device(self, device: Device, probes: FloatArray) -> DeviceProducts | None:
+        coef, shape = device.tensor(self._series.coef), self._series.coef.shape
+        here, there = (
+            TorchPlan(self._series.angle(places), shape, SERIES_EPS, np.dtype(np.float64), device=device)
+            for places in (self.coords, probes)
+        )
+        near, towards = (device.sparse(part) for part in (self._remainder, self._remainder_towards(probes)))
+
+        def waves_of(columns: Any) -> Any:
+            return here.modes_of(device.torch.complex(*_halves(columns)), -1) * coef
+
+        def unpaired(rows: Any, columns: Any) -> Any:
+            return device.torch.cat([rows.real.T, rows.imag.T], dim=1)[:, : columns.shape[1]]
+
+        return DeviceProducts(
+            lambda v: unpaired(here.values_of(waves_of(v), 1), v) + near @ v,
+            lambda v: unpaired(there.values_of(waves_of(v), 1), v) + towards @ v,
+        )
 
     def _waves_of(self, columns: FloatArray) -> np.ndarray:
         return self._plan.type1(_paired(columns)) * self._series.coef
@@ -164,6 +185,15 @@ class SplitOperator(CovarianceOperator):
             part = lag[start : start + size]
             out[start : start + size] = self.kernel.lag_covariance(part) - self._series.at(part)
         return out
+
+
+def _halves(columns: Any) -> tuple[Any, Any]:
+    """The first half of the columns (n, k) of a tensor as rows, and the others, with zeros if they are fewer."""
+    k = (columns.shape[1] + 1) // 2
+    first, second = columns[:, :k].T.contiguous(), columns[:, k:].T
+    rest = first.new_zeros(first.shape)
+    rest[: len(second)] = second
+    return first, rest
 
 
 def _paired(columns: FloatArray) -> np.ndarray:

@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.device import Device, device_for
+from bochner.device.accelerator import to_host
 from bochner.features import CovarianceOperator, covariance_operator
+from bochner.features.operators.base import DeviceProducts
 from bochner.inference.fits import limits
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units, total_variance
@@ -91,18 +94,50 @@ def solve_system(
     noise = row_noise(kernel, obs, noise_variance)
     probes = operator.probes(limits.CG_PROBES, generator(0, "probes"))
     root = preconditioner_root(kernel, noise, obs.rows.coords)
-    back = root.T.tocsr()
     columns, trend = _right_hand_sides(obs)
-    solution, report = conjugate_gradient(
-        lambda v: operator.apply(v) + noise[:, None] * v,
-        lambda v: back @ (root @ v),
-        columns,
-        start=None if near is None or not near.settled else near.as_columns(trend),
-        probe=None if unwatched else lambda v: operator.cross(probes, v),
-        tolerance=tolerance,
-        residual=limits.DENSE_DRAFT_RESIDUAL if unwatched else limits.CG_RESIDUAL,
-    )
+    start = None if near is None or not near.settled else near.as_columns(trend)
+    device = device_for(limits.CG_WORK_PER_ROW * len(obs))
+    there = None if device is None or unwatched else operator.on_device(device, probes)
+    options: dict[str, Any] = {
+        "tolerance": tolerance,
+        "residual": limits.DENSE_DRAFT_RESIDUAL if unwatched else limits.CG_RESIDUAL,
+    }
+    if device is not None and there is not None:
+        solution, report = _solved_there(device, there, noise, root, columns, start, options)
+    else:
+        back = root.T.tocsr()
+        solution, report = conjugate_gradient(
+            lambda v: operator.apply(v) + noise[:, None] * v,
+            lambda v: back @ (root @ v),
+            columns,
+            start=start,
+            probe=None if unwatched else lambda v: operator.cross(probes, v),
+            **options,
+        )
     return _assembled(operator, obs, noise_variance, solution if report.details["converged"] else None, report, root)
+
+
+def _solved_there(
+    device: Device,
+    products: DeviceProducts,
+    noise: FloatArray,
+    root: Any,
+    columns: FloatArray,
+    start: FloatArray | None,
+    options: dict[str, Any],
+) -> tuple[FloatArray, Report]:
+    """Conjugate gradients on a device: all of it lies there until it has settled."""
+    lifted = device.tensor(noise)[:, None]
+    forth, back = device.sparse(root), device.sparse(root.T)
+    solution, report = conjugate_gradient(
+        lambda v: products.apply(v) + lifted * v,
+        lambda v: back @ (forth @ v),
+        device.tensor(columns),
+        start=None if start is None else device.tensor(start),
+        probe=products.cross,
+        **options,
+    )
+    return to_host(solution), Report(report.method, report.size, {**report.details, "device": device.label})
 
 
 def nearest_system(kernel: Kernel, obs: Observations, noise_variance: float) -> SolvedSystem:

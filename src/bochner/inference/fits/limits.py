@@ -28,6 +28,8 @@ LEAST_CG_NOISE             1e-9      of the variance, in the system of all rows;
 CG_TOLERANCE               1e-5      change of the predictions at probes, relative to their     benchmarks/agreement
                                      spread
 CG_DRAFT_TOLERANCE         1e-3      the same in a Newton step                                  benchmarks/families
+CG_WORK_PER_ROW            1e6       operations of a solution for each row, by which a device   benchmarks/gpu
+                                     is chosen or not
 CG_RESIDUAL                1e-8      fall of the residual at which iteration ends whatever the  benchmarks/agreement
                                      predictions do
 DENSE_DRAFT_RESIDUAL       1e-5      the same by the matrix in a Newton step                    benchmarks/zoo
@@ -86,6 +88,7 @@ CG_PROBES = 1_000
 LEAST_CG_NOISE = 1e-9
 CG_TOLERANCE = 1e-5
 CG_DRAFT_TOLERANCE = 1e-3
+CG_WORK_PER_ROW = 1e6
 CG_RESIDUAL = 1e-8
 DENSE_DRAFT_RESIDUAL = 1e-5
 DENSE_SHARE = 0.4

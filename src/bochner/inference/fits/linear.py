@@ -12,6 +12,7 @@ from scipy import linalg
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
+from bochner.device import DeviceMatrix
 from bochner.features import FeatureMap
 from bochner.inference.fits import limits
 from bochner.inference.fits.base import Engine, GaussianFit
@@ -172,7 +173,10 @@ def _with_prior(moments: DenseMoments, obs: Observations) -> DenseMoments:
     """Moments whose Gram holds the prior precision of the fixed effects."""
     if obs.trend_precision is None or not obs.n_trend:
         return moments
-    moments.gram[-obs.n_trend :, -obs.n_trend :] += obs.trend_precision
+    if isinstance(moments.gram, DeviceMatrix):
+        moments.gram.with_last(obs.trend_precision)
+    else:
+        moments.gram[-obs.n_trend :, -obs.n_trend :] += obs.trend_precision
     return moments
 
 

@@ -183,10 +183,11 @@ def _empty_sectors(places: FloatArray, rows: FloatArray, radius: float) -> IntAr
     for start in range(0, len(places), size):
         lag = rows[None] - places[start : start + size, None]
         near = np.einsum("pnd,pnd->pn", lag, lag) <= radius**2
-        sector = ((np.arctan2(lag[..., 1], lag[..., 0]) / (2 * np.pi) + 0.5) * 12).astype(np.intp) % 12
-        full = np.zeros((len(lag), 12), dtype=bool)
         at = np.nonzero(near)
-        full[at[0], sector[at]] = True
+        x, y = lag[at].T
+        sector = ((np.arctan2(y, x) / (2 * np.pi) + 0.5) * 12).astype(np.intp) % 12
+        full = np.zeros((len(lag), 12), dtype=bool)
+        full[at[0], sector] = True
         empty[start : start + size] = 12 - full.sum(axis=1)
     return empty
 
