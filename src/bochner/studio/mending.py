@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from bochner.exceptions import InputError
-from bochner.geo import READ_TABLES, complete_files, read_table
+from bochner.geo import READ_TABLES, read_table
+from bochner.outputs import complete_files
 from bochner.geo.vectors import is_geoparquet
 from bochner.studio.projects import unused
 
