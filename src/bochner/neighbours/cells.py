@@ -13,7 +13,7 @@ from scipy.linalg import lapack
 from bochner.arrays import FloatArray, IntArray
 from bochner.device import device_for
 from bochner.neighbours import limits
-from bochner.neighbours.compiled import compiled_kernel, tabulated_kernel
+from bochner.neighbours.compiled import compiled_kernel, loops, tabulated_kernel
 from bochner.neighbours.device_systems import DeviceKernel, krige_cells
 from bochner.neighbours.nearest_kriging import Covariance, Neighbours
 from bochner.neighbours.replicates import merge
@@ -44,7 +44,7 @@ class CellKriging:
         scales: FloatArray | None = None,
     ) -> None:
         self.kernel, self.coords = kernel, coords
-        ready = compiled_kernel(kernel, coords.shape[1], len(coords))
+        self._compiled = ready = compiled_kernel(kernel, coords.shape[1], len(coords))
         self._covariance = kernel.covariance if ready is None else ready.covariance
         prior = kernel.covariance(coords[:, None, :], coords[:, None, :])[:, 0, 0]
         self._precision = 1 / np.maximum(noise, limits.LEAST_NOISE_SHARE * prior + 1e-300)
@@ -70,9 +70,9 @@ class CellKriging:
                 mean[here], variance[here] = self._krige(rows, values[rows], targets[here])
 
         todo = list(self._shared(targets))
-        there = self._on_device(todo, values, targets)
-        if there is not None:
-            return there
+        done = self._on_device(todo, values, targets) or self._by_loops(todo, values, targets)
+        if done is not None:
+            return done
         with blas_threads(self.neighbours.n):
             list(
                 in_threads(
@@ -93,6 +93,29 @@ class CellKriging:
         prior = self.kernel.covariance(targets[:, None, :], targets[:, None, :])[:, 0, 0]
         kernel = DeviceKernel(device, ready)
         return krige_cells(kernel, self.known, self.variances, values, targets, cells, prior)
+
+    def _by_loops(
+        self, cells: list[tuple[IntArray, IntArray]], values: FloatArray, targets: FloatArray
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """The same by compiled loops; None without them, or where a system needs more noise than it has."""
+        if self._compiled is None or not cells:
+            return None
+        kernel = self._compiled
+        mean, explained = np.empty((len(targets), values.shape[1])), np.empty(len(targets))
+        arrays = tuple(np.ascontiguousarray(a) for a in (self.known, self.variances, values, targets))
+
+        def krige(some: list[tuple[IntArray, IntArray]]) -> None:
+            rows, here = ([part[k] for part in some] for k in (0, 1))
+            lists = (array for parts in (rows, here) for array in (np.concatenate(parts), _edges(parts)))
+            loops().krige_cells(*kernel, *arrays, *lists, mean, explained)
+
+        size = limits.CELLS_AT_ONCE
+        try:
+            with blas_threads(self.neighbours.n):
+                list(in_threads(krige, (cells[i : i + size] for i in range(0, len(cells), size))))
+        except np.linalg.LinAlgError:
+            return None
+        return mean, np.maximum(float(kernel.at_zero[0]) - explained, 0.0)
 
     def _shared(self, targets: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
         """Rows of every cell, and the targets that share them."""
@@ -131,6 +154,11 @@ class CellKriging:
             small |= level == limits.MAX_HALVINGS
             yield from _groups(centre, small, label, left)
             left = left[~small[label]]
+
+
+def _edges(parts: list[IntArray]) -> IntArray:
+    """Where each part begins among all, and where the last one ends."""
+    return np.cumsum([0, *(len(part) for part in parts)])
 
 
 def _groups(

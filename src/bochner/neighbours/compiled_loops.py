@@ -481,3 +481,66 @@ def one_per_empty_cell(code, shift, unit, size, waiting, new):
             new[found] = best
             found += 1
     return found
+
+
+@compiled
+def krige_cells(form, at_zero, known, variances, values, targets, rows, begins, here, starts, mean, explained):
+    """Means (n, v) and explained variances (n,) of targets in cells, each with the rows that its targets share.
+
+    Cell c has rows[begins[c] : begins[c + 1]] and targets here[starts[c] : starts[c + 1]].
+    """
+    dim, v = known.shape[1], values.shape[1]
+    most_rows, most_targets = 0, 0
+    for c in range(len(begins) - 1):
+        most_rows = max(most_rows, begins[c + 1] - begins[c])
+        most_targets = max(most_targets, starts[c + 1] - starts[c])
+    n_lags = max(most_rows * (most_rows - 1) // 2, CROSS_AT_ONCE + most_targets)
+    lags, covariance, nothing = np.empty((dim, n_lags)), np.empty(n_lags), np.empty((0, 1))
+    places, work = np.empty((dim, most_rows)), _workspace(form, n_lags, False)
+    for c in range(len(begins) - 1):
+        own, asked = rows[begins[c] : begins[c + 1]], here[starts[c] : starts[c + 1]]
+        k, t = len(own), len(asked)
+        _gather(known, own, k, places)
+        _lags(places, k, 1, lags)
+        _covariances(lags, k * (k - 1) // 2, form, work, covariance, nothing)
+        matrix = np.empty((k, k))
+        p = 0
+        for i in range(k):
+            for j in range(i):
+                matrix[i, j] = matrix[j, i] = covariance[p]
+                p += 1
+            matrix[i, i] = at_zero[0] + variances[own[i]]
+        root = np.linalg.cholesky(matrix)
+        right = np.empty((k, t + v))
+        at_once = max(1, CROSS_AT_ONCE // t)
+        for first in range(0, k, at_once):
+            n = min(at_once, k - first)
+            for d in range(dim):
+                for i in range(n):
+                    x, start = places[d, first + i], i * t
+                    for j in range(t):
+                        lags[d, U(start + j)] = x - targets[asked[j], d]
+            _covariances(lags, n * t, form, work, covariance, nothing)
+            for i in range(n):
+                for j in range(t):
+                    right[first + i, j] = covariance[i * t + j]
+        for i in range(k):
+            for j in range(v):
+                right[i, t + j] = values[own[i], j]
+        for i in range(k):
+            for j in range(i):
+                factor = root[i, j]
+                for s in range(t + v):
+                    right[i, U(s)] -= factor * right[j, U(s)]
+            pivot = 1.0 / root[i, i]
+            for s in range(t + v):
+                right[i, U(s)] *= pivot
+        for j in range(t):
+            explained[asked[j]] = 0.0
+            for s in range(v):
+                mean[asked[j], s] = 0.0
+        for i in range(k):
+            for j in range(t):
+                explained[asked[j]] += right[i, j] * right[i, j]
+                for s in range(v):
+                    mean[asked[j], s] += right[i, j] * right[i, t + s]
