@@ -153,3 +153,10 @@ def test_stack_file_is_filled_in_one_command(files, tmp_path, suffix):
         assert difference.shape == template["sst"].shape and float(abs(difference).max()) < 1e-6
         assert not filled["sst"].isnull().any()
         assert (filled.time.values == template.time.values).all()
+
+
+def test_one_layer_of_a_stack_says_its_time_itself(in_time):
+    """A single image of the stack, which carries its time as a coordinate, is filled as it is in the stack."""
+    array = stack()
+    whole = in_time.fill(array)
+    assert_allclose(in_time.fill(array.isel(time=1)), whole.isel(time=1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,12 @@ class Stack:
         stored = tuple(self.array.rio.transform())[:6]
         exact = np.allclose(stored, found.transform, rtol=1e-9, atol=1e-9 * max(found.resolution))
         return RasterGrid(stored if exact else found.transform, found.height, found.width, self.crs, found.axes)
+
+    def single(self, names: Iterable[str]) -> dict[str, Any]:
+        """Coordinates of these names that have one value for the whole image, as the time of one layer of a stack."""
+        coords = self.array.coords
+        found = {name: coords[name].values for name in names if name in coords and coords[name].size == 1}
+        return {name: value.reshape(-1)[0] for name, value in found.items() if value.dtype.kind in "iufM"}
 
     @property
     def labels(self) -> Sequence[Any]:

@@ -79,6 +79,7 @@ def filled_images(
     """Mean and sd of every image, (labels, rows, columns) each: values that are there are kept, with sd 0."""
     regressor = mappable(model)
     layout = map_layout(regressor)
+    covariates = {**stack.single(layout.further), **covariates}
     known = set(covariates) | ({stack.along} if stack.along else set())
     check_covariates(layout.further, dict.fromkeys(known, 0.0))
     images, grid = stack.images, stack.grid

@@ -8,8 +8,8 @@ from typing import Any
 
 from bochner.exceptions import InputError
 from bochner.geo import READ_TABLES, read_table
-from bochner.outputs import complete_files
 from bochner.geo.vectors import is_geoparquet
+from bochner.outputs import complete_files
 from bochner.studio.projects import unused
 
 
