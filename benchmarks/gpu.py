@@ -110,7 +110,7 @@ def _bare(device: Device, n: int, p: int, *, in_slices: bool) -> float:
     torch, size = device.torch, min(n, 65_536)
     if in_slices and device.name.startswith("cuda"):
         block = torch.randint(-127, 127, (p, size), dtype=torch.int8, device=device.name)
-        return timed(device, lambda: [torch._int_mm(block, block.T) for _ in range(16)])[0] / 16 * 3.25 * n / size
+        return timed(device, lambda: [device.byte_product(block, block) for _ in range(16)])[0] / 16 * 3.25 * n / size
     block = torch.randn((p, size), dtype=torch.float64, device=device.name)
     return timed(device, lambda: [block @ block.T for _ in range(8)])[0] / 8 * n / size
 

@@ -21,8 +21,6 @@ from bochner.features import FourierMap, Rows
 from bochner.moments import limits
 from bochner.moments.dense_sums import DenseMoments, count_of
 
-SLICE = 127.0  # steps of a byte between zero and one
-
 
 def device_moments(
     device: Device, features: FourierMap, rows: Rows, y: FloatArray, weight: FloatArray, copies: float = 0.0
@@ -137,12 +135,18 @@ class SlicedSums(_Sums):
 
     def add(self, coords: FloatArray, weight: FloatArray, beside: Any) -> None:
         a, b, c = self._slices(coords, weight, beside)
-        unit, first, second = 1 / SLICE**2, 1 / (2 * SLICE), 1 / (2 * SLICE) ** 2
-        mixed = self._product(a, b).double() * first
-        mixed += self._product(a, c).double() * second
+        steps = limits.BYTE_STEPS
+        unit, first, second = 1 / steps**2, 1 / (2 * steps), 1 / (2 * steps) ** 2
+        mixed = self.device.byte_product(a, b).double() * first
+        mixed += self.device.byte_product(a, c).double() * second
         mixed = mixed + mixed.T
         panels = [
-            (low, high, self._product(a[low:high], a[:high]), self._product(b[low:high], b[:high]))
+            (
+                low,
+                high,
+                self.device.byte_product(a[low:high], a[:high]),
+                self.device.byte_product(b[low:high], b[:high]),
+            )
             for low, high in _panels(self.n_columns, 4)
         ]
         self.gram.add_(mixed, alpha=unit)
@@ -172,21 +176,15 @@ class SlicedSums(_Sums):
         _cut(torch, phi, [s[: 2 * m, :n] for s in slices])
         return slices
 
-    def _product(self, x: Any, y: Any) -> Any:
-        """x y' of bytes, exact in 32-bit integers."""
-        if x.is_cuda:
-            return self.device.torch._int_mm(x, y.T)
-        return x.double() @ y.double().T
-
 
 def _cut(torch: Any, values: Any, slices: list[Any]) -> None:
     """Numbers in [-1, 1] as whole numbers a + b / 254 + c / 254^2, in units of 1 / 127, of one byte each."""
-    rest, scale = values, SLICE
+    rest, scale = values, limits.BYTE_STEPS
     for kept in slices:
         rest = rest * scale
         whole = torch.round(rest)
         kept.copy_(whole)
-        rest, scale = rest.sub_(whole), 2 * SLICE
+        rest, scale = rest.sub_(whole), 2 * limits.BYTE_STEPS
 
 
 @cache

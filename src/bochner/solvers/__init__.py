@@ -1,11 +1,12 @@
 """Solvers: the precision of the coefficients, factored."""
 
 from bochner.solvers.base import Factor, Report
-from bochner.solvers.cholesky import CholeskyFactor, Primal, cholesky_factor
+from bochner.solvers.cholesky import CholeskyFactor, cholesky_factor
 from bochner.solvers.conjugate_gradient import conjugate_gradient
 from bochner.solvers.device_cholesky import DeviceCholesky
 from bochner.solvers.least_squares import LeastSquares, least_squares
 from bochner.solvers.linear_solver import LinearSolver, LinearSystem, Solution, choose_solver, register_solver
+from bochner.solvers.primal import Primal
 from bochner.solvers.woodbury import WoodburyFactor, woodbury_factor
 
 __all__ = [

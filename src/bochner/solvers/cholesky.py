@@ -1,20 +1,17 @@
-"""Cholesky factor of a dense precision matrix: the primal solver."""
+"""Cholesky factor of a dense precision matrix."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from scipy import linalg
 
 from bochner.arrays import FloatArray
-from bochner.device import DeviceMatrix, device_for
 from bochner.exceptions import ConvergenceError
 from bochner.solvers import limits
 from bochner.solvers.base import Factor, Report
-from bochner.solvers.linear_solver import LinearSolver, LinearSystem, Solution, register_solver
 
 
 @dataclass(frozen=True)
@@ -57,16 +54,6 @@ class CholeskyFactor(Factor):
         return np.asarray(linalg.solve_triangular(self.root, z, lower=True, trans="T") * self.scale[:, None])
 
 
-def precision_factor(precision: Any, n_trend: int = 0, added: FloatArray | float = 0.0) -> Factor:
-    """Factor a symmetric positive definite matrix where it lies, or on a device if that is worth the way there."""
-    device = precision.device if isinstance(precision, DeviceMatrix) else device_for(len(precision) ** 3 / 3)
-    if device is None:
-        return cholesky_factor(precision, n_trend, added)
-    from bochner.solvers.device_cholesky import device_factor
-
-    return device_factor(device, precision, n_trend, added)
-
-
 def cholesky_factor(precision: FloatArray, n_trend: int = 0, added: FloatArray | float = 0.0) -> CholeskyFactor:
     """Factor a symmetric positive definite matrix, `added` to its diagonal; O(p^3 / 3), two matrices beside it.
 
@@ -94,25 +81,3 @@ def cholesky_factor(precision: FloatArray, n_trend: int = 0, added: FloatArray |
                 f"added to its scaled diagonal; raise noise_variance, or drop collinear covariates."
             ) from error
     return CholeskyFactor(root, scale, n_trend, report)
-
-
-class Primal(LinearSolver):
-    """(Phi'N Phi + I) c = Phi'N y; O(p^3 / 3) once the moments are there, whatever the number of rows."""
-
-    name = "primal"
-
-    def suits(self, n_rows: int, n_columns: int) -> str | None:
-        return f"{n_columns} columns <= {n_rows} rows: solved in the columns (primal)" if n_columns <= n_rows else None
-
-    def solve(self, system: LinearSystem) -> Solution:
-        return self.solve_moments(system.moments, system.n_columns)
-
-    def solve_moments(self, moments: Any, n_columns: int) -> Solution:
-        """The same from moments alone."""
-        n_trend = len(moments.projection) - n_columns
-        factor = precision_factor(moments.gram, n_trend, np.repeat([1.0, 0.0], [n_columns, n_trend]))
-        coef = factor.solve(moments.projection)
-        return Solution(factor, coef, float(moments.energy - moments.projection @ coef))
-
-
-register_solver(Primal())
