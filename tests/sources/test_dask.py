@@ -61,6 +61,7 @@ def test_the_model_does_not_depend_on_the_workers(
         assert_allclose(predicted(model, at), predicted(whole, at), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_a_retry(table: pd.DataFrame, places: pd.DataFrame, tmp_path: Path) -> None:
     """A worker that reads a certain part dies by SIGKILL, once."""
     mark = tmp_path / "died"
@@ -92,6 +93,7 @@ def test_a_killed_worker_costs_a_retry(table: pd.DataFrame, places: pd.DataFrame
     assert_allclose(predicted(model, at), predicted(whole, at), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_map_on_workers_has_the_same_pixels(table: pd.DataFrame, tmp_path: Path) -> None:
     rasterio = pytest.importorskip("rasterio")
     model = SpatialRegressor(**FIXED).fit(table[["x", "y"]].to_numpy(), table["z"])
