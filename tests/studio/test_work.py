@@ -183,6 +183,13 @@ def test_many_fits_wait_and_a_killed_worker_is_told(studio: Studio, mapped: dict
     assert studio.ask("DELETE", f"{place}/{first}") == {"removed": first}
 
 
+def test_ten_fits_at_once_all_end_well(studio: Studio, mapped: dict[str, Any]) -> None:
+    place = f"{mapped['place']}/fits"
+    numbers = [studio.ask("POST", place, json={"name": f"fit {k}"})["id"] for k in range(10)]
+    assert len(set(numbers)) == 10
+    assert {studio.ended(f"{place}/{f}")["status"] for f in numbers} == {"done"}
+
+
 def test_an_image_with_gaps_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The example's image, a quarter of it: recognised, fitted by its own commands, and drawn on its own pixels."""
     from bochner.cli import main
