@@ -92,6 +92,11 @@ def test_a_fit_tells_its_choices(mapped: dict[str, Any]) -> None:
     assert fit["command"] == f"bochner fit --config fits/{mapped['f']}/model.toml"
 
 
+def test_memory_and_time_are_told_before(studio: Studio, mapped: dict[str, Any]) -> None:
+    told = studio.ask("GET", f"{mapped['place']}/estimate")
+    assert told["memory_bytes"] > 0 and told["seconds"] > 0 and told["text"].startswith("60 rows: about")
+
+
 def test_drawer_in_a_shell_gives_the_same_numbers(studio: Studio, mapped: dict[str, Any], tmp_path: Path) -> None:
     """The lines of the drawer, run in a copy of the folder without its outputs, write the same files."""
     shell = studio.ask("GET", f"{mapped['place']}/drawer", params={"fit": mapped["f"]})["shell"]
