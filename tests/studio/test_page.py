@@ -257,6 +257,9 @@ def test_an_image_with_gaps_is_filled(visit, tmp_path):
     page.select_option("#features", "exact")
     page.wait_for_selector("#fit:enabled")
     page.click("#fit")
+    page.click(".run .cancel")
+    page.wait_for_selector(".status.cancelled")
+    page.click("#fit")
     page.wait_for_selector("#map-card #map")
     with rasterio.open(source) as file:
         seen = file.read(1, masked=True)
@@ -270,6 +273,23 @@ def test_an_image_with_gaps_is_filled(visit, tmp_path):
     page.click("#drawer-toggle")
     page.wait_for_selector("#drawer-shell")
     assert "--fill-only" in page.inner_text("#drawer-shell")
+    page.click("#drawer-close")
+    compare_with_a_rougher_kernel(page)
+
+
+def compare_with_a_rougher_kernel(page):
+    """A second fit stands beside the first: scores of both, and where their maps differ."""
+    page.select_option("#kernel", "matern12")
+    page.fill("#fit-name", "rough")
+    page.wait_for_selector("#fit:enabled")
+    page.click("#fit")
+    page.wait_for_selector("[data-fit='3'][aria-pressed=true] + .status.done")
+    page.evaluate("document.getElementById('compare').open = true")
+    page.click("#compare-go")
+    page.wait_for_selector("#difference-map")
+    assert "rough" in page.inner_text("#compare-scores thead")
+    assert page.locator("#compare-scores tbody tr").count() >= 4
+    assert violations(page, "#fit-step") == []
 
 
 def test_every_module_is_asked_for_at_once():

@@ -92,6 +92,11 @@ def test_a_fit_tells_its_choices(mapped: dict[str, Any]) -> None:
     assert fit["command"] == f"bochner fit --config fits/{mapped['f']}/model.toml"
 
 
+def test_memory_and_time_are_told_before(studio: Studio, mapped: dict[str, Any]) -> None:
+    told = studio.ask("GET", f"{mapped['place']}/estimate")
+    assert told["memory_bytes"] > 0 and told["seconds"] > 0 and told["text"].startswith("60 rows: about")
+
+
 def test_drawer_in_a_shell_gives_the_same_numbers(studio: Studio, mapped: dict[str, Any], tmp_path: Path) -> None:
     """The lines of the drawer, run in a copy of the folder without its outputs, write the same files."""
     shell = studio.ask("GET", f"{mapped['place']}/drawer", params={"fit": mapped["f"]})["shell"]
@@ -181,6 +186,13 @@ def test_many_fits_wait_and_a_killed_worker_is_told(studio: Studio, mapped: dict
     assert pid not in processes_of(studio.process.pid)
     assert studio.ask("GET", f"{mapped['place']}/fits/{mapped['f']}")["status"] == "done"
     assert studio.ask("DELETE", f"{place}/{first}") == {"removed": first}
+
+
+def test_ten_fits_at_once_all_end_well(studio: Studio, mapped: dict[str, Any]) -> None:
+    place = f"{mapped['place']}/fits"
+    numbers = [studio.ask("POST", place, json={"name": f"fit {k}"})["id"] for k in range(10)]
+    assert len(set(numbers)) == 10
+    assert {studio.ended(f"{place}/{f}")["status"] for f in numbers} == {"done"}
 
 
 def test_an_image_with_gaps_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from bochner.exceptions import BochnerError, InputError
 from bochner.report import Survey
 from bochner.studio.area_view import areas_of
 from bochner.studio.check_view import check_of, compared_scores, scores_of
+from bochner.studio.estimates import estimate_of
 from bochner.studio.examples import write_example
 from bochner.studio.map_view import difference_of, layers_of, payload_of
 from bochner.studio.mending import mended
@@ -55,6 +56,11 @@ def describe(given: Mapping[str, Any]) -> dict[str, Any]:
         wrong = too_many(Spec(path, target=target, trials=trials), places, bad)
         view["problems"] += [{"line": places.line(row), "column": target, "text": t} for row, t in wrong.items()]
     return view
+
+
+def estimate(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Memory and time that a fit will take, about."""
+    return estimate_of(given["spec"], int(given["n_rows"]))
 
 
 def example(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,6 +150,7 @@ VIEWS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "describe": describe,
     "example": example,
     "mend": mend,
+    "estimate": estimate,
     "map": map_of,
     "check": check,
     "areas": areas,

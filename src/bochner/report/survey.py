@@ -66,11 +66,15 @@ class Survey:
 
     def coords(self, layout: Layout) -> FloatArray:
         """Coordinates (n, dim), as the user has them."""
-        return layout.columns.coords_of(np.asarray(layout.frame(self.X), dtype=np.float64))
+        return layout.columns.coords_of(self._numbers(layout))
 
     def covariates(self, layout: Layout) -> FloatArray:
         """Covariates (n, q) of the model."""
-        return layout.columns.covariates_of(np.asarray(layout.frame(self.X), dtype=np.float64))
+        return layout.columns.covariates_of(self._numbers(layout))
+
+    def _numbers(self, layout: Layout) -> FloatArray:
+        """Columns of the model: dates in days, categories as indicators."""
+        return np.asarray(layout.numbers(layout.frame(self.X)), dtype=np.float64)
 
 
 def judge(model: SpatialRegressor, survey: Survey, text: str) -> tuple[Calibration, FloatArray]:

@@ -28,6 +28,8 @@ class Chart:
         Range of the axes.
     width, height : int
         Size of the drawing, which the page scales; text is 12.5 high in it.
+    x_ticks : sequence of (position, text), optional
+        Ticks of an axis that is no plain scale; default: round numbers.
     """
 
     title: str
@@ -37,6 +39,7 @@ class Chart:
     y: Range
     width: int = WIDTH
     height: int = HEIGHT
+    x_ticks: Sequence[tuple[float, str]] = ()
     _marks: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -119,10 +122,10 @@ class Chart:
 
     def _axes(self) -> str:
         parts, base, right = [], self.height - BOTTOM, self.width - RIGHT
-        for value in ticks(*self.x):
+        for value, text in self.x_ticks or [(tick, number(tick)) for tick in ticks(*self.x)]:
             px = float(self._at([value], [0])[0][0])
             parts.append(f'<line class="tick" x1="{px:.1f}" x2="{px:.1f}" y1="{base}" y2="{base + 4}"/>')
-            parts.append(f'<text x="{px:.1f}" y="{base + 18}" text-anchor="middle">{number(value)}</text>')
+            parts.append(f'<text x="{px:.1f}" y="{base + 18}" text-anchor="middle">{escape(text)}</text>')
         for value in ticks(*self.y):
             py = float(self._at([0], [value])[1][0])
             parts.append(f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{py:.1f}" y2="{py:.1f}"/>')

@@ -14,7 +14,6 @@ from bochner.exceptions import InputError
 from bochner.studio import limits
 from bochner.studio.commands import Command, FitCase, command_of, fit_command
 from bochner.studio.drawer import python_of, shell_of
-from bochner.studio.estimates import estimate_of
 from bochner.studio.jobs import OPEN, Jobs, why_failed
 from bochner.studio.projects import Project, Shelf, UnknownError, checked_name, read_json, tidy_name, write_json
 from bochner.studio.specification import checked_spec, problems_of, toml_of
@@ -180,7 +179,7 @@ class Desk:
         state = project.state
         if state.get("spec") is None or state.get("view") is None:
             raise InputError("no data were chosen yet; choose a file of the project first.")
-        return estimate_of(state["spec"], int(state["view"]["n_rows"]))
+        return self._view("estimate", project, {"spec": state["spec"], "n_rows": state["view"]["n_rows"]})
 
     # ---------------------------------------------------------------------------------------- fits
     def start_fit(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,11 +24,11 @@ def range_figure(fitted: Fitted, unit: str) -> Figure | None:
     ends = min(length.min(), tuning.LEAST_RANGE * extent), max(length.max(), tuning.LARGEST_RANGE * extent)
     edges = np.geomspace(ends[0] * 0.999, ends[1] * 1.001, limits.RANGE_BINS + 1)
     after, middle = np.histogram(length, edges, weights=mass)[0], np.sqrt(edges[:-1] * edges[1:])
-    before = _prior(middle / extent, min(tuning.SHORT_RANGE, 2 * scale.spacing))
+    before = _prior(fitted, middle, extent)
     chart = Chart(
-        "Prior and posterior of the length scale", "length scale" + (f" ({unit})" if unit else "") + ", power of ten",
+        "Prior and posterior of the length scale", f"length scale ({unit})" if unit else "length scale",
         "probability", (float(np.log10(edges[0])), float(np.log10(edges[-1]))),
-        (0, 1.08 * float(max(after.max(), before.max()))),
+        (0, 1.08 * float(max(after.max(), before.max()))), x_ticks=_log_ticks(float(edges[0]), float(edges[-1])),
     )  # fmt: skip
     hovers = [f"{number(a)} to {number(b)}: {100 * p:.1f} %" for a, b, p in zip(edges, edges[1:], after, strict=False)]
     chart.bars(np.log10(edges), after, "first", hovers)
@@ -52,8 +52,16 @@ def _caption(length: FloatArray, mass: FloatArray, unit: str) -> str:
     return (
         f"Before the data, length scales were held as likely as the dashed line says; with them it is about {told}, "
         f"90 % of the probability from {low} to {high}. Bars as wide as the line would say that the data tell little "
-        f"of it; the map averages over all of them."
+        f"of it; the map averages over all {len(mass)} sets that the bars stand for."
     )
+
+
+def _log_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """1, 2 and 5 times powers of ten within a range, by their logarithms; fewer where it is wide."""
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    steps = (1, 2, 5) if high < 1e3 * low else (1,)
+    found = [k * 10.0**d for d in decades for k in steps if low <= k * 10.0**d <= high]
+    return [(float(np.log10(value)), number(value)) for value in found]
 
 
 def _posterior(fitted: Fitted) -> tuple[FloatArray, FloatArray] | None:
@@ -77,9 +85,18 @@ def _length(kernel: Kernel) -> float:
     return float(np.exp(np.mean(ranges))) if ranges else float("nan")
 
 
-def _prior(relative: FloatArray, push: float) -> FloatArray:
-    """Probability of each bin, equal in the logarithm, under the prior of the integration."""
-    density = np.exp(-tuning.RANGE_POWER * np.log(relative) - push / relative)
+def _prior(fitted: Fitted, length: FloatArray, extent: float) -> FloatArray:
+    """Probability of each bin, equal in the logarithm, before the data: that of the averaging which was done."""
+    scale, kernel = fitted.model.scale, fitted.model.kernel
+    if fitted.model.mixture.mass[0] == 0:  # the integral over one Gaussian field, whose best values have no mass
+        push = min(tuning.SHORT_RANGE, 2 * scale.spacing)
+        log_density = -tuning.RANGE_POWER * np.log(length / extent) - push * extent / length
+    else:
+        held = next(h for h in kernel.hyperparameters if h.role.is_range)
+        sides, (low, high) = held.sides(scale), held.role.bounds(held.sides(scale), scale)
+        known = [held.role.log_prior(float(np.log(one)), sides, scale)[0] for one in length]
+        log_density = np.where((length >= low) & (length <= high), known, -np.inf)
+    density = np.exp(log_density - np.max(log_density))
     return np.asarray(density / density.sum())
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import InputError
+from bochner.exceptions import BochnerError, ColumnError, InputError
 from bochner.geo import READ_TABLES, Places, as_crs, choose_placement, crs_name, is_geographic, read_places
 from bochner.geo.formats import CUBES, RASTERS
 from bochner.geo.kinds import is_category, is_time
@@ -24,8 +24,9 @@ from bochner.random import generator
 from bochner.report.raster import pack
 from bochner.studio import limits
 
-EAST = r"^(lon|lng|long|longitude|east|easting|x|utm_?e)([^a-z]|$)|(longitude|easting|_lon|_x|lon_dd)$"
-NORTH = r"^(lat|latitude|north|northing|y|utm_?n)([^a-z]|$)|(latitude|northing|_lat|_y|lat_dd)$"
+EAST = r"(^|[^a-z])(lon|lng|long|longitude|east|easting|x|utm_?e)([^a-z]|$)|longitude|easting"
+NORTH = r"(^|[^a-z])(lat|latitude|north|northing|y|utm_?n)([^a-z]|$)|latitude|northing"
+DEGREES = r"(^|[^a-z])(lon|lng|long|lat)([^a-z]|$)|longitude|latitude"
 POSITIVE = r"positiv|infected|diseased|cases|successes|n_?pos|affected"
 EXAMINED = r"examined|tested|trials|sampled|screened|n_?exam|n_?test|surveyed|total|^n$"
 CASES = r"cases|deaths|counts?$|incidents|n_?cases"
@@ -50,10 +51,16 @@ def data_view(
     """What the page shows of a file, and its places where it has any."""
     kind = _kind(path)
     frame, notes, places, complaint = _read(path, kind, layer, tuple(coords), crs)
+    if kind == "stack" and places is not None and places.labels is None:
+        kind = "image"  # a cube of one
     names = [str(name) for name in frame.columns if places is None or not _made(places, str(name))]
     columns = [_column(frame[name], name) for name in names]
     chosen = () if places is None else places.coords
     guess = propose(columns, frame, chosen if kind == "table" else (), kind)
+    if kind == "image" and places is not None and _has_gaps(places):
+        guess.spec["predict_at"] = "gaps"
+    if kind == "table" and places is not None and places.crs is not None and not is_lonlat(places.coords):
+        guess.spec["crs"] = crs or crs_name(places.crs)
     for column in columns:
         column["role"], column["why"] = guess.why.get(column["name"], ("unused", "not needed for a map"))
     problems = [] if places is None else _problems(places, columns)
@@ -87,8 +94,7 @@ def propose(columns: Sequence[Mapping[str, Any]], frame: Any, coords: Sequence[s
     spec: dict[str, Any] = {"measures": "number", "coords": list(coords), "covariates": [], "covariate": {}}
     if kind in ("image", "stack"):
         target = free[0] if free else (columns[0]["name"] if columns else None)
-        gaps = {"predict_at": "gaps"} if kind == "image" else {}
-        return Guess({**spec, "target": target, **gaps, "drop_bad": False}, {**why, **_measured(target)})
+        return Guess({**spec, "target": target, "drop_bad": False}, {**why, **_measured(target)})
     found, told = _counted(free, frame)
     spec |= found
     if not found:
@@ -109,10 +115,11 @@ def guessed_coords(names: Sequence[str], source: str) -> list[str]:
     """Coordinate columns by their usual names, or by names that contain them."""
     try:
         return find_coords(names, source)
-    except InputError:
+    except ColumnError:
         pair = [next((n for n in names if re.search(p, n.strip().lower())), None) for p in (EAST, NORTH)]
         if pair[0] is None or pair[1] is None:
-            raise
+            told = f"No coordinates were recognised in {source}: choose the columns that say where."
+            raise InputError(told) from None
         return [pair[0], pair[1]]
 
 
@@ -165,10 +172,19 @@ def _read(
         raise InputError(f"{path.name} has several columns {str(twice)!r}; rename all but one.")
     try:
         names = list(coords) or guessed_coords(table.names, table.source)
-        places = read_places(path, coords=names, crs=crs)
-    except InputError as error:
+        places = read_places(path, coords=names, crs=crs or _degrees(frame, names))
+    except BochnerError as error:
         return frame, table.notes, None, str(error)
     return frame, places.notes, places, ""
+
+
+def _degrees(frame: Any, names: Sequence[str]) -> str | None:
+    """The CRS of columns that are named like degrees, but not as everybody names them."""
+    if is_lonlat(names) or not all(re.search(DEGREES, str(name).lower()) for name in names[:2]):
+        return None
+    pair = np.column_stack([_numbers(frame[name]) for name in names[:2]])
+    inside = (np.abs(pair[:, 0]) <= 360) & (np.abs(pair[:, 1]) <= 90)
+    return "EPSG:4326" if np.mean(inside[np.isfinite(pair).all(axis=1)]) > 0.9 else None
 
 
 def _made(places: Places, name: str) -> bool:
@@ -236,6 +252,10 @@ def _points(places: Places, spec: Mapping[str, Any]) -> dict[str, Any]:
                 values = values / _numbers(places.frame[size])
         out["value"] = [None if not np.isfinite(v) else float(f"{v:.5g}") for v in values[rows]]
     return out
+
+
+def _has_gaps(places: Places) -> bool:
+    return places.grid is not None and places.pixels is not None and len(places.pixels) < places.grid.n_pixels
 
 
 def _km(places: Places, pair: FloatArray) -> list[float] | None:

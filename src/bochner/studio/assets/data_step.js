@@ -55,15 +55,17 @@ function preview(data) {
 
 function facts(column) {
   if (!column) return "";
-  const range = column.kind === "number" ? `${told(column.low)} to ${told(column.high)}` : column.kind === "text" ? `${column.levels} texts` : column.kind;
+  const range = column.kind === "number" ? `${brief(column.low)} to ${brief(column.high)}` : column.kind === "text" ? `${column.levels} texts` : column.kind;
   return column.missing ? `${range}, ${column.missing} missing` : range;
 }
+
+const brief = (value) => value.toLocaleString("en", { maximumSignificantDigits: 4 }).replace("-", "−");
 
 function wrongRows({ problems = [] }) {
   if (!problems.length) return null;
   return el("section", { class: "message warn", "aria-labelledby": "wrong-title", id: "wrong-rows" },
     el("h3", { id: "wrong-title" }, problems.length === 1 ? "One row is amiss" : `${problems.length.toLocaleString("en")} rows are amiss`),
-    el("div", { class: "tall" }, table("Rows that are amiss", ["where", "what is wrong"], problems.map((one) => [String(one.line ?? ""), [one.column, one.text].filter(Boolean).join(": ")]))),
+    el("div", { class: "tall" }, table("Rows that are amiss", ["where", "what is wrong"], problems.map((one) => [String(one.line ?? ""), one.text]))),
     el("label", { class: "check" }, el("input", { type: "checkbox", id: "drop-bad", checked: Boolean(state.spec.drop_bad),
       onchange: (event) => attempt(byId("data-body"), () => setSpec({ drop_bad: event.target.checked })) }),
     " Leave these rows out. They are named in the report."));

@@ -55,6 +55,7 @@ async function showAnswer() {
   const own = byId("areas-table");
   if (own) listenToTable(own, showArea);
   announce(found.sentences?.[0] ?? "The answer is there.");
+  changed("answer");
 }
 
 function sentences({ sentences: found = [] }) {
@@ -111,6 +112,7 @@ async function make(what, place, go) {
     if (!job) return;
     place.replaceChildren(...links(job));
     announce(`${job.files.join(", ")} is made.`);
+    changed("answer");
     for (const name of job.files) el("a", { href: fileAddress(name), download: name }).click();
   } finally {
     go.disabled = false;

@@ -20,7 +20,7 @@ export function listen(listener) {
   listeners.push(listener);
 }
 
-// `what`: "project", "data", "spec", "fits", "fit", "map", "threshold" or "areas".
+// `what`: "project", "files", "data", "spec", "fit", "map", "threshold", "options" or "answer".
 export function changed(what) {
   for (const listener of listeners) listener(what);
 }
@@ -71,7 +71,7 @@ export function keepAddress() {
 // -------------------------------------------------------------------------------- roles
 
 export const ROLES = [
-  ["", "not used"], ["x", "place: east, longitude"], ["y", "place: north, latitude"], ["t", "time"], ["target", "what is measured"],
+  ["", "not used"], ["x", "east, longitude"], ["y", "north, latitude"], ["t", "time"], ["target", "what is measured"],
   ["trials", "number examined"], ["exposure", "population"], ["covariate", "covariate"], ["groups", "group, household"], ["error_sd", "standard error"],
 ];
 const SINGLE = ["x", "y", "t", "target", "trials", "exposure", "groups", "error_sd"];

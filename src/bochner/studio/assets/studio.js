@@ -8,12 +8,14 @@ import { byId } from "./dom.js";
 import { listenToDrawer, refreshDrawer } from "./drawer.js";
 import { guardDrops } from "./drop.js";
 import { refreshFitButton, showFit } from "./fit_step.js";
+import { lastJob } from "./jobs.js";
 import { showMap } from "./map_step.js";
 import { showModel } from "./model_step.js";
 import { message } from "./parts.js";
 import { showStart } from "./start.js";
 import { chosenFit, isDone, keepAddress, listen, openProject, state } from "./state.js";
 
+const TAKEN = ["areas", "hotspots", "geotiff", "report"]; // jobs that something was decided or taken away with
 const NEWS = {
   project: () => { showSteps(); showData(); showModel(); showFit(); fitChanged(); },
   data: () => showData(),
@@ -23,6 +25,7 @@ const NEWS = {
   map: () => showLimit(),
   threshold: () => showLimit(),
   options: () => {},
+  answer: () => {},
 };
 
 function fitChanged() {
@@ -56,7 +59,7 @@ function leave() {
 function markSteps() {
   if (!state.view) return;
   const done = { data: Boolean(state.view.data), model: Boolean(state.view.data) && !state.problems.length, fit: state.view.fits.some(isDone) };
-  for (const [name, is] of Object.entries({ ...done, check: isDone(chosenFit()), map: isDone(chosenFit()), decide: false })) {
+  for (const [name, is] of Object.entries({ ...done, check: isDone(chosenFit()), map: isDone(chosenFit()), decide: TAKEN.some((what) => lastJob(what, "done")) })) {
     byId("contents").querySelector(`[data-step=${name}]`)?.classList.toggle("is-done", is);
   }
 }
