@@ -15,9 +15,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--door", choices=list(DOORS), action="append", help="only this door; may be given several times"
-    )
+    parser.add_argument("--door", choices=list(DOORS), action="append", help="only this door, or several")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--case", type=int, help="one case of a door, in this process")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no case after these")
