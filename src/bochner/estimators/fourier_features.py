@@ -98,7 +98,7 @@ class FourierFeatures(KernelParameters, TransformerMixin, BaseEstimator):
             waves = FourierMap(self.frequencies_, np.dtype(self.dtype).type).block(X)
         if not np.isfinite(waves).all():
             raise KernelError(
-                "waves at these places are no numbers: the length scales of the kernel are out of all proportion to the "
+                "waves at these places are no numbers: the length scales of the kernel are out of proportion to the "
                 "coordinates; give both in units in which they are neither huge nor tiny."
             )
         return waves
