@@ -72,7 +72,7 @@ def positive(value: Any, name: str, *, zero: bool = False) -> float:
     """A positive (or, if `zero`, non-negative) finite number."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} is {value!r}; needed is a number.") from None
     if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
         raise InputError(f"{name} is {value!r}; needed is a finite number {'>= 0' if zero else '> 0'}.")

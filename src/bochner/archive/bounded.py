@@ -75,7 +75,9 @@ def read_array(file: zipfile.ZipFile, name: str, digest: Any, path: Any, *, fini
         raise ArchiveError(f"{path} is damaged: an array does not match its hash. Save the model again.")
     _check_header(data, path)
     array = np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
-    if finite and array.dtype.kind in "fc" and not np.isfinite(array).all():
+    if finite and array.dtype.kind == "c":
+        raise ArchiveError(f"{path} holds complex numbers in its array {name}, which no model has; fit it again.")
+    if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ArchiveError(f"{path} holds NaN or infinite values in its array {name}; fit the model again.")
     return array
 

@@ -20,7 +20,7 @@ def check_types(cls: type, fields: Mapping[str, Any]) -> None:
     for name, value in fields.items():
         if name in hints and not _fits(value, hints[name]):
             raise ArchiveError(
-                f"its {cls.__name__} has a {type(value).__name__} for the field {name!r}, which should be "
+                f"its {cls.__name__} has a {_kind(value)} for the field {name!r}, which should be "
                 f"{_told(hints[name])}; save it again"
             )
 
@@ -82,6 +82,10 @@ def _fits_dtype(array: np.ndarray, parts: tuple[Any, ...]) -> bool:
 
 
 _ALIKE = {"f": "fiub", "i": "iub", "u": "iub", "b": "b", "c": "cfiub"}
+
+
+def _kind(value: Any) -> str:
+    return f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
 
 
 def _told(hint: Any) -> str:

@@ -94,7 +94,7 @@ def covariate_files(pairs: Any, name: str = "covariate") -> dict[str, Path]:
     """Rasters by the name of their covariate, from NAME=RASTER or from a table."""
     if isinstance(pairs, Mapping):
         return {key: _path(value, f"{name}.{key}") for key, value in pairs.items()}
-    if isinstance(pairs, str):
+    if not isinstance(pairs, (list, tuple)):
         raise InputError(f'{name} is {pairs!r}; needed is a table of rasters: [covariate], then elevation = "dem.tif".')
     named = {}
     for text in pairs:

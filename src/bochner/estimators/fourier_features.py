@@ -94,7 +94,14 @@ class FourierFeatures(KernelParameters, TransformerMixin, BaseEstimator):
         """Features of some places, (n, 2 m): cosines first, then sines."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return FourierMap(self.frequencies_, np.dtype(self.dtype).type).block(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            waves = FourierMap(self.frequencies_, np.dtype(self.dtype).type).block(X)
+        if not np.isfinite(waves).all():
+            raise KernelError(
+                "waves at these places are no numbers: the length scales of the kernel are out of proportion to the "
+                "coordinates; give both in units in which they are neither huge nor tiny."
+            )
+        return waves
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns: cos0, cos1, ..., sin0, sin1, ..."""

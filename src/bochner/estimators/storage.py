@@ -61,13 +61,16 @@ def load(path: str | os.PathLike[str], *, sha256: str | None = None) -> Any:
 
 
 def _try_out(fitted: Fitted) -> None:
-    """Two predictions in the middle of the data, at the means of covariates and at zero.
+    """Predictions in the middle of the data, at the means of covariates and at zero.
 
     Arrays that do not fit each other, and numbers that overflow, show here and not to the user.
     """
     layout = fitted.layout
-    coords = layout.coords(np.zeros((2, len(layout.centre))))
-    covariates = np.stack([layout.trend.centre, np.zeros_like(layout.trend.centre)])
+    if layout.centre.ndim != 1 or layout.trend.centre.ndim != 1:
+        raise ArchiveError("the centre of its data has more than one dimension; save it again.")
+    # more rows than there are columns, so that nothing fits by being repeated
+    coords = layout.coords(np.zeros((11, len(layout.centre))))
+    covariates = np.stack([layout.trend.centre, *np.zeros((10, len(layout.trend.centre)))])
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")

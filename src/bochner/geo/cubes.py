@@ -151,6 +151,9 @@ def _common_further(cube: Any, wanted: Sequence[str], dims: tuple[str, ...], sou
 def _layer_of(variable: Any, dims: tuple[str, ...], source: str, layer: str | None, along: str | None) -> Any:
     """A variable over the two dimensions of an image, chosen by `layer`, or over those and `along`."""
     further = [str(name) for name in variable.dims if name not in dims]
+    empty = [name for name in further if variable.sizes[name] == 0]
+    if empty:
+        raise InputError(f"{variable.name} of {source} has no values along {empty[0]!r}; check the file.")
     many = [name for name in further if variable.sizes[name] > 1]
     if along in many:
         return variable.squeeze([name for name in further if name != along]).transpose(along, *dims)

@@ -292,7 +292,8 @@ def _chosen(task: Task) -> Choice:
         )
     if s.kernel is not None:
         s.kernel.check_dim(task.dim)
-        check_extremes(s.kernel, task.scale, gaussian=task.gaussian)
+        if not s.learns:  # what is learned only begins there
+            check_extremes(s.kernel, task.scale, gaussian=task.gaussian)
     limit = s.resources.memory_limit
     check_rows(limit, len(task.obs), task.dim)
     return choose(len(task.obs), task.dim, s.kernel, features=s.features, memory_limit=limit, has_areas=rows.has_areas)

@@ -17,7 +17,9 @@ LENGTHS = ("length_scale", "period")
 def check_positive(kernel: object, **values: Any) -> None:
     """Refuse hyperparameters that are not finite positive numbers."""
     for name, value in values.items():
-        numbers = np.atleast_1d(np.asarray(value, dtype=object))
+        numbers = np.atleast_1d(np.asarray(value, dtype=object)).ravel()
+        if not len(numbers):
+            raise KernelError(f"{type(kernel).__name__}: {name} is {value!r}; needed is a finite number > 0.")
         for number in numbers:
             if not _is_positive(number):
                 raise KernelError(f"{type(kernel).__name__}: {name} is {value!r}; needed is a finite number > 0.")

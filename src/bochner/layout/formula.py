@@ -166,7 +166,7 @@ def column_of(X: Any, value: Any) -> Any:
         raise ColumnError(f"there is no column {value!r}; the table has {list(X.columns)}.")
     try:
         return np.asarray(X[value], dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"column {value!r} cannot be read as numbers ({error}); needed is one of numbers.") from error
 
 

@@ -100,7 +100,7 @@ def _existing(name: str, path: Path) -> Path:
 def _number(name: str, value: Any) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} is {value!r}; needed is a number, an array or a raster.") from None
     if not np.isfinite(number):
         raise InputError(f"{name} is {number}; needed is a finite number.")
