@@ -111,8 +111,8 @@ the PIT of a new observation (randomised for counts, so that intervals of a Bern
 95 % intervals then hold 95 %. {n_fields} fields in {n_cells} cells: a way to learn x a family x a scheme x a number of
 rows. Each cell has two shares, of the surface and of new observations: {n_honest} of {n_all} lie within .92 and .97; of
 the others {n_clear} lie outside by more than two standard errors over fields, and {n_few} are of cells with fewer than
-eight fields, about which nothing can be said yet. Cells that are missing have not been measured; `make calibration`
-goes on where it stopped.
+eight fields, too few for a verdict; the lowest of them are so low that more fields will not make them honest. Cells
+that are missing have not been measured; `make calibration` goes on where it stopped.
 
 The prior: smoothness 1/2, 3/2 or 5/2, range .08 to .8 of the side of the square, variance .5 to 2, noise sd .1 to 1.5
 (of other families: dispersions, or effects of single rows, in proportion). Adverse fields are at its corners and
