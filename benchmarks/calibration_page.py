@@ -277,7 +277,7 @@ def draw(cells: list[Measured], chart: Path) -> None:
     regimes = [r for r in REGIMES if any(c.regime == r for c in cells)]
     families = list(dict.fromkeys(c.family for c in cells))
     figure, axes = plt.subplots(
-        len(regimes), 2, figsize=(10.5, 2.9 * len(regimes)), sharex="col", sharey=True, squeeze=False
+        len(regimes), 2, figsize=(10.5, 2.9 * len(regimes)), sharex="col", sharey="row", squeeze=False
     )
     sizes = sorted({c.n for c in cells})
     for row, regime in zip(axes, regimes, strict=True):
@@ -296,7 +296,8 @@ def draw(cells: list[Measured], chart: Path) -> None:
                     alpha=0.6,
                 )
                 panel.plot(place, share, "o", color=COLOURS[cell.scheme], ms=3.2, mew=0)
-            panel.set_ylim(0.55, 1.01)
+            lowest = min(c.mean(w) for c in cells if c.regime == regime for w in ("latent", "new"))
+            panel.set_ylim(min(0.85, lowest - 0.03), 1.01)
             panel.set_xticks(range(len(families)), families, fontsize=8, rotation=18, ha="right")
             panel.tick_params(axis="y", labelsize=8)
             panel.set_title(
