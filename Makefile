@@ -50,11 +50,10 @@ COVERED := $(subst $(empty) ,$(comma),$(addprefix */bochner/,$(addsuffix /*,$(RO
 MEASURED := COVERAGE_FILE=out/coverage/data OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 COV := --cov=bochner --cov-context=test --cov-report=
 
-# compiled loops cannot be traced: their tests run a second time, uncompiled
+# compiled loops cannot be traced: Numba reports the lines that it compiles
 coverage: $(VENV)/.test ## lines of the mathematical rooms that tests reach: at least 95 %
 	mkdir -p out/coverage
-	$(MEASURED) $(BIN)/python -m pytest -n auto $(COV) --junitxml=out/coverage/tests.xml -m "not slow" $(TESTS_OF_ROOMS)
-	$(MEASURED) NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(COV) --cov-append --junitxml=out/coverage/tests-uncompiled.xml tests/laws/test_compiled.py
+	$(MEASURED) $(BIN)/python -m pytest -n auto $(COV) --junitxml=out/coverage/tests.xml $(TESTS_OF_ROOMS) $(ARGS)
 	$(MEASURED) $(BIN)/python -m coverage report --include='$(COVERED)' --skip-covered --show-missing --fail-under=95
 
 mutants: $(VENV)/.test ## would the tests notice? 200 faults, one at a time (after make coverage: faster); ARGS="--n 40 --seed 1"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 HONEST = (0.92, 0.97)
+ENOUGH = 8  # fields of a cell for which a standard error means something
 SCHEMES = ("exact", "lattice", "nystroem", "quasi")
 REGIMES = {
     "held": "the true hyperparameters are given",
@@ -85,7 +86,8 @@ def text_of(cells: list[Measured], chart: str) -> str:
             n_cells=len(cells),
             n_all=2 * len(cells),
             n_honest=2 * len(cells) - len(out),
-            n_clear=sum(_clear(cell, what) for cell, what in out),
+            n_clear=sum(_clear(cell, what) and len(cell) >= ENOUGH for cell, what in out),
+            n_few=sum(len(cell) < ENOUGH for cell, _ in out),
             chart=chart,
         ),
         *(_table(regime, [c for c in cells if c.regime == regime]) for regime in REGIMES),
@@ -107,8 +109,10 @@ drawn from the **exact** kernel with hyperparameters from a prior, responses fro
 at 100 other places. If it is right, the rank of the truth in it is uniform (simulation-based calibration), and so is
 the PIT of a new observation (randomised for counts, so that intervals of a Bernoulli response can be judged at all);
 95 % intervals then hold 95 %. {n_fields} fields in {n_cells} cells: a way to learn x a family x a scheme x a number of
-rows. Each cell has two shares, of the surface and of new observations: {n_honest} of {n_all} lie within .92 and .97,
-and {n_clear} of the others lie outside by more than two standard errors over fields.
+rows. Each cell has two shares, of the surface and of new observations: {n_honest} of {n_all} lie within .92 and .97; of
+the others {n_clear} lie outside by more than two standard errors over fields, and {n_few} are of cells with fewer than
+eight fields, too few for a verdict; the lowest of them are so low that more fields will not make them honest. Cells
+that are missing have not been measured; `make calibration` goes on where it stopped.
 
 The prior: smoothness 1/2, 3/2 or 5/2, range .08 to .8 of the side of the square, variance .5 to 2, noise sd .1 to 1.5
 (of other families: dispersions, or effects of single rows, in proportion). Adverse fields are at its corners and
@@ -120,7 +124,7 @@ beyond: rough with a range of .03, or smooth with a range of 1.5, each with litt
 
 def _table(regime: str, cells: list[Measured]) -> str:
     if not cells:
-        return f"## {regime.capitalize()}: {REGIMES[regime]}\n\nNot measured yet."
+        return f"## {regime.capitalize()}: {REGIMES[regime]}\n\nNot measured yet.\n"
     lines = [
         f"## {regime.capitalize()}: {REGIMES[regime]}\n",
         "Surface / new observations; bold where outside .92 to .97.\n",
@@ -182,12 +186,12 @@ def _told(cell: Measured) -> str:
 def _why(cell: Measured, what: str) -> str:
     """Why a cell lies outside, as far as its parts tell."""
     low = cell.mean(what) < 0.95
+    reason = next((text for applies, text in REASONS if applies(cell, low)), "on the careful side.")
+    if len(cell) < ENOUGH:
+        return f"{len(cell)} fields are too few for a verdict; what is known to matter here: {reason}"
     if not _clear(cell, what):
-        return f"within two standard errors of honest: {len(cell)} fields cannot tell more."
-    for applies, reason in REASONS:
-        if applies(cell, low):
-            return reason
-    return "not explained." if low else "on the careful side."
+        return f"within two standard errors of honest; what is known to matter here: {reason}"
+    return reason
 
 
 ADDITIVE = ("gaussian", "student")
@@ -209,6 +213,10 @@ REASONS = (
         lambda c, low: low and c.regime == "adverse",
         "the range is no longer than the spacing of the rows, or the noise hides the field: what is learned as smooth,"
         " or as noise, is field in truth.",
+    ),
+    (
+        lambda c, low: low and c.regime == "held",
+        "everything is known, so that nothing but the draw of the fields is left to explain it.",
     ),
     (
         lambda c, low: low and c.regime == "learned",
@@ -269,7 +277,7 @@ def draw(cells: list[Measured], chart: Path) -> None:
     regimes = [r for r in REGIMES if any(c.regime == r for c in cells)]
     families = list(dict.fromkeys(c.family for c in cells))
     figure, axes = plt.subplots(
-        len(regimes), 2, figsize=(10.5, 2.9 * len(regimes)), sharex="col", sharey=True, squeeze=False
+        len(regimes), 2, figsize=(10.5, 2.9 * len(regimes)), sharex="col", sharey="row", squeeze=False
     )
     sizes = sorted({c.n for c in cells})
     for row, regime in zip(axes, regimes, strict=True):
@@ -288,7 +296,8 @@ def draw(cells: list[Measured], chart: Path) -> None:
                     alpha=0.6,
                 )
                 panel.plot(place, share, "o", color=COLOURS[cell.scheme], ms=3.2, mew=0)
-            panel.set_ylim(0.55, 1.01)
+            lowest = min(c.mean(w) for c in cells if c.regime == regime for w in ("latent", "new"))
+            panel.set_ylim(min(0.85, lowest - 0.03), 1.01)
             panel.set_xticks(range(len(families)), families, fontsize=8, rotation=18, ha="right")
             panel.tick_params(axis="y", labelsize=8)
             panel.set_title(

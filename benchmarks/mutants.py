@@ -41,7 +41,8 @@ TESTS = {  # of a room, where it is not known which tests reach a line
     "geo": ("tests/geo",),
 }
 COVERAGE = ROOT / "out" / "coverage"
-MAX_TESTS, MAX_TEST_SECONDS, TIMEOUT = 60, 60.0, 240.0
+MAX_TESTS, MAX_TEST_SECONDS = 60, 60.0
+TIMEOUT, ROOM_TIMEOUT = 300.0, 3_600.0  # of those tests, and of all tests of a room
 SWAPPED = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -205,6 +206,9 @@ class Reached:
         """Tests that reach a mutant's line, the fastest of every file first; None: not known."""
         if self.data is None or mutant.file not in self.files:
             return None
+        measured = Path(self.files[mutant.file])
+        if not measured.exists() or measured.read_text() != (SOURCE / mutant.file).read_text():
+            return None  # lines have moved
         lines = self.data.contexts_by_lineno(self.files[mutant.file])
         names = {context.split("|")[0] for context in lines.get(mutant.line, ())} - {""}
         names = {name for name in names if name in self.seconds}
@@ -226,7 +230,7 @@ def survives(mutant: Mutant, scratch: Path, tests: list[str]) -> str:
     original = at.read_text()
     at.write_text(mutated(SOURCE / mutant.file, mutant))
     try:
-        code = in_a_fork(scratch, tests)
+        code = in_a_fork(scratch, tests, TIMEOUT if "::" in tests[0] else ROOM_TIMEOUT)
     finally:
         at.write_text(original)
     if code is None:
@@ -234,7 +238,7 @@ def survives(mutant: Mutant, scratch: Path, tests: list[str]) -> str:
     return "survived" if code in (0, 5) else "killed"
 
 
-def in_a_fork(scratch: Path, tests: list[str]) -> int | None:
+def in_a_fork(scratch: Path, tests: list[str], timeout: float) -> int | None:
     """Exit code of pytest in a child that has the heavy imports of its parent; None: it ran out of time."""
     child = os.fork()
     if child == 0:
@@ -250,7 +254,7 @@ def in_a_fork(scratch: Path, tests: list[str]) -> int | None:
 
         options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
         os._exit(int(pytest.main([*options, *tests])))
-    end = time.monotonic() + TIMEOUT
+    end = time.monotonic() + timeout
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:

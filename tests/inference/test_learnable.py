@@ -20,6 +20,7 @@ from bochner.inference.adaptive.learnable import (
     LearnableWaves,
     density_of,
 )
+from bochner.inference.adaptive.sparse_spectrum import Verdict, with_remainder
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.fits.truncated import fit_truncated
 from bochner.kernels import Matern, Periodic, SquaredExponential
@@ -170,3 +171,13 @@ def test_noise_of_few_waves_is_the_most_likely_one_that_is_not_less_than_given(d
         best = max(f.log_evidence if reml else f.log_likelihood for f in found)
         assert (fit.log_evidence if reml else fit.log_likelihood) > best - 0.1
         assert raised is None or noise > 0.02
+
+
+def test_noise_that_only_the_waves_see_is_carried_as_field():
+    """Noise beyond that of the tuned kernel becomes missing variance; less than it stays as it is."""
+    features = FourierMap(QuasiMonteCarlo().draw(Matern(0.6), 5, 2, np.random.default_rng(0)), np.float64, 0.1)
+    more = with_remainder(Verdict(features, 0.5, "told", True), 0.2, 5)
+    assert more.noise_variance == 0.2 and more.n_frequencies == 5
+    assert more.features.missing == pytest.approx(0.1 + 0.3)
+    less = with_remainder(Verdict(features, 0.1, "told", True), 0.2, 5)
+    assert less.noise_variance == 0.1 and less.features.missing == 0.1

@@ -14,7 +14,7 @@ from bochner.inference import Responses, Settings
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.choose import scheme_named
 from bochner.inference.tuning import learning, limits
-from bochner.inference.tuning.averaging import average
+from bochner.inference.tuning.averaging import average, average_of_several
 from bochner.inference.tuning.search import tune
 from bochner.kernels import Matern
 from tests.inference.tuning.objectives import NOISE, quadratic, search
@@ -61,3 +61,18 @@ def test_few_rows_are_averaged_over(n, scheme, folds, several):
     found, told = learning._averaged(replace(task_of(n), folds=folds), scheme_named(scheme), climb)
     assert told.value == np.count_nonzero(found.mass)
     assert (len(found.mass) > 1) == several
+
+
+def test_kernels_of_several_forms_weigh_by_their_best_values():
+    """Masses are those of each form's own points times exp of its value, less the highest; the first stays first."""
+    looked = search(quadratic((0.2,), steepness=STEEPNESS), NOISE)
+    best = tune(looked, Matern())
+    worse = replace(best, kernel=best.kernel, value=best.value - np.log(3.0))
+    alone, found = average(looked, best), average_of_several(looked, [best, worse])
+    n = len(alone.mass)
+    assert found.mass.sum() == pytest.approx(1) and len(found.mass) == 2 * n
+    assert_allclose(found.mass[:n].sum(), 0.75)
+    assert_allclose(found.mass[:n] / 0.75, alone.mass)
+    assert found.kernels[0] == alone.kernels[0] and (found.noise_variances == NOISE).all()
+    faint = replace(best, value=best.value - 200.0)
+    assert len(average_of_several(looked, [best, faint]).mass) == n

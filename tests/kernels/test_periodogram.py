@@ -1,0 +1,33 @@
+"""Waves found in scattered data: where they are, and how much variance they carry."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from bochner.kernels.periodogram import periodogram, spectral_lines
+
+
+def test_a_wave_is_found_with_its_variance():
+    """a cos + b sin has variance (a^2 + b^2) / 2, at its frequency, up to a step of the grid."""
+    rng = np.random.default_rng(0)
+    coords = rng.uniform(0, 10, size=(600, 2))
+    omega = np.array([3.0, -2.0])
+    y = 5 + 3 * np.cos(coords @ omega) + np.sin(coords @ omega) + 0.1 * rng.normal(size=600)
+    found, variance = spectral_lines(coords, y, 1)
+    step = 2 * np.pi / np.ptp(coords, axis=0)
+    assert np.all(np.abs(found[0] - omega) < step) or np.all(np.abs(found[0] + omega) < step)
+    assert_allclose(variance, (9 + 1) / 2, rtol=0.15)
+    at, power = periodogram(coords - coords.mean(axis=0), y - y.mean(), np.ptp(coords, axis=0))
+    best = at[np.argmax(power)]
+    assert min(np.abs(best - omega).max(), np.abs(best + omega).max()) < step.max()
+    assert_allclose(power.max(), (9 + 1) / 2, rtol=0.15)
+
+
+def test_the_second_wave_is_found_in_what_the_first_leaves():
+    rng = np.random.default_rng(1)
+    x = rng.uniform(0, 20, size=(400, 1))
+    y = 2 * np.cos(4 * x[:, 0]) + np.sin(9 * x[:, 0])
+    found, variance = spectral_lines(x, y, 2)
+    assert_allclose(np.abs(found[:, 0]), [4, 9], atol=0.3)
+    assert_allclose(variance, [2.0, 0.5], rtol=0.3)
