@@ -106,6 +106,9 @@ def _estimator(state: Mapping[str, Any]) -> Any:
     if "models_" in state:
         estimator.classes_ = np.array(state["classes_"])
         estimator.models_ = [_estimator(part) for part in state["models_"]]
+        n_classes = len(estimator.classes_)
+        if n_classes < 2 or len(estimator.models_) != (1 if n_classes == 2 else n_classes):
+            raise ArchiveError(f"it has {n_classes} classes and {len(estimator.models_)} models; save it again.")
         return estimator
     fitted = state["fitted"]
     if not isinstance(fitted, Fitted):

@@ -43,11 +43,11 @@ def overflow_told() -> Iterator[None]:
         raise _overflow(str(error)) from error
 
 
-def check_finite(posterior: Posterior, log_evidence: float) -> None:
+def check_finite(posterior: Posterior) -> None:
     """Refuse a fit that ended in something else than numbers."""
     row_coef = posterior.row_coef
     parts = (posterior.trend_coef, posterior.feature_coef, np.zeros(0) if row_coef is None else row_coef)
-    if not all(np.isfinite(part).all() for part in parts) or np.isnan(log_evidence):
+    if not all(np.isfinite(part).all() for part in parts):
         raise _overflow("its coefficients are no numbers")
 
 

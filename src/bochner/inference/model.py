@@ -209,7 +209,7 @@ def _fitted(task: Task, held: Sequence[Choice]) -> Model:
     likelihood = first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood
     checked = not answers.adaptive and weights is None
     odd, pairs = _odd_rows(task, kernel, first.noise_variance) if checked else ((), None)
-    check_finite(first.fit.posterior, first.log_evidence)
+    check_finite(first.fit.posterior)
     return Model(
         # noise that is no Gaussian is the family's
         mixture=Mixture([fit.posterior for fit in fits], mass / mass.sum(), noises * (weights is None)),
