@@ -6,9 +6,11 @@ So the address has a token, and Host and Origin are looked at before anything el
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
@@ -65,6 +67,7 @@ class Guard:
         headers = _headers(scope)
         refusal = self._refusal(scope, headers)
         if refusal is not None:
+            await _drained(receive, headers.get("content-length", "0"))
             return await _refuse(send, *refusal)
         more = self._welcome() if scope["path"] == "/" else []
         return await self.inner(scope, _bounded(receive, bound_of(scope)), _safe(send, more))
@@ -138,6 +141,17 @@ def _cookie(headers: dict[str, str], name: str) -> str:
     except CookieError:
         return ""
     return jar[name].value if name in jar else ""
+
+
+async def _drained(receive: Receive, size: str) -> None:
+    """Read what is left of a short body: one who is still sending when the door closes never hears why."""
+    if not size.isdecimal() or int(size) > limits.DRAINED_BYTES:
+        return
+    with suppress(TimeoutError):
+        async with asyncio.timeout(limits.DRAIN_SECONDS):
+            message = await receive()
+            while message["type"] == "http.request" and message.get("more_body"):
+                message = await receive()
 
 
 def _bounded(receive: Receive, bound: int) -> Receive:

@@ -5,6 +5,8 @@ name               value           what it bounds, and why
 =================  ==============  ====================================================================================
 MAX_UPLOAD_BYTES   1 GiB           of one file; larger ones are fitted from the command line, in parts
 SPARE_DISK_BYTES   64 MiB          that an upload leaves free on the disk
+DRAINED_BYTES      4 MiB           of a refused body that are read to its end, so that the sender hears why
+DRAIN_SECONDS      2               at most, for that
 MAX_BODY_BYTES     1 MiB           of the JSON of a request; a spec of 1,000 columns has 50 kB
 MAX_QUEUED         10              jobs that wait; more are refused in words
 MAX_PROJECTS       1,000           folders that are listed
@@ -38,6 +40,8 @@ from __future__ import annotations
 
 MAX_UPLOAD_BYTES = 1024**3
 SPARE_DISK_BYTES = 64 * 1024**2
+DRAINED_BYTES = 4 * 1024**2
+DRAIN_SECONDS = 2.0
 MAX_BODY_BYTES = 1024**2
 MAX_QUEUED = 10
 MAX_PROJECTS = 1_000
