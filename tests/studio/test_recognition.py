@@ -53,6 +53,12 @@ def test_parts_are_proposed_by_names_and_values(project: Path, columns: list[str
     assert {key: proposal.get(key) for key in expected} == expected and proposal["coords"] == ["lon", "lat"]
 
 
+def test_time_as_a_coordinate_is_in_the_estimate() -> None:
+    spec = checked_spec({"measures": "number", "coords": [], "covariates": [], "covariate": {}, "target": "sst"})
+    flat, stack = (worker.estimate({"spec": spec, "n_rows": 27_000, "dim": dim})["seconds"] for dim in (2, 3))
+    assert stack > flat
+
+
 FRENCH = {"measures": "positives", "target": "Positifs", "trials": "Examinés", "covariates": ["Précipitations"]}
 SPANISH = {"measures": "cases", "target": "Número de casos", "exposure": "Población"}
 
