@@ -53,6 +53,29 @@ def test_parts_are_proposed_by_names_and_values(project: Path, columns: list[str
     assert {key: proposal.get(key) for key in expected} == expected and proposal["coords"] == ["lon", "lat"]
 
 
+def test_time_as_a_coordinate_is_in_the_estimate() -> None:
+    spec = checked_spec({"measures": "number", "coords": [], "covariates": [], "covariate": {}, "target": "sst"})
+    flat, stack = (worker.estimate({"spec": spec, "n_rows": 27_000, "dim": dim})["seconds"] for dim in (2, 3))
+    assert stack > flat
+
+
+FRENCH = {"measures": "positives", "target": "Positifs", "trials": "Examinés", "covariates": ["Précipitations"]}
+SPANISH = {"measures": "cases", "target": "Número de casos", "exposure": "Población"}
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["Longitude", "Latitude", "Examinés", "Positifs", "Précipitations"], FRENCH),
+        (["longitud", "latitud", "Población", "Número de casos", "Temperatura"], SPANISH),
+    ],
+)
+def test_names_in_other_languages(project: Path, names: list[str], expected: dict[str, Any]) -> None:
+    frame = survey()[["lon", "lat", "examined", "positive", "temp"]].set_axis(names, axis=1)
+    proposal = view_of("data.csv", frame)["proposal"]
+    assert {key: proposal.get(key) for key in expected} == expected and proposal["coords"] == names[:2]
+
+
 def test_coordinates_by_unusual_names(project: Path) -> None:
     odd = survey().rename(columns={"lon": "GPS Longitude (dd)", "lat": "GPS_Latitude"})
     view = view_of("odd.csv", odd)
@@ -86,6 +109,7 @@ def test_python_of_the_drawer_fits_what_the_command_fits(project: Path, ending: 
     payload = worker.map_of({"model": "fits/1/model.bochner", "config": "fits/1/model.toml"})
     assert payload["rows"] > 10 and payload["observations"]["x"]
     exec(compile(python_of(spec, name, view, "1"), "drawer.py", "exec"), {})
+    assert worker.map_of({"model": "fits/1/model.bochner", "config": "fits/1/model.toml"})["rows"] == payload["rows"]
     assert bochner.load("fits/1/model.bochner").log_evidence_ == pytest.approx(first, rel=1e-9)
 
 

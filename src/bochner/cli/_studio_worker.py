@@ -60,7 +60,7 @@ def describe(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def estimate(given: Mapping[str, Any]) -> dict[str, Any]:
     """Memory and time that a fit will take, about."""
-    return estimate_of(given["spec"], int(given["n_rows"]))
+    return estimate_of(given["spec"], int(given["n_rows"]), int(given["dim"]))
 
 
 def example(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -179,7 +179,9 @@ class Desk:
         state = project.state
         if state.get("spec") is None or state.get("view") is None:
             raise InputError("no data were chosen yet; choose a file of the project first.")
-        return self._view("estimate", project, {"spec": state["spec"], "n_rows": state["view"]["n_rows"]})
+        spec, view = state["spec"], state["view"]
+        dim = 3 if view["kind"] == "stack" else max(2, len(spec["coords"]))
+        return self._view("estimate", project, {"spec": spec, "n_rows": view["n_rows"], "dim": dim})
 
     # ---------------------------------------------------------------------------------------- fits
     def start_fit(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:

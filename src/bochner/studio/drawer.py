@@ -29,7 +29,7 @@ def python_of(spec: Mapping[str, Any], data: str, view: Mapping[str, Any] | None
         _table(spec, projected, numbers),
         _model(spec, projected),
         _fit(spec, target, sizes, error),
-        ["model.check()", f"model.save({f'fits/{number}/model.bochner'!r})"],
+        ["model.check()", "remember(model)", f"model.save({f'fits/{number}/model.bochner'!r})"],
     ]
     return "\n".join(line for part in parts for line in part) + "\n"
 
@@ -37,7 +37,8 @@ def python_of(spec: Mapping[str, Any], data: str, view: Mapping[str, Any] | None
 def _imports(rasters: bool, projected: bool) -> list[str]:
     first = ["import geopandas", ""] if projected else []
     names = "raster_at, read_places" if rasters else "read_places"
-    return [*first, "from bochner import SpatialRegressor", f"from bochner.geo import {names}", ""]
+    library = ["from bochner import SpatialRegressor", "from bochner.diagnostics import remember"]
+    return [*first, *library, f"from bochner.geo import {names}", ""]
 
 
 def _rows(
@@ -75,7 +76,7 @@ def _table(spec: Mapping[str, Any], projected: bool, numbers: Sequence[str]) -> 
         return [f"table = rows.values([{names}], {covariates!r})", known, ""]
     return [
         "points = geopandas.points_from_xy(*rows.pair().T)",
-        f"table = rows.values([*rows.coords[2:], {', '.join(map(repr, covariates))}], {covariates!r})",
+        f"table = rows.values([{', '.join(['*rows.coords[2:]', *map(repr, covariates)])}], {covariates!r})",
         "table = geopandas.GeoDataFrame(table, geometry=points, crs=rows.crs)",
         known,
         "",

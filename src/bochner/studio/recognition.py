@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,16 +25,22 @@ from bochner.random import generator
 from bochner.report.raster import pack
 from bochner.studio import limits
 
-EAST = r"(^|[^a-z])(lon|lng|long|longitude|east|easting|x|utm_?e)([^a-z]|$)|longitude|easting"
-NORTH = r"(^|[^a-z])(lat|latitude|north|northing|y|utm_?n)([^a-z]|$)|latitude|northing"
-DEGREES = r"(^|[^a-z])(lon|lng|long|lat)([^a-z]|$)|longitude|latitude"
-POSITIVE = r"positiv|infected|diseased|cases|successes|n_?pos|affected"
-EXAMINED = r"examined|tested|trials|sampled|screened|n_?exam|n_?test|surveyed|total|^n$"
-CASES = r"cases|deaths|counts?$|incidents|n_?cases"
-PEOPLE = r"popul|person|exposure|at_?risk|inhabit|people|^pop"
-PRESENCE = r"presen|occur|absence|detected"
-NO_MEASURE = r"^(id|fid|ogc_fid|index|row|nr|no|number|code|zip|year|month|day|unnamed.*)$|_id$"
-COVARIATE = r"elev|alti|height|dem|slope|rain|precip|ndvi|evi|distance|dist_|density|soil|aspect|humid|urban"
+EAST = r"(^|[^a-z])(lon|lng|long|longitude|east|easting|x|utm_?e|este|leste)([^a-z]|$)|longitud|easting"
+NORTH = r"(^|[^a-z])(lat|latitude|north|northing|y|utm_?n|nord|norte)([^a-z]|$)|latitud|northing"
+DEGREES = r"(^|[^a-z])(lon|lng|long|lat)([^a-z]|$)|longitud|latitud"
+# English, French, Spanish and Portuguese, as `plain` spells them: small letters without accents
+POSITIVE = r"positi[vf]|infected|infect(e|ad)|diseased|malad|cases|successes|n_?pos|affected"
+EXAMINED = (
+    r"examin|tested|testad|teste$|testes$|trials|sampled|screened|depist|preleve|n_?exam|n_?test|surveyed|total|^n$"
+)
+CASES = r"cases|(^|[^a-z])cas(os?)?([^a-z]|$)|deaths|deces|muertes|obitos|counts?$|incidents|n_?cases"
+PEOPLE = r"popul|poblaci|person|exposure|at_?risk|inhabit|habitant|people|^pop"
+PRESENCE = r"presen|occur|absen|detect"
+NO_MEASURE = r"^(id|fid|ogc_fid|index|row|nr|no|number|code|zip|year|month|day|annee|mois|unnamed.*)$|_id$|^id[ _]"
+COVARIATE = (
+    r"elev|alti|height|hauteur|altura|dem|slope|pente|rain|pluie|lluvia|chuva|precip|ndvi|evi|distan|dist_|densi|soil"
+    r"|aspect|humid|urban"
+)
 GROUP = r"station|household|cluster|site|plot|subject"
 
 
@@ -90,7 +97,7 @@ def propose(columns: Sequence[Mapping[str, Any]], frame: Any, coords: Sequence[s
     """Parts for the columns by their names and values: what is measured, out of what, and where."""
     why = dict.fromkeys(coords, ("coordinate", "its name says where"))
     free = [c["name"] for c in columns if c["name"] not in coords and c["kind"] == "number" and _varies(c)]
-    free = [name for name in free if not re.search(NO_MEASURE, name.lower())]
+    free = [name for name in free if not re.search(NO_MEASURE, plain(name))]
     spec: dict[str, Any] = {"measures": "number", "coords": list(coords), "covariates": [], "covariate": {}}
     if kind in ("image", "stack"):
         target = free[0] if free else (columns[0]["name"] if columns else None)
@@ -98,12 +105,12 @@ def propose(columns: Sequence[Mapping[str, Any]], frame: Any, coords: Sequence[s
     found, told = _counted(free, frame)
     spec |= found
     if not found:
-        likely = [n for n in free if not re.search(COVARIATE, n.lower()) and n not in _place_names(free)]
+        likely = [n for n in free if not re.search(COVARIATE, plain(n)) and n not in _place_names(free)]
         target = likely[-1] if likely else (free[-1] if free else None)
         spec["target"], told = target, _measured(target)
-    spec["covariates"] = [n for n in free if n not in told and re.search(COVARIATE, n.lower())]
+    spec["covariates"] = [n for n in free if n not in told and re.search(COVARIATE, plain(n))]
     told |= dict.fromkeys(spec["covariates"], ("covariate", "a property of the place, by its name"))
-    groups = [c["name"] for c in columns if c["kind"] == "text" and re.search(GROUP, c["name"].lower())]
+    groups = [c["name"] for c in columns if c["kind"] == "text" and re.search(GROUP, plain(c["name"]))]
     if groups and frame[groups[0]].duplicated().mean() > 0.5:
         spec["groups"] = groups[0]
         told[groups[0]] = ("groups", "rows of one are held out together, as new ones will be")
@@ -116,11 +123,17 @@ def guessed_coords(names: Sequence[str], source: str) -> list[str]:
     try:
         return find_coords(names, source)
     except ColumnError:
-        pair = [next((n for n in names if re.search(p, n.strip().lower())), None) for p in (EAST, NORTH)]
+        pair = [next((n for n in names if re.search(p, plain(n))), None) for p in (EAST, NORTH)]
         if pair[0] is None or pair[1] is None:
             told = f"No coordinates were recognised in {source}: choose the columns that say where."
             raise InputError(told) from None
         return [pair[0], pair[1]]
+
+
+def plain(name: str) -> str:
+    """A name of a column in small letters without accents: `Examinés` is `examines`."""
+    parts = unicodedata.normalize("NFKD", name.strip().lower())
+    return "".join(letter for letter in parts if not unicodedata.combining(letter))
 
 
 def _counted(free: Sequence[str], frame: Any) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
@@ -128,12 +141,12 @@ def _counted(free: Sequence[str], frame: Any) -> tuple[dict[str, Any], dict[str,
     numbers = {name: _numbers(frame[name]) for name in free}
     whole = [n for n in free if _whole(numbers[n])]
     for first, second, measures, size, texts in PAIRS:
-        for one in [n for n in whole if re.search(first, n.lower())]:
-            for other in [n for n in free if n != one and re.search(second, n.lower())]:
+        for one in [n for n in whole if re.search(first, plain(n))]:
+            for other in [n for n in free if n != one and re.search(second, plain(n))]:
                 if np.nanmean(numbers[one] <= numbers[other]) > 0.9 and np.nanmin(numbers[other]) >= 0:
                     told = {one: ("target", texts[0]), other: (size, texts[1])}
                     return {"measures": measures, "target": one, size: other}, told
-    for name in [n for n in whole if re.search(PRESENCE, n.lower())]:
+    for name in [n for n in whole if re.search(PRESENCE, plain(n))]:
         if set(np.unique(numbers[name][np.isfinite(numbers[name])])) <= {0.0, 1.0}:
             return {"measures": "presence", "target": name}, {name: ("target", "0 and 1 under such a name: presence")}
     return {}, {}
@@ -180,7 +193,7 @@ def _read(
 
 def _degrees(frame: Any, names: Sequence[str]) -> str | None:
     """The CRS of columns that are named like degrees, but not as everybody names them."""
-    if is_lonlat(names) or not all(re.search(DEGREES, str(name).lower()) for name in names[:2]):
+    if is_lonlat(names) or not all(re.search(DEGREES, plain(str(name))) for name in names[:2]):
         return None
     pair = np.column_stack([_numbers(frame[name]) for name in names[:2]])
     inside = (np.abs(pair[:, 0]) <= 360) & (np.abs(pair[:, 1]) <= 90)
@@ -316,7 +329,7 @@ def _flags(places: Places) -> list[dict[str, Any]]:
 
 
 def _place_names(names: Sequence[str]) -> list[str]:
-    return [n for n in names if re.search(EAST, n.lower()) or re.search(NORTH, n.lower())]
+    return [n for n in names if re.search(EAST, plain(n)) or re.search(NORTH, plain(n))]
 
 
 def _numbers(column: Any) -> FloatArray:

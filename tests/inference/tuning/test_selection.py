@@ -75,3 +75,18 @@ def test_what_cannot_be_factored_is_avoided():
 
     tuned = tune(search(failing), Matern())
     assert 0.1 < tuned.kernel.length_scale < 0.3 and tuned.value > -5
+
+
+def test_rounding_leads_no_climb_astray():
+    """The evidence of many rows is known to some ten digits: steps that gain less end the climb, not line searches."""
+    target = np.log([0.2, 3.0, 1e-2])
+
+    def rounded(kernel, noise_variance):
+        off = np.r_[kernel.theta, np.log(noise_variance)] - target
+        pull = 300 * np.array([3.0, 1.0, 0.2])
+        noise = 3e-9 * np.sin(1e9 * off.sum())
+        return -1e4 - pull @ np.logaddexp(off, -off) + noise, -pull * np.tanh(off)
+
+    tuned = search(rounded).maximise(Matern(length_scale=0.05), 0.3)
+    assert_allclose(np.r_[tuned.kernel.theta, np.log(tuned.noise_variance)], target, atol=1e-4)
+    assert tuned.n_evaluations <= 20

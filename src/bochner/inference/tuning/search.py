@@ -78,7 +78,7 @@ class Search:
         return ties
 
     def maximise(
-        self, kernel: Kernel, noise_variance: float, max_iterations: int = 200, tolerance: float = 1e-13
+        self, kernel: Kernel, noise_variance: float, max_iterations: int = 200, tolerance: float = limits.CLIMBED
     ) -> Tuned:
         """L-BFGS from one start, until steps gain less than `tolerance` of the value."""
         ties = self._ties(kernel)  # entry of [theta, log noise] that each entry equals
@@ -131,7 +131,7 @@ def tune(
     kernel: Kernel,
     extra_starts: Sequence[tuple[Kernel, float]] = (),
     n_climbs: int = 2,
-    tolerance: float = 1e-13,
+    tolerance: float = limits.CLIMBED,
 ) -> Tuned:
     """Best of several climbs: a coarse grid of starts is ranked, the best distinct ones are climbed."""
     candidates = [*extra_starts, *starts(kernel, search.scale, search.noise_variance)]

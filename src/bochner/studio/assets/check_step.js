@@ -45,7 +45,7 @@ function residuals({ residuals: found }) {
 
 function drawResiduals(found) {
   const { points, background } = state.view.data, names = found.names ?? points?.names ?? ["x", "y"];
-  const dots = { ...found, names, geographic: points?.geographic ?? false };
+  const dots = { ...found, names, geographic: points?.geographic ?? false, km: points?.km };
   map = dotMap(byId("residuals"), "residuals-", "Residuals at the places of the data", frameOf(dots, background), dots, {
     ramp: SIGNED, domain: [-3, 3], title: "residual, in standard deviations", words: (i) => [`residual ${told(dots.value[i])} sd`],
   });

@@ -47,9 +47,9 @@ async function show() {
 }
 
 function scoreTable(scores, a, b) {
-  const rows = scores.map(([name, first, second]) => [name, readable(first), readable(second), readable(second - first)]);
+  const rows = scores.map(([name, first, second]) => [name.replaceAll("_", " "), readable(first), readable(second), readable(second - first)]);
   return [table(`Scores of ${nameOf(a)} and ${nameOf(b)}`, ["held-out score", nameOf(a), nameOf(b), "change"], rows, "numeric", "compare-scores"),
-    note("Scores of rows that the models had not been given. Of errors and CRPS less is better; coverage is best near 95 %.")];
+    note("Scores of rows that the models had not been given. Of errors, CRPS and the interval score less is better, of the log score more; coverage is best near 95 %, bias near 0.")];
 }
 
 async function drawDifference(root, data, a, b) {
