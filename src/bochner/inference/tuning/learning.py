@@ -24,6 +24,7 @@ from bochner.inference.tuning.averaging import average, average_of_several
 from bochner.inference.tuning.branches import integrated
 from bochner.inference.tuning.fold_score import fold_score
 from bochner.inference.tuning.integration import is_one_field
+from bochner.inference.tuning.laplace_integration import laplace_integrated
 from bochner.inference.tuning.lattice_search import LatticeSearch
 from bochner.inference.tuning.many_dimensions import select_many_dimensions
 from bochner.inference.tuning.multiscale import select_multiscale
@@ -374,6 +375,10 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
     if _integrable(task, scheme, climb):
         per_axis = None if climb.search.shared is not None else climb.per_axis  # the sphere has no axes of its own
         return integrated(task.settings.kernel, task.obs, climb.search, climb.tuned, per_axis)
+    if climb.laplace is not None and _on_grid(task, scheme, climb, climb.laplace):
+        gridded = laplace_integrated(task.settings.kernel, climb.laplace, climb.search, climb.tuned)
+        if gridded is not None:
+            return gridded
     several = bool(climb.turned) and climb.turned[0].kernel == climb.tuned.kernel
     found = average_of_several(climb.search, climb.turned) if several else average(climb.search, climb.tuned)
     text = f"averaged over {len(found.mass)} sets of hyperparameters: {told} do not pin them down"
@@ -381,16 +386,33 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
 
 
 def _integrable(task: Task, scheme: Scheme, climb: Climb) -> bool:
-    """Whether the hyperparameters are those of one Gaussian field, so that a grid can hold them all."""
+    """Whether the hyperparameters are those of one Gaussian field, by the exact evidence: a grid can hold them all."""
     known = bool(task.obs.error.any()) or climb.search.noise_variance is not None
     freedom = task.obs.total - task.obs.n_trend
     return (
         task.gaussian
-        and scheme.exact
+        and scheme.own_draw(task) is None
         and task.settings.reml
         and task.dim <= 3
         and is_one_field(climb.tuned.kernel)
         and (known or freedom >= limits.LEAST_FREEDOM)
+    )
+
+
+def _on_grid(task: Task, scheme: Scheme, climb: Climb, laplace: LaplaceObjective) -> bool:
+    """Whether the hyperparameters are those of one field with one range, of so few rows that a grid is affordable.
+
+    A dispersion to be learned would be sought anew at each point, and one serves all sets in the end.
+    """
+    return (
+        len(laplace.parts) == 1
+        and not laplace.learns
+        and laplace.largest <= limits.MAX_LAPLACE_GRID_ROWS
+        and scheme.own_draw(task) is None
+        and task.settings.reml
+        and task.dim <= 3
+        and is_one_field(climb.tuned.kernel)
+        and len(climb.tuned.kernel.theta) == 2
     )
 
 

@@ -121,6 +121,18 @@ FACTOR_NUMBERS         2,000,000                            numbers in the facto
                                                             sets: 16 MB of a model file         coverage
 INTEGRATION_NODES      (9, 40)                              least and most sets: widths within  benchmarks/latent_
                                                             1 % of those of 400                 coverage
+MAX_LAPLACE_GRID_ROWS  200                                  rows of other families up to which  benchmarks/calibration
+                                                            the Laplace evidence is laid on a
+                                                            grid: 1 to 4 s
+FIELD_LOGS             -7 to 2.5, 10 of them                logs of the field's variance on     benchmarks/calibration
+                                                            it, in the square of ...
+FIELD_SD               1.0                                  ... the mean sd a priori, in sds    benchmarks/calibration
+                                                            of the data on the link
+EFFECT_LOGS            -8, -5, -3, -1.5, 0                  the same of effects of single       benchmarks/calibration
+                                                            rows, ...
+EFFECT_SD              0.5                                  ... and theirs                      benchmarks/calibration
+RULED_OUT              5.5                                  log density below the best from     benchmarks/calibration
+                                                            which on the grid ends
 RATIO_SD               0.7                                  prior sd of contrasts of log        tests/estimators
                                                             length scales: ratios of e
 STRETCHED_PRIOR        0.25                                 probability of a length scale per   tests/estimators
@@ -328,6 +340,12 @@ SHARE_NODES = 2
 FEW_SHARE_NODES = 1
 FACTOR_NUMBERS = 2_000_000
 INTEGRATION_NODES = (9, 40)
+MAX_LAPLACE_GRID_ROWS = 200
+FIELD_LOGS = (-7.0, -5.0, -3.5, -2.5, -1.5, -0.75, 0.0, 0.75, 1.5, 2.5)
+FIELD_SD = 1.0
+EFFECT_LOGS = (-8.0, -5.0, -3.0, -1.5, 0.0)
+EFFECT_SD = 0.5
+RULED_OUT = 5.5
 RATIO_SD = 0.7
 STRETCHED_PRIOR = 0.25
 WORTH_STRETCHING = 1.0

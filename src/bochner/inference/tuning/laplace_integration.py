@@ -1,0 +1,141 @@
+"""Integration over hyperparameters of other families than the Gaussian, for few rows: the Laplace evidence on a grid.
+
+A few dozen counts or classes leave open whether there is a field at all: often the evidence is largest without one, and
+a handful of sets around that says so with certainty. So smoothness, range and variance of the field, and the effect of
+single rows where that is learned, are laid on a grid; a set counts by its evidence times a weak prior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.choices import Choice
+from bochner.exceptions import ConvergenceError
+from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.observed.average import Average
+from bochner.inference.tuning import limits
+from bochner.inference.tuning.branches import isotropic
+from bochner.inference.tuning.integration import Branch, max_nodes, thinned
+from bochner.inference.tuning.search import Search, Tuned
+from bochner.kernels import Kernel
+
+Place = tuple[int, int, int]
+"""Numbers of a range, a variance of the field and one of the effects of single rows."""
+
+
+def laplace_integrated(
+    kernel: Kernel | None, objective: LaplaceObjective, search: Search, best: Tuned
+) -> tuple[Average, Choice] | None:
+    """Hyperparameters integrated over, and what is told of it; `kernel` is the one given, if any.
+
+    None where the rows tell more than the grid resolves.
+    """
+    axes = _axes(search)
+    grids = [_Grid(branch, objective, axes) for branch in isotropic(kernel, search.scale, 0.0)]
+    seeds = [axes.nearest(grids[0].branch, best)]
+    for grid in grids:
+        seeds = grid.flood(seeds)
+    places = [(grid, place) for grid in grids for place in sorted(grid.values)]
+    values = np.array([grid.values[place] for grid, place in places])
+    mass = np.exp(values - values.max())
+    if mass.max() > limits.HEAVY_RANGE * mass.sum():
+        return None
+    kept, mass = thinned(mass / mass.sum(), max_nodes(objective.largest))
+    worth = mass > limits.LEAST_MASS
+    kept, mass = kept[worth], mass[worth] / mass[worth].sum()
+    pairs = [places[i][0].at(places[i][1]) for i in kept]
+    kernels, noises = (best.kernel, *(k for k, _ in pairs)), np.array([best.noise_variance, *(s2 for _, s2 in pairs)])
+    text = (
+        f"averaged over {len(kept)} sets of hyperparameters, of {len(places)} on a grid: {objective.largest} rows (at "
+        f"most {limits.MAX_LAPLACE_GRID_ROWS}) do not pin them down"
+    )
+    return Average(kernels, noises, np.r_[0.0, mass]), Choice("intervals", len(kept), text=text)
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """Log ranges, variances of the field and of the effects of single rows, each with the logs of its prior masses."""
+
+    ranges: FloatArray
+    fields: FloatArray
+    noises: FloatArray
+    log_prior: tuple[FloatArray, FloatArray, FloatArray]
+
+    @property
+    def shape(self) -> Place:
+        return len(self.ranges), len(self.fields), len(self.noises)
+
+    def nearest(self, branch: Branch, best: Tuned) -> Place:
+        """Place on the grid next to the best hyperparameters."""
+        length, variance = best.kernel.theta
+        return (
+            int(np.argmin(np.abs(self.ranges - (length - branch.log_units[0])))),
+            int(np.argmin(np.abs(np.log(self.fields) - variance))),
+            int(np.argmin(np.abs(np.sqrt(self.noises) - np.sqrt(best.noise_variance)))),
+        )
+
+    def beside(self, place: Place) -> list[Place]:
+        """Places next to one."""
+        i, j, k = place
+        moved = [(i - 1, j, k), (i + 1, j, k), (i, j - 1, k), (i, j + 1, k), (i, j, k - 1), (i, j, k + 1)]
+        return [p for p in moved if all(0 <= x < n for x, n in zip(p, self.shape, strict=True))]
+
+
+@dataclass
+class _Grid:
+    """Log of evidence times prior of one smoothness, at the places that are not ruled out and those beside them."""
+
+    branch: Branch
+    objective: LaplaceObjective
+    axes: _Axes
+    values: dict[Place, float] = field(default_factory=dict)
+
+    def at(self, place: Place) -> tuple[Kernel, float]:
+        """Kernel and variance of the effects of single rows."""
+        i, j, k = place
+        return self.branch.at(float(self.axes.ranges[i]), float(self.axes.fields[j])), float(self.axes.noises[k])
+
+    def flood(self, seeds: list[Place]) -> list[Place]:
+        """Evaluate from the seeds outwards, as far as the mass reaches; the places within."""
+        wanted = seeds
+        while wanted:
+            self.values.update({place: self._evaluated(place) for place in wanted})
+            wanted = sorted({p for q in self._within() for p in self.axes.beside(q)} - set(self.values))
+        return self._within()
+
+    def _within(self) -> list[Place]:
+        least = max(self.values.values()) - limits.RULED_OUT
+        return sorted(place for place, value in self.values.items() if value >= least)
+
+    def _evaluated(self, place: Place) -> float:
+        prior = sum(float(part[i]) for part, i in zip(self.axes.log_prior, place, strict=True))
+        try:
+            value = self.objective.settle(*self.at(place))
+        except (ConvergenceError, np.linalg.LinAlgError):
+            return limits.FAILED_SEARCH
+        return value + prior + self.branch.log_prior if np.isfinite(value) else limits.FAILED_SEARCH
+
+
+def _axes(search: Search) -> _Axes:
+    """A range has the prior that it has in Gaussian fields; both sds are exponential."""
+    scale = search.scale
+    least = min(limits.LEAST_RANGE, scale.spacing)
+    n_ranges = 1 + int(np.ceil(np.log(limits.LARGEST_RANGE / least) / limits.RANGE_STEP))
+    ranges = np.linspace(np.log(least), np.log(limits.LARGEST_RANGE), n_ranges)
+    push = min(limits.SHORT_RANGE, 2 * scale.spacing)
+    of_range = -limits.RANGE_POWER * ranges - push * np.exp(-ranges)
+    fields, of_field = _levels(limits.FIELD_LOGS, limits.FIELD_SD * np.sqrt(scale.variance))
+    noises, of_noise = np.array([search.noise_variance or 0.0]), np.zeros(1)
+    if search.noise_variance is None:
+        noises, of_noise = _levels(limits.EFFECT_LOGS, limits.EFFECT_SD * np.sqrt(scale.variance))
+    return _Axes(ranges, fields, noises, (of_range, of_field, of_noise))
+
+
+def _levels(logs: tuple[float, ...], mean_sd: float) -> tuple[FloatArray, FloatArray]:
+    """Variances, and the logs of their masses, of an sd with an exponential law of this mean."""
+    t = np.asarray(logs)
+    sd = mean_sd * np.exp(t / 2)
+    return sd**2, t / 2 - sd / mean_sd + np.log(np.gradient(t))

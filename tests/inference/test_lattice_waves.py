@@ -1,0 +1,25 @@
+"""Waves of a lattice are taken where they hold what the data can tell, and only there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bochner.inference.observed.settings import Settings
+from bochner.inference.schemes.lattice_waves import lattice_waves
+from bochner.kernels import Matern, SquaredExponential
+
+SQUARE = (np.zeros(2), np.ones(2))
+
+
+@pytest.mark.parametrize("noise", [1e-5, 1e-3, 1.0])
+def test_few_waves_hold_a_smooth_kernel(noise: float) -> None:
+    waves = lattice_waves(Settings(), SquaredExponential(0.3, 1.0), noise, 500, SQUARE)
+    assert waves.features is not None and waves.error is not None and waves.left is None
+    # what they leave out is all that is wrong with them, however little that is
+    assert waves.error <= 2 * (1 - waves.features.frequencies.mass.sum()) + 1e-9
+
+
+def test_no_number_of_waves_holds_a_rough_kernel() -> None:
+    waves = lattice_waves(Settings(), Matern(0.1, 1.0, nu=0.5), 1e-3, 500, SQUARE)
+    assert waves.features is None and "torus" in str(waves.choice)
