@@ -71,7 +71,8 @@ def test_prevalence_by_default_and_counts_with_trials(ok, data, tmp_path):
     ok("predict", "m.bochner", "data.csv", "--trials", "10", "--latent", "-o", "ten.csv")
     share, counts, ten = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("share", "counts", "ten"))
     assert np.all((share.lower > 0) & (share.upper < 1))
-    np.testing.assert_allclose(counts["mean"], share["mean"] * data.examined, rtol=1e-3)
+    # a new count has the effect of its row, which bends its mean a little
+    np.testing.assert_allclose(counts["mean"], share["mean"] * data.examined, rtol=5e-3)
     np.testing.assert_allclose(ten["mean"], 10 * share["mean"], rtol=1e-6)
     assert np.mean((data.positive >= counts.lower) & (data.positive <= counts.upper)) > 0.9
 
