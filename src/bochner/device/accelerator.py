@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes.util
 import os
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -115,8 +114,8 @@ def named_device(name: str) -> Device:
     found = _found()
     if found is None:
         raise InputError(
-            f"device={name!r}: PyTorch {sys.modules['torch'].__version__} finds no CUDA device here; install a driver "
-            f"and a build of PyTorch for it, or set device='cpu' (or 'auto', which takes what there is)."
+            f"device={name!r}: PyTorch finds no CUDA device here, or cannot be imported; install a driver and a "
+            f"build of PyTorch for it, or set device='cpu' (or 'auto', which takes what there is)."
         )
     return found
 
@@ -132,12 +131,16 @@ def _seems_there() -> bool:
 
 @cache
 def _found() -> Device | None:
-    import torch
+    try:
+        import torch
 
+        there = torch.cuda.is_available()
+    except (ImportError, OSError, AttributeError):  # half installed, or a folder of that name: the processor serves
+        return None
     stand_in = os.environ.get(STAND_IN)
     if stand_in:
         return Device(torch, stand_in)
-    return Device(torch, "cuda") if torch.cuda.is_available() else None
+    return Device(torch, "cuda") if there else None
 
 
 def to_host(tensor: Any) -> FloatArray:
