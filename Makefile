@@ -79,9 +79,9 @@ clean: ## remove what the other targets made, except .venv
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# One stamp per extra: installed again when the requirements or the version change.
+# One stamp per extra: installed again when the requirements or the version change. What is imported is compiled then.
 $(VENV)/.%: pyproject.toml src/bochner/_version.py | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -e '.[$*]'
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-compile -e '.[$*]'
 	@touch $@
 
 $(BIN)/python:
