@@ -1,6 +1,6 @@
 """Mixtures of kernels in images with gaps, against each kernel alone and against the best of them by score.
 
-    python benchmarks/stacking.py [SATELLITE] [--only NAME ...] [--size 120] [--seed 0]
+    python benchmarks/stacking.py [SATELLITE] [--only NAME ...] [--size 120] [--seed 0] [--before REVISION]
 
 SATELLITE is the Parquet file heaton_satellite_train (lon, lat, temp on a grid with gaps): windows of it lose pixels
 under moved and mirrored images of its own gaps. Without it only simulated images are scored: stationary fields
@@ -8,12 +8,17 @@ under moved and mirrored images of its own gaps. Without it only simulated image
 Prints one line for each image: CRPS of new observations in the gaps by the default settings, by the winner that takes
 all (three folds, as before there were mixtures), by every candidate alone and, where it is known, by the true kernel;
 coverage of 95 % intervals, the weights, CPU seconds of fit and prediction. The last lines compare: ratio of default to
-winner, and to the best single candidate, mean and largest.
+winner, and to the best single candidate, mean and largest. `--before REVISION` fits and predicts by the defaults of an
+earlier revision of this repository, too, in a process of its own (afc7cac is the last one without mixtures).
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,26 +41,38 @@ def main() -> None:
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--size", type=int, default=120)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--before", metavar="REVISION", help="an earlier revision, to compare with its defaults")
     args = parser.parse_args()
-    ratios, worst = [], []
+    with tempfile.TemporaryDirectory() as folder, checkout(args.before, Path(folder) / "earlier") as earlier:
+        score_all(args, earlier)
+
+
+def score_all(args: argparse.Namespace, earlier: Path | None) -> None:
+    """A line for every image, then the comparisons."""
+    ratios, worst, gained = [], [], []
     print(
-        f"{'image':<22} {'rows':>7} {'default':>8} {'winner':>8} {'true':>8} {'cover':>6} {'s':>5}  candidates; weights"
+        f"{'image':<22} {'rows':>7} {'default':>8} {'before':>8} {'winner':>8} {'true':>8} {'cover':>6} {'s':>5}"
+        "  candidates; weights"
     )
     for name, image, gap, kernel in images(args):
         if args.only and not any(word in name for word in args.only):
             continue
-        found = scored(image, gap, kernel)
+        found = scored(image, gap, kernel, earlier)
+        gained.append(found["default"] / found["before"])
         ratios.append(found["default"] / found["winner"])
         worst.append(found["default"] / min(found["single"].values()))
         singles = " ".join(f"{SHORT.get(k, k)} {v:.4g}" for k, v in found["single"].items())
         print(
-            f"{name:<22} {found['rows']:>7,} {found['default']:>8.4f} {found['winner']:>8.4f} {found['true']:>8.4f} "
+            f"{name:<22} {found['rows']:>7,} {found['default']:>8.4f} {found['before']:>8.4f} "
+            f"{found['winner']:>8.4f} {found['true']:>8.4f} "
             f"{found['cover']:>6.3f} {found['seconds']:>5.0f}  {singles}; {found['weights']}",
             flush=True,
         )
     if ratios:
         print(f"default / winner: mean {np.mean(ratios):.3f}, largest {np.max(ratios):.3f}")
         print(f"default / best single candidate: mean {np.mean(worst):.3f}, largest {np.max(worst):.3f}")
+    if gained and earlier is not None:
+        print(f"default / before: mean {np.mean(gained):.3f}, largest {np.max(gained):.3f}")
 
 
 def images(args: argparse.Namespace) -> Iterator[tuple[str, np.ndarray, np.ndarray, Any]]:
@@ -128,7 +145,48 @@ def windows(path: Path, seed: int) -> Iterator[tuple[str, np.ndarray, np.ndarray
         yield f"satellite {k + 1}", window, cover[i : i + height, j : j + width], None
 
 
-def scored(image: np.ndarray, gap: np.ndarray, kernel: Any) -> dict[str, Any]:
+@contextmanager
+def checkout(revision: str | None, folder: Path) -> Iterator[Path | None]:
+    """The sources of an earlier revision, for as long as they are needed."""
+    if revision is None:
+        yield None
+        return
+    git = ["git", "-C", str(Path(__file__).parent), "worktree"]
+    subprocess.run([*git, "add", "--quiet", "--detach", str(folder), revision], check=True)
+    try:
+        yield folder / "src"
+    finally:
+        subprocess.run([*git, "remove", "--force", str(folder)], check=True)
+
+
+BEFORE = """
+import sys, warnings
+import numpy as np
+from bochner import SpatialRegressor
+warnings.simplefilter("ignore")
+rows = np.load(sys.argv[1])
+model = SpatialRegressor().fit(rows["X"], rows["y"])
+mean, sd = model.predict(rows["places"], return_std=True, include_noise=True)
+np.savez(sys.argv[1], mean=mean, sd=sd)
+"""
+
+
+def by_earlier(source: Path | None, X: np.ndarray, y: np.ndarray, places: np.ndarray, truth: np.ndarray) -> float:
+    """CRPS by the defaults of an earlier revision."""
+    from bochner.validation import crps
+
+    if source is None:
+        return float("nan")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.npz"
+        np.savez(path, X=X, y=y, places=places)
+        path_first = dict(os.environ, PYTHONPATH=str(source))
+        subprocess.run([sys.executable, "-c", BEFORE, str(path)], check=True, env=path_first)
+        with np.load(path) as found:
+            return float(crps(truth, found["mean"], found["sd"]))
+
+
+def scored(image: np.ndarray, gap: np.ndarray, kernel: Any, earlier: Path | None) -> dict[str, Any]:
     """CRPS of everything on the pixels held out."""
     from bochner import SpatialRegressor
     from bochner.validation import coverage, crps
@@ -156,6 +214,7 @@ def scored(image: np.ndarray, gap: np.ndarray, kernel: Any) -> dict[str, Any]:
     return {
         "rows": len(y),
         "default": float(np.mean(law.crps(truth))),
+        "before": by_earlier(earlier, X, y, places, truth),
         "winner": alone(*winner),
         "single": {name: alone(t.kernel, t.noise_variance) for name, t in candidates},
         "true": alone(kernel, NOISE) if kernel is not None else float("nan"),
