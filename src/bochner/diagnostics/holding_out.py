@@ -13,7 +13,7 @@ from bochner.diagnostics import limits
 from bochner.diagnostics.held_out_calibration import Calibration, calibration
 from bochner.estimators import SpatialRegressor
 from bochner.estimators.crossvalidation import CrossValidation, summarise
-from bochner.estimators.narrow_intervals import small_blocks
+from bochner.estimators.doubtful_intervals import small_blocks
 from bochner.exceptions import InputError
 from bochner.inference import Fold, Observations, Responses
 from bochner.posterior.response import Response

@@ -19,6 +19,7 @@ MAX_JUDGED_PARTS      40     that are held out
 MAX_JUDGED_ROWS       1,000  rows in all of them, about
 MAX_PART_ROWS         200    rows of a block
 LEAST_COVERAGE        0.9    of 95 % intervals there, that is not worth a word
+FAR_TOO_MANY_INSIDE   0.8    of 50 % intervals there, from which on given errors are doubted
 SHOWN_FROM            5.0    expected seconds of a fit from which a line tells how it goes
 FEW_TIMED_ROWS        3,000  rows up to which the kernel is exact: ...
 FEW_SECONDS           12.0   ... so many seconds for all of them (``benchmarks/zoo.py``, one core), less for fewer
@@ -62,6 +63,7 @@ MAX_JUDGED_PARTS = 40
 MAX_JUDGED_ROWS = 1_000
 MAX_PART_ROWS = 200
 LEAST_COVERAGE = 0.9
+FAR_TOO_MANY_INSIDE = 0.8
 SHOWN_FROM = 5.0
 FEW_TIMED_ROWS = 3_000
 FEW_SECONDS = 12.0

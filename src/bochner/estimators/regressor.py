@@ -19,10 +19,10 @@ from bochner.estimators.constructor import KernelParameters, resources_of, setti
 from bochner.estimators.crossvalidation import CrossValidation, each_group, make_folds, summarise
 from bochner.estimators.distribution import Distribution
 from bochner.estimators.door import checked_rows, checked_training
+from bochner.estimators.doubtful_intervals import doubtful_intervals
 from bochner.estimators.fitted import Estimate, Fitted
 from bochner.estimators.increments import add_rows, has_sums
 from bochner.estimators.mapped import Mapped
-from bochner.estimators.narrow_intervals import narrow_intervals
 from bochner.estimators.progress import expected_seconds, progress_logging
 from bochner.estimators.streaming import Solve, Work, fit_source
 from bochner.estimators.summary import findings, summary
@@ -688,8 +688,8 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         found = findings(self.fitted_, float(self.tolerance))
         if self.has_training:
             with resources_of(self).in_use():
-                narrow = narrow_intervals(self.fitted_.model, self.training_responses(), self.training_groups())
-            found += [] if narrow is None else [narrow]
+                doubt = doubtful_intervals(self.fitted_.model, self.training_responses(), self.training_groups())
+            found += [] if doubt is None else [doubt]
         for finding in found:
             warn(finding, CheckWarning)
         return found

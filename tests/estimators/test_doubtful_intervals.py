@@ -52,3 +52,11 @@ def test_few_rows_and_single_trials_are_not_judged():
     X, y = field()
     presence = SpatialRegressor(Matern(2.0, nu=2.5), family="bernoulli", tune=None).fit(X, y > 0)
     assert not any("intervals hold" in finding for finding in presence.check())
+
+
+def test_errors_given_as_standard_deviations_of_another_unit_are_doubted():
+    X, y = field(200)
+    with pytest.warns(CheckWarning, match=r"50 % intervals hold \d+% .* the given errors"):
+        SpatialRegressor(Matern(0.2, nu=0.5), tune=None).fit(X, y, measurement_variance=np.full(200, 20.0)).check()
+    true = SpatialRegressor(Matern(0.2, nu=0.5), noise_variance=1e-6, tune=None)
+    assert true.fit(X, y, measurement_variance=np.full(200, 0.04)).check() == []

@@ -1,4 +1,4 @@
-"""Intervals that are too narrow: rows held out in blocks, or in whole groups, say so in a few seconds."""
+"""Intervals that are too narrow, given errors that are too large: rows held out in blocks or groups say so in seconds."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.estimators import limits
-from bochner.estimators.crossvalidation import summarise
+from bochner.estimators.crossvalidation import CrossValidation, summarise
 from bochner.exceptions import InputError
 from bochner.inference import Fold, Model, Responses
 from bochner.random import generator
 from bochner.validation import blocks_of, gap_size
 
 
-def narrow_intervals(model: Model, responses: Responses, groups: IntArray | None) -> str | None:
-    """What to say of 95 % intervals that hold too few of the rows held out together; None, if they hold enough."""
+def doubtful_intervals(model: Model, responses: Responses, groups: IntArray | None) -> str | None:
+    """What to say of intervals that hold too few of the rows held out together, or, by the errors that the user gave,
+    nearly all of them closely; None, if they hold what they say.
+    """
     single = model.family.bounded_by_size and bool(np.all(responses.size == 1))
     if single or np.count_nonzero(responses.weight) < limits.LEAST_JUDGED_ROWS or responses.rows.has_areas:
         return None
@@ -38,11 +40,26 @@ def narrow_intervals(model: Model, responses: Responses, groups: IntArray | None
     # rows of one block are right or wrong together, so blocks are what is counted
     error = float(np.sqrt(np.sum((size * (share - cover)) ** 2)) / size.sum())
     if cover + 2 * error >= limits.LEAST_COVERAGE:
-        return None
+        return _generous_errors(found, rows)
     return (
         f"95 % intervals hold {cover:.0%} of the rows held out in {len(parts)} {what}: away from the data they are too "
         f"narrow. Give fit the places to be predicted (predict_at) or the groups of the rows (groups), or learn the "
         f"kernel by tune='spatial-cv'."
+    )
+
+
+def _generous_errors(found: CrossValidation, rows: Responses) -> str | None:
+    """What to say of given errors, where the rows scatter far less than those would have them."""
+    if not np.any(rows.error > 0):
+        return None
+    law: Any = found.law
+    inner = (found.observed >= law.quantile(0.25)) & (found.observed <= law.quantile(0.75))
+    if np.mean(inner) < limits.FAR_TOO_MANY_INSIDE:
+        return None
+    return (
+        f"50 % intervals hold {np.mean(inner):.0%} of the rows held out: the given errors (measurement_variance) are "
+        f"larger than the rows scatter. Are they variances, in the unit of the response squared? They are taken as "
+        f"known, so intervals of new rows are as wide as they say."
     )
 
 
