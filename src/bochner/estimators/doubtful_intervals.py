@@ -1,4 +1,4 @@
-"""Intervals that are too narrow, given errors that are too large: rows held out in blocks or groups say so in seconds."""
+"""Intervals that are too narrow, given errors that are too large: rows held out in blocks or groups say so."""
 
 from __future__ import annotations
 
