@@ -234,7 +234,7 @@ def recorded() -> Iterator[list[tuple[list[tuple[str, Any]], tuple[Any, float]]]
     kept: list[tuple[list[tuple[str, Any]], tuple[Any, float]]] = []
     stacked = multiscale._stacked
 
-    def recording(candidates: Any, noise: Any, obs: Any, folds: Any, *rest: Any, **named: Any) -> Any:
+    def recording(candidates: Any, noise: Any, task: Any, obs: Any, folds: Any, *rest: Any, **named: Any) -> Any:
         before = [c for c in candidates if "exponential" not in c[0]]
         held = [multiscale._held_out(t, obs, folds) for _, t in before]
         scores = [crps(y, mean, sd, sample_weight=weight) for y, mean, sd, weight in held]
@@ -244,7 +244,7 @@ def recorded() -> Iterator[list[tuple[list[tuple[str, Any]], tuple[Any, float]]]
                 best = i
         factor, tuned = variance_factor(*held[best]), before[best][1]
         kept.append((candidates, (tuned.kernel.scaled(factor), tuned.noise_variance * factor)))
-        return stacked(candidates, noise, obs, folds, *rest, **named)
+        return stacked(candidates, noise, task, obs, folds, *rest, **named)
 
     multiscale._stacked = recording
     try:

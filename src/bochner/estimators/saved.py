@@ -9,7 +9,7 @@ from typing import Any
 from bochner import archive, kernels
 from bochner.choices import Choice
 from bochner.estimators.fitted import Fitted
-from bochner.features import ArealRows, FourierMap, LocalSpectrumMap, NystroemMap, PairedMap, Rows
+from bochner.features import Amplitude, ArealRows, FourierMap, LocalSpectrumMap, NystroemMap, PairedMap, Rows
 from bochner.frequencies import Frequencies, Lattice, PairedFrequencies
 from bochner.geo import Placement
 from bochner.inference import Model, Scale
@@ -18,6 +18,7 @@ from bochner.posterior import (
     CoefficientPosterior,
     KrigingPosterior,
     Mixture,
+    ModulatedPosterior,
     OperatorPosterior,
     RescaledPosterior,
     StoredPosterior,
@@ -30,6 +31,7 @@ KERNELS = [k for k in vars(kernels).values() if isinstance(k, type) and issubcla
 archive.register(*KERNELS)
 archive.register(Fitted, Layout, Columns, Trend, Placement, Design, Encoding, Formula, Choice)
 archive.register(Model, Mixture, Scale, CoefficientPosterior, KrigingPosterior, OperatorPosterior, RescaledPosterior)
+archive.register(ModulatedPosterior, Amplitude)
 archive.register(FourierMap, NystroemMap, PairedMap, LocalSpectrumMap, Rows, ArealRows)
 archive.register(Frequencies, Lattice, PairedFrequencies)
 archive.register(StoredPosterior, RowStore)

@@ -18,6 +18,7 @@ name                     value      what it bounds
 `MAX_AXIS_RATIO`         3          longest to shortest side of the box, in lengths of the kernel, up to which the steps
                                     are the same along all axes
 `PAIRS_AT_ONCE`          4e6        pairs of places whose covariance is held: 32 MB
+`AMPLITUDE_PAIRS`        2e6        pairs of places and nodes of an amplitude: 16 MB
 `SPLIT_PAIRS`            4,000      pairs of rows by which the split is measured
 `SPLIT_PRODUCT_ERROR`               of the spread of a product: error of the split in 1, 2 and 3 dimensions, most for a
                                     rough kernel in 3-D (``tests/laws/test_operators.py``)
@@ -38,6 +39,7 @@ MAX_COEFFICIENTS = 2**27
 COEFFICIENTS_PER_ROW = 6
 NEAR_RADIUS = 5.0
 MAX_SPLIT_ERROR = 6e-5
+AMPLITUDE_PAIRS = 2_000_000
 MAX_AXIS_RATIO = 3.0
 PAIRS_AT_ONCE = 4_000_000
 SPLIT_PRODUCT_ERROR = {1: 5e-4, 2: 5e-3, 3: 3e-2}

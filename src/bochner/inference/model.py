@@ -14,16 +14,18 @@ from bochner.arrays import FloatArray
 from bochner.choices import Choice, collected
 from bochner.exceptions import InputError, PartError
 from bochner.families import Family, Gaussian
-from bochner.features import Rows
+from bochner.features import Amplitude, Rows
 from bochner.inference import limits
 from bochner.inference.extremes import check_extremes, check_finite, overflow_told
 from bochner.inference.fits.base import GaussianFit
 from bochner.inference.fits.fixed_effects import held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, with_weight
 from bochner.inference.fits.memory import check_rows
+from bochner.inference.fits.modulated_fit import ModulatedFit, steadied
 from bochner.inference.fits.newton import find_mode
 from bochner.inference.fits.rescaled_fit import RescaledFit
 from bochner.inference.fits.sampling import Chain, sample_posterior
+from bochner.inference.observed.average import Average
 from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
@@ -31,6 +33,7 @@ from bochner.inference.observed.scale import unit_of
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task
 from bochner.inference.outliers import outliers, pair_scatter
+from bochner.inference.schemes.base import Scheme, Solved
 from bochner.inference.schemes.choose import choose, scheme_named
 from bochner.inference.starvation import starvation
 from bochner.inference.tuning.learning import learn
@@ -199,7 +202,7 @@ def _fitted(task: Task, held: Sequence[Choice]) -> Model:
     weights = learned.reweighted
     if weights is not None:
         task = gaussian_task(task, weights)
-    solved = scheme.solve(task, learned.average)
+    solved = _solved(scheme, task, learned.average)
     first = solved.modes[0]
     fits = tuple(mode.fit for mode in solved.modes)
     noises = np.array([fit.noise_variance for fit in fits])
@@ -208,7 +211,9 @@ def _fitted(task: Task, held: Sequence[Choice]) -> Model:
     answers = scheme_named(solved.scheme)
     likelihood = first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood
     checked = not answers.adaptive and weights is None
-    odd, pairs = _odd_rows(task, kernel, first.noise_variance) if checked else ((), None)
+    amplitude = learned.average.amplitude
+    odd, pairs = _odd_rows(task, kernel, first.noise_variance, amplitude) if checked else ((), None)
+    starves = answers.may_starve and amplitude is None
     check_finite(first.fit.posterior)
     return Model(
         # noise that is no Gaussian is the family's
@@ -223,7 +228,7 @@ def _fitted(task: Task, held: Sequence[Choice]) -> Model:
         n_frequencies=solved.n_frequencies,
         kernel_error=solved.kernel_error,
         at_bounds=learned.at_bounds,
-        spare_sd=starvation(fits[0], kernel, first.obs, task.scale, settings.seed) if answers.may_starve else None,
+        spare_sd=starvation(fits[0], kernel, first.obs, task.scale, settings.seed) if starves else None,
         trend=learned.trend,
         outliers=odd,
         pair_scatter=pairs,
@@ -231,6 +236,21 @@ def _fitted(task: Task, held: Sequence[Choice]) -> Model:
         _weights=weights,
         _eta=None if first.linearised is None else first.linearised.eta,
     )
+
+
+def _solved(scheme: Scheme, task: Task, average: Average) -> Solved:
+    """A mode for every set of hyperparameters, of a field whose amplitude may vary in space."""
+    if average.amplitude is None:
+        return scheme.solve(task, average)
+    sizes = average.amplitude.at(task.obs.rows.coords)
+    log_sizes = float(task.obs.weight @ np.log(sizes))
+    done, modes = [], []
+    for kernel, noise in average.pairs:
+        obs, least = steadied(task.obs, average.amplitude, noise)
+        done.append(scheme.solve(replace(task, data=obs, obs=obs), Average.single(kernel, least)))
+        inner = done[-1].modes[0]
+        modes.append(replace(inner, fit=ModulatedFit(inner.fit, average.amplitude, noise, log_sizes), obs=task.obs))
+    return replace(done[0], modes=modes)
 
 
 def leave_out(model: Model, responses: Responses, folds: Sequence[Fold] | None) -> list[HeldOut]:
@@ -271,12 +291,16 @@ def _divided(settings: Settings, unit: float) -> Settings:
     return replace(settings, kernel=kernel, noise_variance=noise)
 
 
-def _odd_rows(task: Task, kernel: Kernel, noise_variance: float) -> tuple[tuple[int, ...], float | None]:
+def _odd_rows(
+    task: Task, kernel: Kernel, noise_variance: float, amplitude: Amplitude | None
+) -> tuple[tuple[int, ...], float | None]:
     """Outliers, and the scatter of close pairs: of Gaussian responses whose kernel was learned."""
     if not (task.gaussian and task.settings.learns):
         return (), None
     kept = np.flatnonzero(task.responses.weight > 0)
     obs = task.responses.observations()[kept]
+    if amplitude is not None:
+        obs, noise_variance = steadied(obs, amplitude, noise_variance)
     found = kept[outliers(kernel, noise_variance, obs, task.settings.seed)]
     told = tuple(int(row) for row in found[: limits.MAX_OUTLIERS])
     return told, pair_scatter(kernel, noise_variance, obs) if task.settings.learns_noise else None

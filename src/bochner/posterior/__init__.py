@@ -4,6 +4,7 @@ from bochner.posterior.base import Cost, Posterior, draw_gaussian
 from bochner.posterior.coefficients import CoefficientPosterior
 from bochner.posterior.kriging import KrigingPosterior
 from bochner.posterior.mixture import Latent, Mixture
+from bochner.posterior.modulated import ModulatedPosterior
 from bochner.posterior.operator import OperatorPosterior
 from bochner.posterior.rescaled import RescaledPosterior
 from bochner.posterior.response import Response
@@ -15,6 +16,7 @@ __all__ = [
     "KrigingPosterior",
     "Latent",
     "Mixture",
+    "ModulatedPosterior",
     "OperatorPosterior",
     "Posterior",
     "RescaledPosterior",

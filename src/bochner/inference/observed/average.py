@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.features import Amplitude
 from bochner.kernels import Kernel
 
 
@@ -17,6 +18,7 @@ class Average:
     kernels: tuple[Kernel, ...]
     noise_variances: FloatArray
     mass: FloatArray
+    amplitude: Amplitude | None = None  # of the field over space, relative to the kernels'
 
     @classmethod
     def single(cls, kernel: Kernel, noise_variance: float) -> Average:

@@ -63,7 +63,7 @@ class Climb:
     choices: tuple[Choice, ...]
     laplace: LaplaceObjective | None = None  # of other families than the Gaussian
     per_axis: Tuned | None = None  # the best with a length scale per axis, where no kernel was given
-    stack: Average | None = None  # a mixture of kernels, where one alone is not enough
+    stack: Average | None = None  # a mixture of kernels, or an amplitude, where one alone is not enough
     turned: tuple[Tuned, ...] = ()  # those of every smoothness along turned axes, where they are the best
 
 
@@ -365,6 +365,8 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
         return best, Choice("intervals", 1, text=text)
     if climb.stack is not None and not scheme.adaptive:
         n_kernels = len(climb.stack.mass)
+        if n_kernels == 1:
+            return climb.stack, Choice("intervals", 1, text="at the best hyperparameters")
         return climb.stack, Choice("intervals", n_kernels, text=f"of a mixture of {n_kernels} kernels")
     told = f"{n:,} rows (fewer than {limits.MAX_AVERAGING_ROWS})"
     few = n < limits.MAX_AVERAGING_ROWS

@@ -148,6 +148,18 @@ CLIMBED                1e-11                                relative gain that e
                                                             evaluations of 949 rows, for 176)
 MAX_TOLD_SMOOTHNESS    3.0                                  nu beyond which likelihoods of      benchmarks/fields
                                                             neighbours hardly change
+LEAST_MODULATED_ROWS   2,000                                rows from which an amplitude that   benchmarks/stacking
+                                                            varies in space is sought
+MAX_MODULATING_ROWS    4,000                                errors that it is found by          benchmarks/stacking
+AMPLITUDE_NODES        (9, 36, 120)                         places that it is given at          benchmarks/stacking
+LARGEST_LOG_AMPLITUDE  1.6                                  largest, and the inverse least:     benchmarks/stacking
+                                                            a factor of five
+N_AMPLITUDES           33                                   that are tried between              benchmarks/stacking
+LOG_AMPLITUDE_SD       0.5                                  of its prior                        benchmarks/stacking
+CLEARLY_LIKELIER       3.0                                  standard errors by which unseen     tests/inference
+                                                            errors must be more likely
+WORTH_AMPLITUDE        0.01                                 of the CRPS in gaps: what it must   benchmarks/stacking
+                                                            gain
 N_GAP_FOLDS            3                                    sets of rows held out as the        benchmarks/competition
                                                             wanted places lie
 MAX_WANTED_PLACES      30,000                               that shape them                     benchmarks/competition
@@ -353,6 +365,14 @@ REFINEMENT_ITERATIONS = 20
 SETTLED = 1e-6
 CLIMBED = 1e-11
 MAX_TOLD_SMOOTHNESS = 3.0
+LEAST_MODULATED_ROWS = 2_000
+MAX_MODULATING_ROWS = 4_000
+AMPLITUDE_NODES = (9, 36, 120)
+LARGEST_LOG_AMPLITUDE = 1.6
+N_AMPLITUDES = 33
+LOG_AMPLITUDE_SD = 0.5
+CLEARLY_LIKELIER = 3.0
+WORTH_AMPLITUDE = 0.01
 N_GAP_FOLDS = 3
 MAX_WANTED_PLACES = 30_000
 WORTH_CRPS = 0.005

@@ -14,7 +14,7 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.exceptions import InputError
-from bochner.features import find_grid
+from bochner.features import Amplitude, find_grid
 from bochner.inference.fits.folds import Fold
 from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.average import Average
@@ -28,6 +28,7 @@ from bochner.inference.tuning.space_time import space_time_fields
 from bochner.inference.tuning.stacking import Judged, gaps_of, likeness, stacking_weights
 from bochner.inference.tuning.sums import fit_rough_sum, fit_sum
 from bochner.inference.tuning.variance_factor import variance_factor
+from bochner.inference.tuning.varying_amplitude import varying_amplitude
 from bochner.kernels import Kernel, Matern
 from bochner.random import generator
 from bochner.validation import GapBlocks, crps
@@ -56,7 +57,7 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     wanted = wanted_places(obs, task.domain, seed)
     if _may_be_stacked(task, obs, wanted):
         candidates += _plain_fields(single, fine, obs, seed)
-        return _stacked(candidates, fine.noise_variance, obs, folds, wanted, by_all_rows=single.by_all_rows)
+        return _stacked(candidates, fine.noise_variance, task, obs, folds, wanted, by_all_rows=single.by_all_rows)
     held_out = [_held_out(t, obs, folds) for _, t in candidates]
     scores = [crps(y, mean, sd, sample_weight=weight) for y, mean, sd, weight in held_out]
     best = 0
@@ -72,13 +73,16 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     tuned = replace(
         tuned, kernel=tuned.kernel.scaled(factor), noise_variance=noise, at_bounds=(), by_all_rows=by_all_rows
     )
+    average = _modulated(Average.single(tuned.kernel, noise), task, tuned, obs, folds)
     if several is None:
         why = f"a sum of three is hardly more likely; CRPS on rows held out as the places to be predicted lie ({told})"
     else:
         why = f"chosen by CRPS on rows held out as the places to be predicted lie ({told})"
     if factor != 1.0:
         why += f"; variances times {factor:.2f}, so that intervals hold of them what they say"
-    return tuned, Choice("kernel", name, why), None
+    if average is not None:
+        why += f"; {_of_amplitude(average.amplitude, obs)}"
+    return tuned, Choice("kernel", name, why), average
 
 
 def _may_be_stacked(task: Task, obs: Observations, wanted: FloatArray) -> bool:
@@ -103,6 +107,7 @@ def _plain_fields(single: Tuned, fine: Search, obs: Observations, seed: int) -> 
 def _stacked(
     candidates: list[tuple[str, Tuned]],
     noise_variance: float | None,
+    task: Task,
     obs: Observations,
     folds: list[Fold],
     wanted: FloatArray,
@@ -142,12 +147,44 @@ def _stacked(
     why += f"; together {judged.crps(mass):.4g})" if len(order) > 1 else ")"
     if factor != 1.0:
         why += f"; variances times {factor:.2f}, so that intervals hold of them what they say"
+    noises = np.array([t.noise_variance for t in taken])
+    found = Average(tuple(t.kernel for t in taken), noises, mass[order])
+    average = _modulated(found, task, taken[0], obs, folds, weight)
+    if average is not None:
+        why += f"; {_of_amplitude(average.amplitude, obs)}"
     if len(order) == 1:
-        return taken[0], Choice("kernel", candidates[order[0]][0], f"chosen {why}"), None
+        return taken[0], Choice("kernel", candidates[order[0]][0], f"chosen {why}"), average
     names = ", ".join(f"{mass[i]:.0%} {candidates[i][0]}" for i in order)
     choice = Choice("kernel", "a mixture", text=f"a mixture of {names}: weighted {why}")
-    noises = np.array([t.noise_variance for t in taken])
-    return taken[0], choice, Average(tuple(t.kernel for t in taken), noises, mass[order])
+    return taken[0], choice, found if average is None else average
+
+
+def _modulated(
+    average: Average,
+    task: Task,
+    tuned: Tuned,
+    obs: Observations,
+    folds: list[Fold],
+    weight: FloatArray | None = None,
+) -> Average | None:
+    """The kernels with an amplitude over space, by the first of them; None where one for all places serves as well."""
+    of_space = task.domain.groups is None and not task.domain.last_is_time and task.dim <= 3
+    if not of_space or not task.gaussian:
+        return None
+    held = held_out_locally(tuned.kernel, obs, tuned.noise_variance, folds)
+    sd = np.sqrt(held.variance + obs.copy_variance(tuned.noise_variance)[held.index])
+    law = obs.y[held.index], held.mean, sd, obs.weight[held.index] if weight is None else weight
+    found = varying_amplitude(tuned, obs, folds, held, law)
+    return None if found is None else replace(average, amplitude=found)
+
+
+def _of_amplitude(amplitude: Amplitude | None, obs: Observations) -> str:
+    """What is told of an amplitude that varies."""
+    assert amplitude is not None
+    low, high = np.quantile(amplitude.at(obs.rows.coords), (0.05, 0.95))
+    return (
+        f"its amplitude varies in space, from {low:.2f} to {high:.2f} times the kernel's, as errors of held-out rows do"
+    )
 
 
 def _credible(judged: Judged) -> IntArray:
