@@ -101,9 +101,9 @@ def test_same_survey_in_any_format_and_crs_gives_the_same_predictions(ok, data, 
 
 
 def test_offset_is_remembered(ok, run, tmp_path):
-    frame = survey(60)
+    frame = survey(30)
     rng = np.random.default_rng(1)
-    frame["people"] = rng.uniform(100, 1000, 60)
+    frame["people"] = rng.uniform(100, 1000, 30)
     frame["log_people"] = np.log(frame.people)
     frame["cases"] = rng.poisson(0.01 * frame.people)
     frame.to_csv(tmp_path / "data.csv", index=False)

@@ -63,6 +63,7 @@ def test_known_values(nu, features):
     assert_covers(coverage(kernel, 300, 20, kernel=kernel, **parts))
 
 
+@pytest.mark.slow
 def test_few_rows_are_covered_because_hyperparameters_are_averaged():
     """At 60 rows plug-in intervals cover about .935; the average over hyperparameters makes up for it."""
     assert_covers(coverage(Matern(0.2, 1.5), 60, 30, kernel=Matern()))

@@ -217,6 +217,7 @@ def test_likelihood_is_above_its_value_at_any_other_kernel():
         assert near.log_likelihood_ < best.log_likelihood_ + 1e-6
 
 
+@pytest.mark.slow
 def test_likelihood_of_many_rows_is_that_of_all_of_them(monkeypatch):
     """A climb that begins on parts of the rows ends at the same maximum, trend and value included."""
     s = survey(FAMILIES["poisson"], 150)

@@ -46,14 +46,16 @@ def test_without_a_limit_the_memory_of_the_machine_is_one():
 
 def test_a_stack_of_images_is_a_grid_in_three_dimensions():
     kernel = Matern((3.0, 5.0, 5.0), nu=0.5)
-    _, seen, y = image((7, 26, 26), kernel, seed=1)
+    _, seen, y = image((6, 17, 17), kernel, seed=1)
     X, gaps = np.argwhere(seen).astype(float), np.argwhere(~seen).astype(float)
-    model = SpatialRegressor(kernel, noise_variance=0.05, tune=None, fit_intercept=False).fit(X, y[seen])
+    asked = {"features": "conjugate-gradients", "noise_variance": 0.05, "tune": None, "fit_intercept": False}
+    model = SpatialRegressor(kernel, **asked).fit(X, y[seen])
     assert "regular grid, FFT" in str(model.choices_["solver"])
     exact = kernel.covariance(gaps, X) @ np.linalg.solve(kernel.covariance(X, X) + 0.05 * np.eye(len(X)), y[seen])
     assert_allclose(model.predict(gaps), exact, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_beyond_the_memory_held_out_rows_choose_and_it_is_told_in_units_of_the_response():
     truth, seen, y = image((90, 90), ROUGH, seed=2)
     X, gaps = np.argwhere(seen).astype(float), np.argwhere(~seen).astype(float)

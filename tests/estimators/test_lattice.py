@@ -33,6 +33,7 @@ def test_lattice_agrees_with_the_exact_kernel(kernel, dim):
     assert_allclose(spread, sd, rtol=0.03)
 
 
+@pytest.mark.slow
 def test_auto_takes_the_lattice_for_many_rows_and_says_so():
     X, y = field(4000)
     model = SpatialRegressor(Matern(0.3, nu=2.5), tune=None, noise_variance=1.0).fit(X, y)

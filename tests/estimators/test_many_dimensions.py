@@ -67,6 +67,7 @@ def test_nearest_rows_beat_too_few_waves(many: tuple[SpatialRegressor, np.ndarra
     assert 0.92 <= np.mean(np.abs(y - mean) < 1.96 * sd) <= 0.98
 
 
+@pytest.mark.slow
 def test_draws_are_those_of_the_posterior(many: tuple[SpatialRegressor, np.ndarray, np.ndarray]) -> None:
     model, new, _ = many
     mean, sd = model.predict(new[:20], return_std=True)
@@ -77,6 +78,7 @@ def test_draws_are_those_of_the_posterior(many: tuple[SpatialRegressor, np.ndarr
     assert_allclose(draws.std(axis=1), sd, rtol=4 / np.sqrt(800))
 
 
+@pytest.mark.slow
 def test_cross_validation_foretells_new_rows(many: tuple[SpatialRegressor, np.ndarray, np.ndarray]) -> None:
     """Three folds have two thirds of the rows, and err a little more than all of them do."""
     model, new, y = many
@@ -86,6 +88,7 @@ def test_cross_validation_foretells_new_rows(many: tuple[SpatialRegressor, np.nd
     assert 0.93 <= held["coverage"] <= 0.97
 
 
+@pytest.mark.slow
 def test_a_model_of_the_nearest_rows_is_saved(
     many: tuple[SpatialRegressor, np.ndarray, np.ndarray], tmp_path: Path
 ) -> None:

@@ -88,6 +88,7 @@ def test_every_kind_of_features_takes_it(features):
     assert rmse(model, places, surface) < 0.12
 
 
+@pytest.mark.slow
 def test_held_out_rows_are_scored_by_their_law():
     X, _, spoiled, _, _ = soundings(150)
     scores = {}

@@ -52,7 +52,7 @@ def test_orthogonal_rules_reproduce_kernels_in_many_dimensions(rule, kernel, dim
 
 @pytest.mark.parametrize(
     ("rule", "n_seeds"),
-    [(rule, 3000 if isinstance(rule, Orthogonal) else 300) for rule in RULES.values()],
+    [(rule, 1000 if isinstance(rule, Orthogonal) else 150) for rule in RULES.values()],
     ids=RULES.keys(),
 )
 @pytest.mark.parametrize("kernel", [SquaredExponential(), Laplacian(1.5)], ids=["isotropic", "per-axis"])
