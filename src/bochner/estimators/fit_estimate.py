@@ -125,7 +125,7 @@ def _counted(request: Request) -> tuple[int, int, Reading, float]:
         n = sum(len(next(iter(r.columns.values()))) for r in readings)
         return n, len(readings), readings[0], (time.perf_counter() - begin) / len(readings)
     part = source.parts[0]
-    reading = Reading(0, part.where, part.read(request.wanted.names))
+    reading = Reading(0, part.where, part.read(request.wanted.names), part)
     seconds = time.perf_counter() - begin
     known = source.n_rows
     if known is None:

@@ -17,8 +17,8 @@ from bochner.arrays import unmasked
 from bochner.choices import Choice
 from bochner.estimators.door import checked_rows
 from bochner.estimators.fitted import Fitted
-from bochner.estimators.streaming import SketchWork, Streamed, laid_out, requested
-from bochner.exceptions import BochnerError, InputError, PartError
+from bochner.estimators.streaming import SketchWork, Streamed, laid_out, requested, told_of
+from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
 from bochner.features import FeatureMap
 from bochner.inference import Model, RowSums, WavePlan, plan_waves, solve
@@ -230,11 +230,9 @@ def _sums_of_source(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[
     plan = _plan(fitted.model, fitted.model.posterior.features)  # type: ignore[attr-defined]
 
     def work(reading: Reading) -> RowSums:
-        columns = request.wanted.complete(reading)
-        try:
-            return plan.sums(laid_out(request, fitted.layout, fitted.model.family, columns))
-        except BochnerError as error:
-            raise type(error)(f"{reading.where}: {error}") from error
+        usable = request.wanted.usable(reading)
+        with told_of(reading, usable.rows):
+            return plan.sums(laid_out(request, fitted.layout, fitted.model.family, usable.columns))
 
     found: RowSums = Local().total(request.source, request.wanted.names, work)
     return found

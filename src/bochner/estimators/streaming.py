@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.estimators import limits
 from bochner.estimators.checkpoint import Checkpoint
 from bochner.estimators.constructor import memory_bytes
 from bochner.estimators.storing import with_store
-from bochner.exceptions import BochnerError, ColumnError, InputError, MemoryLimitError, PartError
-from bochner.families import Family
+from bochner.exceptions import BochnerError, ColumnError, InputError, MemoryLimitError, PartError, RowError
+from bochner.families import Family, family_named
+from bochner.families.base import refuse
+from bochner.geo.crs import as_crs, is_geographic
+from bochner.geo.lonlat import few_off_earth, is_lonlat, lonlat_axes, off_earth
 from bochner.geo.tables import check_columns
 from bochner.inference import Climb, Domain, Fold, Model, Responses, RowSums, Settings, WavePlan, plan_waves
 from bochner.layout import Given, Layout, Training
@@ -130,12 +133,50 @@ class SumWork:
     sample: Sketch
 
     def __call__(self, reading: Reading) -> RowSums:
-        columns = self.request.wanted.complete(reading)
-        self.sample.check(reading.number, reading.where, columns)
-        try:
-            return self.plan.sums(laid_out(self.request, self.layout, self.plan.family, columns), self.coef)
-        except BochnerError as error:
-            raise type(error)(f"{reading.where}: {error}") from error
+        usable = self.request.wanted.usable(reading)
+        self.sample.check(reading.number, reading.where, usable.columns)
+        with told_of(reading, usable.rows):
+            return self.plan.sums(laid_out(self.request, self.layout, self.plan.family, usable.columns), self.coef)
+
+
+@contextmanager
+def told_of(reading: Reading, rows: IntArray) -> Iterator[None]:
+    """Within: an error names the part that it is of, and a row (of those in use) by where it stands in its file."""
+    try:
+        yield
+    except RowError as error:
+        row = reading.row_name(int(rows[error.rows[0]]))
+        raise InputError(f"{reading.file}, {row}: {error.reasons[0]}; {str(error).partition('; ')[2]}") from error
+    except BochnerError as error:
+        raise type(error)(f"{reading.where}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Door:
+    """Refuses rows of a part that a family cannot have, or that are no place on Earth, by their positions.
+
+    Attributes
+    ----------
+    family : Family
+    roles : mapping of str to str
+        Columns by what they are to the model.
+    degrees : tuple of str or None
+        Longitude and latitude, where the coordinates are these.
+    """
+
+    family: Family
+    roles: Mapping[str, str]
+    degrees: tuple[str, str] | None = None
+
+    def __call__(self, columns: Columns) -> None:
+        given = {role: columns[name] for role, name in self.roles.items() if role not in ("target", "groups")}
+        Given(**given).checked(self.family, columns[self.roles["target"]], fit_intercept=False)
+        if self.degrees is None or any(columns[name].dtype.kind != "f" for name in self.degrees):
+            return
+        pair = np.column_stack([columns[name] for name in self.degrees])
+        if few_off_earth(pair):  # if many are, it is no misprint, and the placement says so
+            message = "lon, lat are {lon}, {lat} in row {row}; needed is a place on Earth: correct or drop that row."
+            refuse(off_earth(pair), message, lon=pair[:, 0], lat=pair[:, 1])
 
 
 def laid_out(request: Request, layout: Layout, family: Family, columns: Columns) -> Responses:
@@ -156,14 +197,25 @@ def fit_source(
         if not sample.whole:
             solve = Streamed(request, sample, runner, notes, work.store)
         estimator.learn_table(training.X, training.y, training.given, predict_at, request.asked, solve, request.crs)
-    if sample.whole and sample.n_missing:
-        text = (
-            f"{sample.n_missing:,} of {sample.n_rows + sample.n_missing:,} rows have a missing value and are left out"
-        )
-        estimator.tell(Choice("rows left out", sample.n_missing, text=text))
+    left_out = rows_left_out(sample)
+    if left_out is not None:
+        estimator.tell(left_out)
     if notes is not None:
         notes.clear()
     return estimator
+
+
+def rows_left_out(sample: Sketch) -> Choice | None:
+    """How many rows were left out, and why; rows that are amiss are named."""
+    n_all, told = sample.n_rows + sample.n_missing + sample.n_amiss, []
+    if sample.n_amiss:
+        more = f"; and {sample.n_amiss - len(sample.amiss):,} more" if sample.n_amiss > len(sample.amiss) else ""
+        told.append(f"{sample.n_amiss:,} of {n_all:,} rows are left out as amiss: {'; '.join(sample.amiss)}{more}")
+    if sample.whole and sample.n_missing:  # of many rows the choice "rows" counts them
+        told.append(f"{sample.n_missing:,} of {n_all:,} rows have a missing value and are left out")
+    if not told:
+        return None
+    return Choice("rows left out", sample.n_missing + sample.n_amiss, text=". ".join(told))
 
 
 def drawn(request: Request, runner: Runner, notes: Checkpoint | None = None) -> Sketch:
@@ -280,7 +332,8 @@ def requested(estimator: Any, data: Any, y: Any, target: Any, known: Mapping[str
     if twice:
         raise ColumnError(f"column {twice[0]!r} is the response or the like, and a coordinate or covariate; name one.")
     crs = source.crs if estimator.crs is None and set(coords[:2]) == set((source.coords or ())[:2]) else estimator.crs
-    wanted = Wanted(tuple(coords), tuple(linear), roles, source.sparse)
+    door = Door(family_named(estimator.family), roles, _degrees(coords, crs))
+    wanted = Wanted(tuple(coords), tuple(linear), roles, source.sparse, source.drop_bad, door)
     used = [n for n in names if n in coords or n in linear] if nameless else [*coords, *linear]
     _check_parts(source, wanted, limit)
     return Request(source, wanted, tuple(used), nameless, crs)
@@ -341,6 +394,14 @@ def _coords(source: Source, rest: list[str]) -> list[str]:
         f"no coordinate columns were recognised in {source.label} (its columns are {list(source.names)}); name them: "
         f"coords=['x', 'y']."
     )
+
+
+def _degrees(coords: Sequence[str], crs: Any) -> tuple[str, str] | None:
+    """Longitude and latitude, where coordinates are in degrees by their names or their CRS."""
+    if len(coords) < 2 or not (is_lonlat(coords) if crs is None else is_geographic(as_crs(crs))):
+        return None
+    east, north = lonlat_axes(coords)
+    return coords[east], coords[north]
 
 
 def _with_missing(model: Model, sample: Sketch) -> Model:

@@ -96,7 +96,7 @@ def current_cluster() -> Cluster | None:
 def _of_part(work: Work, part: Part, names: tuple[str, ...], number: int) -> Any:
     try:
         with Resources(n_jobs=1).in_use():  # workers are as many as cores
-            return work(Reading(number, part.where, part.read(names)))
+            return work(Reading(number, part.where, part.read(names), part))
     except BochnerError as error:
         return Refusal(error)
 

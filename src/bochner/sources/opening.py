@@ -47,7 +47,7 @@ def is_source(data: Any) -> bool:
     return isinstance(data, (list, tuple)) and len(data) > 0 and all(_is_path_or_batch(one) for one in data)
 
 
-def open_source(data: Any, y: Any = None, part_rows: int = limits.PART_ROWS) -> Source:
+def open_source(data: Any, y: Any = None, part_rows: int = limits.PART_ROWS, *, drop_bad: bool = False) -> Source:
     """Source of a path, a folder, a list of files, a Dask or xarray object, arrays, or batches with a restart.
 
     Parameters
@@ -59,9 +59,17 @@ def open_source(data: Any, y: Any = None, part_rows: int = limits.PART_ROWS) -> 
         Response of the rows of an array.
     part_rows : int
         Rows to be read at once.
+    drop_bad : bool
+        Leave out rows that are amiss (text for a number, more positives than trials); otherwise they are refused.
     """
     if isinstance(data, Source):
         return data
+    source = _source_of(data, y, part_rows)
+    source.drop_bad = drop_bad
+    return source
+
+
+def _source_of(data: Any, y: Any, part_rows: int) -> Source:
     if isinstance(data, (str, os.PathLike)):
         return _opened(_files(Path(data)), str(data), part_rows)
     if isinstance(data, Iterator):
