@@ -52,7 +52,6 @@ def fit_stream(spec: Spec) -> SpatialRegressor:
         crs=spec.crs,
         memory_limit=spec.memory_limit,
     )
-    assert spec.output is not None
     source = _opened(spec)
     note(*source.notes, str(estimate_fit(source, target=spec.target, model=model, **known)))
     with status("learning"):
@@ -61,7 +60,7 @@ def fit_stream(spec: Spec) -> SpatialRegressor:
             target=spec.target,
             predict_at=_wanted(spec),
             store=None if spec.store is None else str(spec.store),
-            checkpoint=default_checkpoint(spec.output),
+            checkpoint=None if spec.output is None else default_checkpoint(spec.output),
             resume=spec.resume,
             dask=spec.dask,
             **known,

@@ -111,6 +111,15 @@ class Request:
 
 
 @dataclass(frozen=True)
+class SourceRows:
+    """The rows of a fit that were read in parts, by reference: so that they can be read again."""
+
+    request: Request
+    sample: Sketch
+    work: Work
+
+
+@dataclass(frozen=True)
 class SketchWork:
     """The sample of a part."""
 
@@ -197,6 +206,8 @@ def fit_source(
         if not sample.whole:
             solve = Streamed(request, sample, runner, notes, work.store)
         estimator.learn_table(training.X, training.y, training.given, predict_at, request.asked, solve, request.crs)
+    if not sample.whole:
+        estimator._source = SourceRows(request, sample, work)
     left_out = rows_left_out(sample)
     if left_out is not None:
         estimator.tell(left_out)
