@@ -15,7 +15,7 @@ from bochner.choices import Choice
 from bochner.estimators import limits
 from bochner.estimators.checkpoint import Checkpoint
 from bochner.estimators.constructor import memory_bytes
-from bochner.estimators.storing import with_store
+from bochner.estimators.storing import NOT_GAUSSIAN, put_rows, with_store
 from bochner.exceptions import BochnerError, ColumnError, InputError, MemoryLimitError, PartError, RowError
 from bochner.families import Family, family_named
 from bochner.families.base import refuse
@@ -43,6 +43,7 @@ from bochner.sources import (
     sketch,
 )
 from bochner.sources import limits as source_limits
+from bochner.sources.row_store import RowStore, StoreWriter
 
 Solve = Callable[[Layout, Settings, Responses, Sequence[Fold] | None, Domain | None], Model]
 """A layout and a sample, laid out, to the model of all rows."""
@@ -148,6 +149,24 @@ class SumWork:
             return self.plan.sums(laid_out(self.request, self.layout, self.plan.family, usable.columns), self.coef)
 
 
+@dataclass(frozen=True)
+class StoreWork:
+    """The rows of a part, put into a store; their number."""
+
+    request: Request
+    layout: Layout
+    plan: WavePlan
+    sample: Sketch
+    writer: StoreWriter
+
+    def __call__(self, reading: Reading) -> int:
+        usable = self.request.wanted.usable(reading)
+        self.sample.check(reading.number, reading.where, usable.columns)
+        with told_of(reading, usable.rows):
+            rows = laid_out(self.request, self.layout, self.plan.family, usable.columns)
+        return put_rows(self.writer, reading.number, rows, self.plan.noise_variance)
+
+
 @contextmanager
 def told_of(reading: Reading, rows: IntArray) -> Iterator[None]:
     """Within: an error names the part that it is of, and a row (of those in use) by where it stands in its file."""
@@ -198,13 +217,17 @@ def fit_source(
 ) -> Any:
     """Fit an estimator to a source; see `SpatialRegressor.fit`."""
     request = requested(estimator, data, y, target, known)
+    family = family_named(estimator.family)
+    if work.store is not None and not family.observes_eta:
+        raise PartError(NOT_GAUSSIAN.format(name=family.name))
+    told = identity(estimator, request)
     with work.runner(request.source) as runner:
-        notes = Checkpoint.at(work.checkpoint, identity(estimator, request), resume=work.resume)
+        notes = Checkpoint.at(work.checkpoint, told, resume=work.resume)
         sample = drawn(request, runner, notes)
         training = request.training(sample.columns)
         solve = None
         if not sample.whole:
-            solve = Streamed(request, sample, runner, notes, work.store)
+            solve = Streamed(request, sample, runner, notes, work.store, told, work.resume)
         estimator.learn_table(training.X, training.y, training.given, predict_at, request.asked, solve, request.crs)
     if not sample.whole:
         estimator._source = SourceRows(request, sample, work)
@@ -258,6 +281,8 @@ class Streamed:
     runner: Runner
     notes: Checkpoint | None = None
     store: Any = None
+    mark: str = ""
+    resume: bool = False
 
     def __call__(
         self,
@@ -287,13 +312,19 @@ class Streamed:
         if self.sample.n_missing:
             model = _with_missing(model, self.sample)
 
-        def feed(take: Callable[[Responses], None]) -> None:
-            for reading in self.request.source.read(self.request.wanted.names):
-                columns = self.request.wanted.complete(reading)
-                self.sample.check(reading.number, reading.where, columns)
-                take(laid_out(self.request, layout, plan.family, columns))
+        def sort(writer: StoreWriter) -> RowStore:
+            return self.sorted(layout, plan, replace(writer, mark=self.mark))
 
-        return with_store(model, plan, responses.rows.coords, self.sample.n_rows, self.store, feed)
+        return with_store(model, plan, responses.rows.coords, self.sample.n_rows, self.store, sort)
+
+    def sorted(self, layout: Layout, plan: WavePlan, writer: StoreWriter) -> RowStore:
+        """One pass: all rows in a store; parts that an earlier run has put there are not read again."""
+        done = writer.begin(resume=self.resume)
+        if done is None:
+            return writer.store()
+        work = StoreWork(self.request, layout, plan, self.sample, writer)
+        self.runner.total(self.request.source, self.request.wanted.names, work, start=done, begun=0)
+        return writer.close()
 
     def summed(self, layout: Layout, plan: WavePlan, climb: Climb) -> RowSums:
         """One pass: the sums of all rows, seen from where Newton's method stands."""
@@ -362,7 +393,7 @@ def identity(estimator: Any, request: Request) -> str:
     source = request.source
     parts = [(p.where, p.n_rows) for p in source.parts] if source.divisible else []
     params = {k: v for k, v in estimator.get_params(deep=False).items() if k not in ("n_jobs", "verbose")}
-    return repr((type(estimator).__name__, params, request.wanted, parts))
+    return repr((type(estimator).__name__, params, request.wanted, parts, source.identity))
 
 
 def _check_parts(source: Source, wanted: Wanted, limit: int | None) -> None:

@@ -117,6 +117,11 @@ class Source(ABC):
         return len(self.parts)
 
     @property
+    def identity(self) -> str:
+        """What tells the source from others with parts of the same names and sizes."""
+        return ""
+
+    @property
     def divisible(self) -> bool:
         """Whether parts can be read apart, on other machines, too."""
         return True
