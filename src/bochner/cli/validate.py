@@ -79,16 +79,15 @@ def validate(
 
     names = list(get_scores(score)) if score else None
     if streams(spec):
-        model, at, n_rows, notes = fit_stream(spec), None, None, ()
+        model, rows = fit_stream(spec), None
     else:
         model, rows = fit_spec(spec)
-        at, n_rows, notes = rows.predict_at, len(rows.places), rows.places.notes
     with status("holding out"):
-        tests = held_out(model, at, blocks or [], folds, names)
-    note(*notes)
+        tests = held_out(model, None if rows is None else rows.predict_at, blocks or [], folds, names)
+    note(*(() if rows is None else rows.places.notes))
     unit = model.fitted_.layout.placement.unit
     if json:
-        say_json({"n_rows": n_rows or _counted(model), "unit": unit, "tests": [test.as_dict() for test in tests]})
+        say_json({"n_rows": _counted(model) if rows is None else len(rows.places), "unit": unit, "tests": [test.as_dict() for test in tests]})
         return
     header = ["held out", "rows", f"distance ({unit})" if unit else "distance", *tests[0].scores]
     say(as_table(header, [[test.name, test.n_rows, test.distance, *test.scores.values()] for test in tests]))

@@ -7,6 +7,7 @@ see the guide on scale.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,8 @@ from bochner.moments import DenseMoments
 from bochner.posterior import CoefficientPosterior, Mixture
 from bochner.solvers import CholeskyFactor
 from bochner.sources import Local, Reading, is_source, limits
+
+logger = logging.getLogger("bochner")
 
 
 def add_rows(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[str, Any], predict_at: Any) -> Any:
@@ -231,6 +234,8 @@ def _sums_of_source(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[
 
     def work(reading: Reading) -> RowSums:
         usable = request.wanted.usable(reading)
+        if usable.n_amiss:
+            logger.warning("%d rows are left out as amiss: %s", usable.n_amiss, "; ".join(usable.amiss))
         with told_of(reading, usable.rows):
             return plan.sums(laid_out(request, fitted.layout, fitted.model.family, usable.columns))
 

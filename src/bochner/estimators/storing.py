@@ -23,8 +23,8 @@ Sort = Callable[[StoreWriter], RowStore]
 """Passes over all rows and puts them into a store."""
 
 NOT_GAUSSIAN = (
-    "a store with family={name!r}: what waves leave is kriged from near rows, which is for Gaussian responses. Leave store "
-    "out (waves alone; check() says what they leave), or fit the rows of a smaller region in memory."
+    "a store with family={name!r}: what waves leave is kriged from near rows, which is for Gaussian responses. Leave "
+    "store out (waves alone; check() says what they leave), or fit the rows of a smaller region in memory."
 )
 
 

@@ -223,6 +223,8 @@ def fit_source(
     told = identity(estimator, request)
     with work.runner(request.source) as runner:
         notes = Checkpoint.at(work.checkpoint, told, resume=work.resume)
+        if notes is not None:
+            check_unchanged(request, notes)
         sample = drawn(request, runner, notes)
         training = request.training(sample.columns)
         solve = None
@@ -237,6 +239,22 @@ def fit_source(
     if notes is not None:
         notes.clear()
     return estimator
+
+
+def check_unchanged(request: Request, notes: Checkpoint) -> None:
+    """Refuse to go on where parts that were read before a fit was stopped have changed since.
+
+    Only files that were written to are read again, and only their parts that the sample has seen.
+    """
+    source = request.source
+    if not source.divisible:
+        return
+    changed = notes.changed(part.file for part in source.parts)
+    sample = notes.sketch[1]
+    for number, part in enumerate(source.parts):
+        if sample is not None and part.file in changed and str(number) in sample.marks:
+            columns = request.wanted.complete(Reading(number, part.where, part.read(request.wanted.names), part))
+            sample.check(number, part.where, columns)
 
 
 def rows_left_out(sample: Sketch) -> Choice | None:

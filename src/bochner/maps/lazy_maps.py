@@ -1,4 +1,4 @@
-"""Lazy maps: of xarray objects whose values Dask computes, so that a map is computed chunk by chunk when it is asked for.
+"""Lazy maps: of xarray objects whose values Dask computes, chunk by chunk and when they are asked for.
 
 A chunk is a window of the whole grid, so its pixels lie where those of the map in memory lie.
 """

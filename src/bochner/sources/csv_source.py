@@ -76,7 +76,7 @@ class Dialect:
         """The dialect with decimal commas, if lines of the file show some."""
         import pandas as pd
 
-        rows = [row for row in lines_of.reader(text.decode().splitlines(), delimiter=self.mark)]
+        rows = list(lines_of.reader(text.decode().splitlines(), delimiter=self.mark))
         columns = [pd.Series([row[j] for row in rows if j < len(row)], dtype=object) for j in range(len(self.names))]
         if not any(shows_decimal_comma(column) for column in columns):
             return self
