@@ -61,8 +61,9 @@ class Work:
     @contextmanager
     def runner(self, source: Source) -> Iterator[Runner]:
         """What computes the parts of a pass."""
-        own = current_cluster() if self.dask is None and hasattr(source, "frame") else None
-        with nullcontext(own or Local()) if self.dask is None else cluster_at(self.dask) as found:
+        asked = None if getattr(self.dask, "status", None) == "closed" else self.dask  # a client of a fit that is over
+        own = current_cluster() if asked is None and (self.dask is not None or hasattr(source, "frame")) else None
+        with nullcontext(own or Local()) if asked is None else cluster_at(asked) as found:
             yield found
 
 
@@ -232,7 +233,7 @@ def fit_source(
             solve = Streamed(request, sample, runner, notes, work.store, told, work.resume)
         estimator.learn_table(training.X, training.y, training.given, predict_at, request.asked, solve, request.crs)
     if not sample.whole:
-        estimator._source = SourceRows(request, sample, work)
+        estimator._source = SourceRows(request, sample.marks_alone, work)
     left_out = rows_left_out(sample)
     if left_out is not None:
         estimator.tell(left_out)
@@ -340,13 +341,13 @@ class Streamed:
         done = writer.begin(resume=self.resume)
         if done is None:
             return writer.store()
-        work = StoreWork(self.request, layout, plan, self.sample, writer)
+        work = StoreWork(self.request, layout, plan, self.sample.marks_alone, writer)
         self.runner.total(self.request.source, self.request.wanted.names, work, start=done, begun=0)
         return writer.close()
 
     def summed(self, layout: Layout, plan: WavePlan, climb: Climb) -> RowSums:
         """One pass: the sums of all rows, seen from where Newton's method stands."""
-        work = SumWork(self.request, layout, plan, climb.coef, self.sample)
+        work = SumWork(self.request, layout, plan, climb.coef, self.sample.marks_alone)
         done, begun = (0, None) if self.notes is None else self.notes.sums
         keep = None if self.notes is None else self.notes.keep_sums
         names = self.request.wanted.names
