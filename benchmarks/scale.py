@@ -119,13 +119,15 @@ def dask(home: Path, n: int) -> None:
     folder = home / f"dense-{n}"
     written(folder, n, smooth, group=n // 16)
     one, two = (apart(f"dask{k}", folder) for k in (1, 2))
-    serial = two["client"]
     print(
-        f"dense moments of {n:,} rows and 512 columns: {one['seconds']:.1f} s on 1 worker, {two['seconds']:.1f} s on 2: "
-        f"{one['seconds'] / two['seconds']:.2f} x (load of the machine {os.getloadavg()[0]:.1f}). Processor time, which "
-        f"others' load does not enter: {one['busiest']:.1f} s of the one worker, {two['busiest']:.1f} s of the busier of "
-        f"two, client and scheduler {serial:.1f} s: {one['busiest'] / (two['busiest'] + serial):.2f} x at least, with a "
-        f"core for each worker"
+        f"dense moments of {n:,} rows and 512 columns: {one['seconds']:.1f} s on 1 worker, "
+        f"{two['seconds']:.1f} s on 2: {one['seconds'] / two['seconds']:.2f} x, at a load of {os.getloadavg()[0]:.1f}"
+    )
+    # what others do on the machine does not enter processor time
+    least = two["busiest"] + two["client"]
+    print(
+        f"    processor time: {one['busiest']:.1f} s of the one worker; {two['busiest']:.1f} s of the busier of two, "
+        f"{two['client']:.1f} s of client and scheduler: {one['busiest'] / least:.2f} x, with a core for each worker"
     )
 
 

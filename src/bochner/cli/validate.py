@@ -87,7 +87,13 @@ def validate(
     note(*(() if rows is None else rows.places.notes))
     unit = model.fitted_.layout.placement.unit
     if json:
-        say_json({"n_rows": _counted(model) if rows is None else len(rows.places), "unit": unit, "tests": [test.as_dict() for test in tests]})
+        say_json(
+            {
+                "n_rows": _counted(model) if rows is None else len(rows.places),
+                "unit": unit,
+                "tests": [test.as_dict() for test in tests],
+            }
+        )
         return
     header = ["held out", "rows", f"distance ({unit})" if unit else "distance", *tests[0].scores]
     say(as_table(header, [[test.name, test.n_rows, test.distance, *test.scores.values()] for test in tests]))

@@ -33,9 +33,14 @@ def register_source(opener: Opener, *endings: str) -> None:
 
 
 register_source(ParquetSource, *parquet_source.ENDINGS)
-register_source(lambda paths, label, rows: CsvSource(paths, label), ".csv")
+register_source(lambda paths, label, rows: CsvSource(paths, label, _text_bytes(rows)), ".csv")
 register_source(lambda paths, label, rows: CubeSource(str(_only(paths)), label, rows), *cube_source.ENDINGS)
 register_source(lambda paths, label, rows: RasterSource(_only(paths), rows), *raster_source.ENDINGS)
+
+
+def _text_bytes(rows: int) -> int:
+    """Bytes of a text that hold about so many rows; no fewer than its head."""
+    return max(limits.CSV_BYTES * rows // limits.PART_ROWS, limits.CSV_HEAD)
 
 
 def is_source(data: Any) -> bool:
