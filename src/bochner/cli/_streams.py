@@ -25,8 +25,8 @@ def streams(spec: Spec) -> bool:
     return asked or _is_folder(spec.data) or (spec.data.is_file() and spec.data.stat().st_size > LARGE_FILE)
 
 
-def fit_stream(spec: Spec) -> SpatialRegressor:
-    """Fit the model that a spec asks for, part by part; what it will take is told first."""
+def fit_stream(spec: Spec, client: Any = None) -> SpatialRegressor:
+    """Fit the model that a spec asks for, part by part; what it will take is told first. `client`: of --dask, if open."""
     for name in ("covariate", "error_sd", "layer"):
         if getattr(spec, name):
             raise InputError(
@@ -62,7 +62,7 @@ def fit_stream(spec: Spec) -> SpatialRegressor:
             store=None if spec.store is None else str(spec.store),
             checkpoint=None if spec.output is None else default_checkpoint(spec.output),
             resume=spec.resume,
-            dask=spec.dask,
+            dask=spec.dask if client is None else client,
             **known,
         )
         remember(model)

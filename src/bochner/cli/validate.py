@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
@@ -75,15 +76,17 @@ def validate(
     from bochner.cli._streams import fit_stream, streams
     from bochner.cli._terminal import as_table, note, say, say_json, status
     from bochner.cli._validation import held_out
+    from bochner.sources import cluster_at
     from bochner.validation import get_scores
 
     names = list(get_scores(score)) if score else None
-    if streams(spec):
-        model, rows = fit_stream(spec), None
-    else:
-        model, rows = fit_spec(spec)
-    with status("holding out"):
-        tests = held_out(model, None if rows is None else rows.predict_at, blocks or [], folds, names)
+    with nullcontext() if spec.dask is None else cluster_at(spec.dask) as cluster:  # one for all passes
+        if streams(spec):
+            model, rows = fit_stream(spec, None if cluster is None else cluster.client), None
+        else:
+            model, rows = fit_spec(spec)
+        with status("holding out"):
+            tests = held_out(model, None if rows is None else rows.predict_at, blocks or [], folds, names)
     note(*(() if rows is None else rows.places.notes))
     unit = model.fitted_.layout.placement.unit
     if json:
