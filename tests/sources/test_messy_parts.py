@@ -166,3 +166,26 @@ def test_an_unknown_level_in_more_rows_is_named(table: pd.DataFrame, tmp_path: P
     )
     with pytest.raises(InputError, match=r"b\.csv, line 32: 'soil' is 'loam', an unknown level"):
         like(model).partial_fit(tmp_path / "b.csv", target="z")
+
+
+def test_a_file_without_rows_is_named(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("")
+    with pytest.raises(InputError, match=r"rows\.csv is empty"):
+        open_source(tmp_path / "rows.csv")
+    (tmp_path / "rows.csv").write_text("x,y,z\n")
+    with pytest.raises(InputError, match=r"has columns \['x', 'y', 'z'\] but no rows"):
+        SpatialRegressor(**FIXED, **PLACES).fit(tmp_path / "rows.csv", target="z")
+
+
+def test_dates_are_read_alike_in_every_part(tmp_path: Path) -> None:
+    """Days come first, as some row of the head shows and the first ones do not; one entry is no date."""
+    days = pd.date_range("2020-01-06", periods=300, freq="D")
+    table = pd.DataFrame({"x": np.arange(300.0), "day": days.strftime("%d.%m.%Y"), "z": 1.5})
+    table.loc[200, "day"] = "soon"
+    path = tmp_path / "rows.csv"
+    table.to_csv(path, index=False)
+    wanted, source = Wanted(("x", "day"), (), {"target": "z"}, drop_bad=True), CsvSource([path], str(path), 1_000)
+    found = [wanted.usable(reading) for reading in source.read(wanted.names)]
+    read = np.concatenate([one.columns["day"] for one in found])
+    np.testing.assert_array_equal(read, np.delete(days.to_numpy(dtype="datetime64[ns]"), 200))
+    assert [text for one in found for text in one.amiss] == [f"{path}, line 202: day is 'soon'"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv as lines_of
 import io
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -214,7 +215,6 @@ def _kinds(head: CsvPart) -> tuple[dict[str, str], list[str]]:
     """Kinds of columns by the first rows of a file, and those with decimal commas: a date is known by its format."""
     import pandas as pd
     import pyarrow as pa
-    from pandas.tseries.api import guess_datetime_format
 
     kinds, commas = dict[str, str](), list[str]()
     names = list(dict.fromkeys(head.dialect.names))
@@ -236,12 +236,26 @@ def _kinds(head: CsvPart) -> tuple[dict[str, str], list[str]]:
             entries = texts[texts.map(_is_word).to_numpy(dtype=bool)]
             numbers = numbers_in(entries, head.dialect.commas)[1]
             mostly = len(entries) == 0 or numbers > (1 - geo_limits.MOSTLY_TEXT) * len(entries)
-            shape = guess_datetime_format(entries.iloc[0]) if not mostly and is_time(entries) else None
-            kinds[name] = "number" if mostly else shape or "text"
+            kinds[name] = "number" if mostly else _date_format(entries) or "text"
         if head.dialect.commas and kinds[name] == "number":
             said = written.column(name).to_pylist()
             commas += [name] if any(v is not None and "," in v for v in said) else []
     return kinds, commas
+
+
+def _date_format(entries: Any) -> str | None:
+    """Format in which most entries of a text column read as dates, whether days or months come first; None of others."""
+    import pandas as pd
+    from pandas.tseries.api import guess_datetime_format
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pandas' own doubts about days and months
+        if not is_time(entries):
+            return None
+        shapes = [guess_datetime_format(entries.iloc[0], dayfirst=first) for first in (False, True)]
+    known = [shape for shape in shapes if shape is not None]
+    read = [float(pd.to_datetime(entries, format=shape, errors="coerce").notna().mean()) for shape in known]
+    return known[int(np.argmax(read))] if known else None
 
 
 def _evened(text: bytes, dialect: Dialect) -> bytes:

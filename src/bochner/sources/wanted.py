@@ -148,7 +148,10 @@ class Wanted:
 def _plain(values: np.ndarray, needed: bool) -> tuple[np.ndarray, list[int]] | None:
     """A column of objects as numbers or dates with the positions of text among them; None: it is text throughout."""
     import pandas as pd
+    from pandas.api.types import infer_dtype
 
+    if not needed and infer_dtype(values, skipna=True) in ("string", "empty"):
+        return None
     text = np.array([isinstance(v, str) for v in values], dtype=bool)
     absent = np.array([v is None or v != v for v in values], dtype=bool)
     others = values[~text & ~absent]
@@ -160,8 +163,6 @@ def _plain(values: np.ndarray, needed: bool) -> tuple[np.ndarray, list[int]] | N
             as_column(pd.to_datetime(plain).to_numpy() if dates else plain.astype(np.float64)),
             np.flatnonzero(text).tolist(),
         )
-    if not needed:
-        return None
     column = pd.Series(values, dtype=object)
     if is_time(column):
         return None
