@@ -145,6 +145,11 @@ def test_sorting_goes_on_where_it_was_killed(rows: np.ndarray, tmp_path: Path, m
         np.testing.assert_array_equal(a, b)
 
 
+def test_few_rows_need_no_store(rows: np.ndarray, tmp_path: Path) -> None:
+    found = model().fit(source(rows[:200]), target="y", store=tmp_path / "store")
+    assert "none was made" in str(found.choices_["store"]) and not (tmp_path / "store").exists()
+
+
 def test_another_family_is_refused_before_the_work(rows: np.ndarray, tmp_path: Path) -> None:
     counts = np.abs(np.round(rows))
     with pytest.raises(PartError, match="fit the rows of a smaller region in memory"):

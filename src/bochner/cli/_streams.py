@@ -26,7 +26,7 @@ def streams(spec: Spec) -> bool:
 
 
 def fit_stream(spec: Spec, client: Any = None) -> SpatialRegressor:
-    """Fit the model that a spec asks for, part by part; what it will take is told first. `client`: of --dask, if open."""
+    """Fit the model that a spec asks for, part by part, on the client of --dask if it is open; what it takes is told."""
     for name in ("covariate", "error_sd", "layer"):
         if getattr(spec, name):
             raise InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def with_store(model: Model, plan: WavePlan, sample: FloatArray, n_rows: int, fo
         raise PartError(NOT_GAUSSIAN.format(name=plan.family.name))
     n_trend = len(posterior.trend_coef)
     names = (*(f"trend{i}" for i in range(n_trend)), "y", "error")
-    store = sort(StoreWriter(str(folder), cells_of(sample, n_rows), names))
+    store = sort(StoreWriter(str(Path(folder).resolve()), cells_of(sample, n_rows), names))
     n_near = neighbours_needed(store, plan)
     stored = StoredPosterior(posterior, plan.kernel, store, n_near)
     text = f"{n_rows:,} rows sorted by place in {store.folder}: what waves leave is kriged from {n_near} near rows"

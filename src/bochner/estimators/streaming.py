@@ -234,6 +234,8 @@ def fit_source(
         estimator.learn_table(training.X, training.y, training.given, predict_at, request.asked, solve, request.crs)
     if not sample.whole:
         estimator._source = SourceRows(request, sample.marks_alone, work)
+    elif work.store is not None:
+        estimator.tell(Choice("store", None, text="none was made: so few rows are fitted in memory"))
     left_out = rows_left_out(sample)
     if left_out is not None:
         estimator.tell(left_out)

@@ -244,7 +244,7 @@ def _kinds(head: CsvPart) -> tuple[dict[str, str], list[str]]:
 
 
 def _date_format(entries: Any) -> str | None:
-    """Format in which most entries of a text column read as dates, whether days or months come first; None of others."""
+    """Format in which most entries of a text column read as dates, days or months first; None if they are no dates."""
     import pandas as pd
     from pandas.tseries.api import guess_datetime_format
 
