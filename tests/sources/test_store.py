@@ -44,6 +44,8 @@ def model() -> SpatialRegressor:
 def test_it_predicts_as_exact_kriging(rows: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "STORE_CELL_ROWS", 300)
     stored = model().fit(source(rows), target="y", store=tmp_path / "store")
+    assert "near rows answer for it" in str(stored.choices_["n_frequencies"])
+    assert not any("too few waves" in finding for finding in stored.check())
     exact = SpatialRegressor(KERNEL, noise_variance=0.04, tune=None, features="exact").fit(rows[:, :2], rows[:, 2])
     at = np.random.default_rng(1).uniform(size=(300, 2))
     mean, sd = stored.predict(at, return_std=True)

@@ -26,7 +26,7 @@ def streams(spec: Spec) -> bool:
 
 
 def fit_stream(spec: Spec, client: Any = None) -> SpatialRegressor:
-    """Fit the model that a spec asks for, part by part, on the client of --dask if it is open; what it takes is told."""
+    """Fit the model that a spec asks for, part by part, on the client of --dask if it is open; its cost is told."""
     for name in ("covariate", "error_sd", "layer"):
         if getattr(spec, name):
             raise InputError(

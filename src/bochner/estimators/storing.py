@@ -55,8 +55,17 @@ def with_store(model: Model, plan: WavePlan, sample: FloatArray, n_rows: int, fo
     return replace(
         model,
         mixture=Mixture([stored], model.mixture.mass, model.mixture.noise_variance),
-        choices=(*model.choices, Choice("store", store.folder, text=text)),
+        choices=(*(_kriged(one) for one in model.choices), Choice("store", store.folder, text=text)),
+        kernel_error=None,  # that of the waves alone, which are the far field only
     )
+
+
+def _kriged(choice: Choice) -> Choice:
+    """What is said of the waves, where near rows answer for what they leave."""
+    if choice.name != "n_frequencies":
+        return choice
+    told = str(choice).partition("; with rows that are read in parts")[0]
+    return Choice(choice.name, choice.value, text=f"{told}; near rows answer for it")
 
 
 def cells_of(sample: FloatArray, n_rows: int) -> Cells:
