@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -98,7 +99,8 @@ def cluster_at(address: Any) -> Iterator[Cluster]:
         raise InputError(f"dask={address!r}; needed is 'local', the address of a scheduler, or a distributed.Client.")
     if address == "local":
         with (
-            dask.LocalCluster(threads_per_worker=1, dashboard_address=None) as local,  # one worker per core
+            # one worker per core; errors come back with the work, and how workers end is nobody's concern
+            dask.LocalCluster(threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL) as local,
             dask.Client(local) as client,
         ):
             yield Cluster(client)
