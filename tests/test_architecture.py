@@ -70,6 +70,7 @@ INNER_FLOORS = {
         ("mappable",),
         ("grids",),
         ("files",),
+        ("lazy_maps",),
         ("aggregation", "filling", "grid_maps", "hot_places"),
         ("plots",),
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 
 
 class BochnerError(Exception):
@@ -16,6 +17,17 @@ class BochnerError(Exception):
 
 class InputError(BochnerError, ValueError):
     """Data or a parameter that cannot be used as given."""
+
+
+class RowError(InputError):
+    """Rows that cannot be used as given: `rows` are their positions, `reasons` say of the first ones what they hold."""
+
+    def __init__(self, text: str, rows: Sequence[int] = (), reasons: Sequence[str] = ()) -> None:
+        super().__init__(text, rows, reasons)  # all of it, so that the error can travel between processes
+        self.text, self.rows, self.reasons = text, rows, reasons
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class ColumnError(BochnerError, KeyError, ValueError):

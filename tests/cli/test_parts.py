@@ -61,3 +61,30 @@ def test_mistakes_are_told_before_the_work(run: Ok, folder: Path) -> None:
     assert done.code == 2 and "read in parts" in done.err
     done = run("fit", folder, "--target", "temp", "--memory-limit", "1MB", "--n-frequencies", 900, "-o", "m.bochner")
     assert done.code == 2 and "memory_limit" in done.err
+
+
+def test_blocks_are_held_out_of_a_folder(ok: Ok, folder: Path) -> None:
+    import json
+
+    told = json.loads(ok("validate", folder, *GIVEN, "--blocks", 2.5, "--folds", 3, "--json").out)
+    single, blocks = told["tests"]
+    assert told["n_rows"] == 1_200 and blocks["held_out"].startswith("blocks of 2.5")
+    assert 0.25 < single["scores"]["rmse"] <= blocks["scores"]["rmse"] * 1.05 < 1.0
+    assert single["distance"] < blocks["distance"]
+
+
+def test_messy_files_are_fitted_in_parts(ok: Ok, run: Ok, folder: Path) -> None:
+    """Decimal commas, semicolons and the encoding of Windows; an entry amiss is named, or left out."""
+    table = pd.concat([pd.read_parquet(path) for path in sorted(folder.iterdir())])
+    messy = Path("messy")
+    messy.mkdir()
+    text = table.rename(columns={"temp": "température"}).to_csv(index=False, sep=";", decimal=",")
+    lines = text.splitlines()
+    lines[700] = "warm;" + lines[700].partition(";")[2]
+    (messy / "a.csv").write_bytes("\n".join(lines).encode("cp1252"))
+    given = ("--target", "température", *GIVEN[2:])
+    refused = run("fit", messy, *given, "-o", "m.bochner")
+    assert refused.code == 2 and "line 701: x is 'warm'" in refused.err and "--drop-bad" in refused.err
+    done = ok("fit", messy, *given, "--drop-bad", "-o", "m.bochner")
+    assert "decimal commas are read in x, y, température" in done.err and "CP1252" in done.err
+    assert "1 of 1,200 rows are left out as amiss" in done.err and "line 701" in done.err

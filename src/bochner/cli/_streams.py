@@ -10,9 +10,11 @@ from bochner.cli._models import opened, unfitted
 from bochner.cli._spec import Spec
 from bochner.cli._terminal import note, status
 from bochner.diagnostics import remember
-from bochner.estimators.streaming import default_checkpoint
+from bochner.estimators.constructor import memory_bytes
+from bochner.estimators.streaming import default_checkpoint, part_rows_of
 from bochner.exceptions import InputError
 from bochner.geo import read_places
+from bochner.sources import Source, open_source
 
 LARGE_FILE = 200 * 10**6  # bytes
 
@@ -23,19 +25,14 @@ def streams(spec: Spec) -> bool:
     return asked or _is_folder(spec.data) or (spec.data.is_file() and spec.data.stat().st_size > LARGE_FILE)
 
 
-def fit_stream(spec: Spec) -> SpatialRegressor:
-    """Fit the model that a spec asks for, part by part; what it will take is told first."""
+def fit_stream(spec: Spec, client: Any = None) -> SpatialRegressor:
+    """Fit the model that a spec asks for, part by part, on the client of --dask if it is open; its cost is told."""
     for name in ("covariate", "error_sd", "layer"):
         if getattr(spec, name):
             raise InputError(
                 f"--{name.replace('_', '-')} was given with data that are read in parts; put it into the files as a "
                 f"column (known errors as variances, with SpatialRegressor.fit), or fit a smaller file."
             )
-    if spec.drop_bad:
-        raise InputError(
-            "--drop-bad was given with data that are read in parts, whose rows are not mended one by one; leave it out "
-            "(rows with a missing value are left out anyway), or fit a smaller file."
-        )
     known = {
         name: getattr(spec, name)
         for name in ("trials", "exposure", "offset", "groups")
@@ -48,24 +45,24 @@ def fit_stream(spec: Spec) -> SpatialRegressor:
                 f"--{given[0]} was given with --like, whose model says what is fitted and where; leave it out."
             )
         with status("summing"):
-            return like(opened(spec.like)).partial_fit(str(spec.data), target=spec.target)
+            return like(opened(spec.like)).partial_fit(_opened(spec), target=spec.target)
     model = unfitted(spec).set_params(
         coords=list(spec.coords) or None,
         covariates=list(spec.covariates) or None,
         crs=spec.crs,
         memory_limit=spec.memory_limit,
     )
-    assert spec.output is not None
-    note(str(estimate_fit(str(spec.data), target=spec.target, model=model, **known)))
+    source = _opened(spec)
+    note(*source.notes, str(estimate_fit(source, target=spec.target, model=model, **known)))
     with status("learning"):
         model.fit(
-            str(spec.data),
+            source,
             target=spec.target,
             predict_at=_wanted(spec),
             store=None if spec.store is None else str(spec.store),
-            checkpoint=default_checkpoint(spec.output),
+            checkpoint=None if spec.output is None else default_checkpoint(spec.output),
             resume=spec.resume,
-            dask=spec.dask,
+            dask=spec.dask if client is None else client,
             **known,
         )
         remember(model)
@@ -73,6 +70,11 @@ def fit_stream(spec: Spec) -> SpatialRegressor:
     if left_out is not None:
         note(f"{left_out}.")
     return model
+
+
+def _opened(spec: Spec) -> Source:
+    rows = part_rows_of(memory_bytes(spec.memory_limit))
+    return open_source(str(spec.data), part_rows=rows, drop_bad=spec.drop_bad)
 
 
 def _wanted(spec: Spec) -> Any:

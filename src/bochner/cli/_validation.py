@@ -11,7 +11,6 @@ from scipy.spatial import cKDTree
 
 from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
-from bochner.cli._tables import Training
 from bochner.exceptions import InputError
 from bochner.validation import BlockKFold, GapBlocks, gap_size
 
@@ -38,13 +37,19 @@ class Test:
 
 
 def held_out(
-    model: SpatialRegressor, rows: Training, blocks: Sequence[float], folds: int, scoring: list[str] | None
+    model: SpatialRegressor, predict_at: Any, blocks: Sequence[float], folds: int, scoring: list[str] | None
 ) -> list[Test]:
-    """Rows one by one, in blocks of every size, and, where it is known, as the places to be predicted lie."""
+    """Rows one by one, in blocks of every size, and, where it is known, as the places to be predicted lie.
+
+    Of rows that were read in parts the sample is scored, and the distance between rows follows from its density.
+    """
     layout = model.fitted_.layout
+    responses = model.training_responses() if model.has_training else model.sample_responses()
     # in the user's own frame, in which folds are made
-    coords, unit = model.training_responses().rows.coords + layout.centre, layout.placement.unit
+    coords, unit = responses.rows.coords + layout.centre, layout.placement.unit
     single = cKDTree(coords).query(coords, k=2)[0][:, 1]
+    if not model.has_training:
+        single *= (len(coords) / float(model.choices_["rows"].value)) ** (1 / coords.shape[1])
     scores = model.cross_validate(None, scoring)
     what = "single rows" if model.training_groups() is None else "single groups"
     tests = [Test(what, len(scores.index), float(np.median(single)), dict(scores))]
@@ -53,7 +58,7 @@ def held_out(
             raise InputError(f"--blocks is {side:g}; needed is a length > 0.")
         name = f"blocks of {side:.3g} {unit}".strip()
         tests.append(_split(model, coords, BlockKFold(folds, block_size=side), name, scoring))
-    wanted = layout.wanted(rows.predict_at)
+    wanted = layout.wanted(predict_at) if model.has_training else None
     if wanted is not None:
         splitter = GapBlocks(wanted + layout.centre, folds)
         tests.append(_split(model, coords, splitter, "as places to predict", scoring))

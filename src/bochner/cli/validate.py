@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from contextlib import nullcontext
+from typing import Annotated, Any
 
 import typer
 
@@ -44,6 +45,8 @@ def validate(
     layer: given.Layer = None,
     drop_bad: given.DropBad = False,
     seed: given.Seed = None,
+    dask: given.Dask = None,
+    memory_limit: given.MemoryLimit = None,
     config: given.Config = None,
     json: given.Json = False,
 ) -> None:
@@ -51,7 +54,8 @@ def validate(
 
     The options of the model are those of `bochner fit`. It is fitted once; held-out rows are predicted as if they had
     never been seen, with the kernel held. Each score is that of new observations; beside it stands how far held-out
-    rows lie from the others, which should be as far as predictions must reach.
+    rows lie from the others, which should be as far as predictions must reach. Folders, large files, and any with
+    --dask or --memory-limit are read in parts: each block size takes one more pass, and a sample of the rows is scored.
 
     \b
     Examples:
@@ -69,18 +73,36 @@ def validate(
     must_exist(spec.data, *spec.covariate.values())
 
     from bochner.cli._models import fit_spec
+    from bochner.cli._streams import fit_stream, streams
     from bochner.cli._terminal import as_table, note, say, say_json, status
     from bochner.cli._validation import held_out
+    from bochner.sources import cluster_at
     from bochner.validation import get_scores
 
     names = list(get_scores(score)) if score else None
-    model, rows = fit_spec(spec)
-    with status("holding out"):
-        tests = held_out(model, rows, blocks or [], folds, names)
-    note(*rows.places.notes)
+    with nullcontext() if spec.dask is None else cluster_at(spec.dask) as cluster:  # one for all passes
+        if streams(spec):
+            model, rows = fit_stream(spec, None if cluster is None else cluster.client), None
+        else:
+            model, rows = fit_spec(spec)
+        with status("holding out"):
+            tests = held_out(model, None if rows is None else rows.predict_at, blocks or [], folds, names)
+    note(*(() if rows is None else rows.places.notes))
     unit = model.fitted_.layout.placement.unit
     if json:
-        say_json({"n_rows": len(rows.places), "unit": unit, "tests": [test.as_dict() for test in tests]})
+        say_json(
+            {
+                "n_rows": _counted(model) if rows is None else len(rows.places),
+                "unit": unit,
+                "tests": [test.as_dict() for test in tests],
+            }
+        )
         return
     header = ["held out", "rows", f"distance ({unit})" if unit else "distance", *tests[0].scores]
     say(as_table(header, [[test.name, test.n_rows, test.distance, *test.scores.values()] for test in tests]))
+
+
+def _counted(model: Any) -> int:
+    """Rows of a model that were read in parts."""
+    told = model.choices_.get("rows")
+    return len(model.training_responses()) if told is None else int(told.value)

@@ -6,7 +6,9 @@ Each note is one file that appears when it is complete, so a process may be kill
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -77,6 +79,15 @@ class Checkpoint:
         """Note the sample of all rows."""
         self._write("sample", {"done": -1, "sketch": _changed(sketch, _as_text, str)})
 
+    # ------------------------------------------------------------------------------- files
+
+    def changed(self, files: Iterable[str]) -> set[str]:
+        """Files that are not what they were when they were noted last; they are noted as they are now."""
+        now = {file: _stamp(file) for file in dict.fromkeys(files) if os.path.isfile(file)}
+        before = (self._read("files") or {"files": {}})["files"]
+        self._write("files", {"files": now})
+        return {file for file, stamp in now.items() if file in before and before[file] != stamp}
+
     # --------------------------------------------------------------------- plan, steps, sums
 
     @property
@@ -123,6 +134,11 @@ class Checkpoint:
 
     def _write(self, name: str, state: dict[str, Any]) -> None:
         archive.write(self.folder / name, KIND, state)
+
+
+def _stamp(file: str) -> str:
+    told = os.stat(file)
+    return f"{told.st_size}, {told.st_mtime_ns}"
 
 
 def _changed(sketch: Sketch, change: Any, to: Any) -> Sketch:

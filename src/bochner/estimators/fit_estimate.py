@@ -98,12 +98,14 @@ def estimate_fit(data: Any, y: Any = None, *, target: Any = None, model: Any = N
     rows_at_once = max(len(next(iter(reading.columns.values()))), 1)
     part = rows_at_once * (limits.PART_ROW_BYTES + 8 * len(request.wanted.names))
     held = n_rows <= source_limits.HELD_ROWS
-    memory = int(part + column_bytes(columns) + limits.SAMPLE_ROW_BYTES * min(n_rows, source_limits.HELD_ROWS))
+    sample = limits.SAMPLE_ROW_BYTES * min(n_rows, source_limits.HELD_ROWS)
+    memory = int(part + max(column_bytes(columns), sample))  # it is tuned before the columns are summed
     if limit is not None and memory > limit:
         raise MemoryLimitError(
             f"the fit of {n_rows:,} rows would take about {as_size(memory)} ({as_size(part)} for a part of "
-            f"{rows_at_once:,} rows, {as_size(column_bytes(columns))} for {columns:,} columns), more than memory_limit="
-            f"{as_size(limit)}; take fewer waves (n_frequencies), smaller row groups, or raise the limit."
+            f"{rows_at_once:,} rows; {as_size(sample)} for tuning on a sample, then {as_size(column_bytes(columns))} "
+            f"for {columns:,} columns), more than memory_limit={as_size(limit)}; take fewer waves (n_frequencies), "
+            f"smaller row groups, or raise the limit."
         )
     gaussian = family_named(estimator.family).observes_eta
     passes = 2 if gaussian else 1 + limits.TYPICAL_STEPS
@@ -125,7 +127,7 @@ def _counted(request: Request) -> tuple[int, int, Reading, float]:
         n = sum(len(next(iter(r.columns.values()))) for r in readings)
         return n, len(readings), readings[0], (time.perf_counter() - begin) / len(readings)
     part = source.parts[0]
-    reading = Reading(0, part.where, part.read(request.wanted.names))
+    reading = Reading(0, part.where, part.read(request.wanted.names), part)
     seconds = time.perf_counter() - begin
     known = source.n_rows
     if known is None:

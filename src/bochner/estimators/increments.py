@@ -7,6 +7,7 @@ see the guide on scale.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,8 +18,8 @@ from bochner.arrays import unmasked
 from bochner.choices import Choice
 from bochner.estimators.door import checked_rows
 from bochner.estimators.fitted import Fitted
-from bochner.estimators.streaming import SketchWork, Streamed, laid_out, requested
-from bochner.exceptions import BochnerError, InputError, PartError
+from bochner.estimators.streaming import SketchWork, Streamed, laid_out, requested, told_of
+from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
 from bochner.features import FeatureMap
 from bochner.inference import Model, RowSums, WavePlan, plan_waves, solve
@@ -28,6 +29,8 @@ from bochner.moments import DenseMoments
 from bochner.posterior import CoefficientPosterior, Mixture
 from bochner.solvers import CholeskyFactor
 from bochner.sources import Local, Reading, is_source, limits
+
+logger = logging.getLogger("bochner")
 
 
 def add_rows(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[str, Any], predict_at: Any) -> Any:
@@ -230,11 +233,11 @@ def _sums_of_source(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[
     plan = _plan(fitted.model, fitted.model.posterior.features)  # type: ignore[attr-defined]
 
     def work(reading: Reading) -> RowSums:
-        columns = request.wanted.complete(reading)
-        try:
-            return plan.sums(laid_out(request, fitted.layout, fitted.model.family, columns))
-        except BochnerError as error:
-            raise type(error)(f"{reading.where}: {error}") from error
+        usable = request.wanted.usable(reading)
+        if usable.n_amiss:
+            logger.warning("%d rows are left out as amiss: %s", usable.n_amiss, "; ".join(usable.amiss))
+        with told_of(reading, usable.rows):
+            return plan.sums(laid_out(request, fitted.layout, fitted.model.family, usable.columns))
 
     found: RowSums = Local().total(request.source, request.wanted.names, work)
     return found

@@ -24,6 +24,7 @@ from bochner.estimators.fitted import Estimate, Fitted
 from bochner.estimators.increments import add_rows, has_sums
 from bochner.estimators.mapped import Mapped
 from bochner.estimators.progress import expected_seconds, progress_logging
+from bochner.estimators.source_folds import cross_validate_source
 from bochner.estimators.streaming import Solve, Work, fit_source
 from bochner.estimators.summary import findings, summary
 from bochner.exceptions import CheckWarning, InputError, warn
@@ -343,12 +344,17 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         if unused:
             told.append(Choice("columns", tuple(unused), text=f"not used: {', '.join(unused)}."))
         survey = survey_weights(responses.weight)
-        for name in ("_training", "_sample"):
+        for name in ("_training", "_sample", "_source"):
             self.__dict__.pop(name, None)
         # the rows at hand may be a sample of those of the model
         setattr(self, "_training" if solve is None else "_sample", Training(X, y, given))
         found = (*(() if survey is None else (survey,)), *odd.alarms, *odd.notes)
         self.set_fitted(Fitted(layout, replace(model, choices=tuple(told)), found))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State for pickle: the source that rows were read from stays behind."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_source"}
 
     def tell(self, choice: Choice) -> None:
         """Keep one decision more with the fit, e.g. which rows of a file were left out; files and reports tell it."""
@@ -620,11 +626,14 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
     def cross_validate(self, cv: Any = None, scoring: Any = None, *, groups: Any = None) -> CrossValidation:
         """Scores on held-out rows without refitting; hyperparameters are held.
 
+        Of rows that were read in parts, blocks are held out of the sums of all rows in one more pass over the source
+        (on the workers of the fit), and the rows of the sample in them are scored.
+
         Parameters
         ----------
         cv : splitter, int or None
             None: leave one out; one group, if the fit was given groups. An integer: that many folds of blocks. Any
-            scikit-learn splitter.
+            scikit-learn splitter; of rows that were read in parts, `BlockKFold`.
         scoring : str or list of str, optional
             Names out of ``bochner.validation.SCORES``; default: all that apply (``"brier"`` to presence and to
             positives out of trials). CRPS and log score are those of the family's law.
@@ -637,6 +646,9 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
             Mapping of score names to values; its `prediction`, `index` and `fold` hold the rows, its methods
             `pit_histogram`, `coverage_table` and `reliability` are tables of calibration.
         """
+        if hasattr(self, "_source") and not self.has_training:
+            with resources_of(self).in_use():
+                return cross_validate_source(self, self._source, cv, scoring, groups)
         responses, layout = self.training_responses(), self.fitted_.layout
         codes = self.training_groups() if groups is None else Given(groups=groups).codes(len(responses))
         if cv is None:

@@ -20,11 +20,16 @@ from bochner.random import generator
 from bochner.sources import limits as source_limits
 from bochner.sources.row_store import Cells, RowStore, StoreWriter
 
-Feed = Callable[[Callable[[Responses], None]], None]
-"""Calls a function with the rows of every part, laid out."""
+Sort = Callable[[StoreWriter], RowStore]
+"""Passes over all rows and puts them into a store."""
+
+NOT_GAUSSIAN = (
+    "a store with family={name!r}: what waves leave is kriged from near rows, which is for Gaussian responses. Leave "
+    "store out (waves alone; check() says what they leave), or fit the rows of a smaller region in memory."
+)
 
 
-def with_store(model: Model, plan: WavePlan, sample: FloatArray, n_rows: int, folder: Any, feed: Feed) -> Model:
+def with_store(model: Model, plan: WavePlan, sample: FloatArray, n_rows: int, folder: Any, sort: Sort) -> Model:
     """The model, answering from a store of all rows where waves leave out too much; `sample` are some places."""
     if not plan.rough:
         if folder is None:
@@ -40,38 +45,43 @@ def with_store(model: Model, plan: WavePlan, sample: FloatArray, n_rows: int, fo
         return model
     posterior = model.posterior
     if not plan.family.observes_eta or not isinstance(posterior, CoefficientPosterior):
-        raise PartError(f"a store with family={plan.family.name!r}; it is for Gaussian responses. Leave store out.")
-    store = written(Path(folder), plan, sample, n_rows, feed)
+        raise PartError(NOT_GAUSSIAN.format(name=plan.family.name))
+    n_trend = len(posterior.trend_coef)
+    names = (*(f"trend{i}" for i in range(n_trend)), "y", "error")
+    store = sort(StoreWriter(str(Path(folder).resolve()), cells_of(sample, n_rows), names))
     n_near = neighbours_needed(store, plan)
     stored = StoredPosterior(posterior, plan.kernel, store, n_near)
     text = f"{n_rows:,} rows sorted by place in {store.folder}: what waves leave is kriged from {n_near} near rows"
     return replace(
         model,
         mixture=Mixture([stored], model.mixture.mass, model.mixture.noise_variance),
-        choices=(*model.choices, Choice("store", store.folder, text=text)),
+        choices=(*(_kriged(one) for one in model.choices), Choice("store", store.folder, text=text)),
+        kernel_error=None,  # that of the waves alone, which are the far field only
     )
 
 
-def written(folder: Path, plan: WavePlan, sample: FloatArray, n_rows: int, feed: Feed) -> RowStore:
-    """All rows in a folder, sorted by place."""
+def _kriged(choice: Choice) -> Choice:
+    """What is said of the waves, where near rows answer for what they leave."""
+    if choice.name != "n_frequencies":
+        return choice
+    told = str(choice).partition("; with rows that are read in parts")[0]
+    return Choice(choice.name, choice.value, text=f"{told}; near rows answer for it")
+
+
+def cells_of(sample: FloatArray, n_rows: int) -> Cells:
+    """Cells of a store of so many rows, from the places of a sample."""
     box = (sample.min(axis=0), sample.max(axis=0))
     room = 1e-9 * np.maximum(box[1] - box[0], 1e-300)
     most = max(source_limits.STORE_CELL_ROWS * len(sample) / n_rows, 1.0)
-    cells = Cells.over(sample, (box[0] - room, box[1] + room), most)
-    writer: StoreWriter | None = None
+    return Cells.over(sample, (box[0] - room, box[1] + room), most)
 
-    def take(rows: Responses) -> None:
-        nonlocal writer
-        obs = rows.observations().with_weight()
-        trend = obs.rows.trend
-        if writer is None:
-            writer = StoreWriter(folder, cells, [*(f"trend{i}" for i in range(trend.shape[1])), "y", "error"])
-        error = obs.copy_variance(plan.noise_variance) / obs.weight
-        writer.add(obs.rows.coords, [*trend.T, obs.y, error])
 
-    feed(take)
-    assert writer is not None
-    return writer.close()
+def put_rows(writer: StoreWriter, number: int, rows: Responses, noise_variance: float) -> int:
+    """Put the rows of a part into a store; their number."""
+    obs = rows.observations().with_weight()
+    error = obs.copy_variance(noise_variance) / obs.weight
+    writer.put(number, obs.rows.coords, [*obs.rows.trend.T, obs.y, error])
+    return len(obs)
 
 
 def neighbours_needed(store: RowStore, plan: WavePlan) -> int:

@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.estimators import limits
 from bochner.estimators.checkpoint import Checkpoint
 from bochner.estimators.constructor import memory_bytes
-from bochner.estimators.storing import with_store
-from bochner.exceptions import BochnerError, ColumnError, InputError, MemoryLimitError, PartError
-from bochner.families import Family
+from bochner.estimators.storing import NOT_GAUSSIAN, put_rows, with_store
+from bochner.exceptions import BochnerError, ColumnError, InputError, MemoryLimitError, PartError, RowError
+from bochner.families import Family, family_named
+from bochner.families.base import refuse
+from bochner.geo.crs import as_crs, is_geographic
+from bochner.geo.lonlat import few_off_earth, is_lonlat, lonlat_axes, off_earth
 from bochner.geo.tables import check_columns
 from bochner.inference import Climb, Domain, Fold, Model, Responses, RowSums, Settings, WavePlan, plan_waves
 from bochner.layout import Given, Layout, Training
@@ -40,6 +43,7 @@ from bochner.sources import (
     sketch,
 )
 from bochner.sources import limits as source_limits
+from bochner.sources.row_store import RowStore, StoreWriter
 
 Solve = Callable[[Layout, Settings, Responses, Sequence[Fold] | None, Domain | None], Model]
 """A layout and a sample, laid out, to the model of all rows."""
@@ -57,8 +61,9 @@ class Work:
     @contextmanager
     def runner(self, source: Source) -> Iterator[Runner]:
         """What computes the parts of a pass."""
-        own = current_cluster() if self.dask is None and hasattr(source, "frame") else None
-        with nullcontext(own or Local()) if self.dask is None else cluster_at(self.dask) as found:
+        asked = None if getattr(self.dask, "status", None) == "closed" else self.dask  # a client of a fit that is over
+        own = current_cluster() if asked is None and (self.dask is not None or hasattr(source, "frame")) else None
+        with nullcontext(own or Local()) if asked is None else cluster_at(asked) as found:
             yield found
 
 
@@ -108,6 +113,15 @@ class Request:
 
 
 @dataclass(frozen=True)
+class SourceRows:
+    """The rows of a fit that were read in parts, by reference: so that they can be read again."""
+
+    request: Request
+    sample: Sketch
+    work: Work
+
+
+@dataclass(frozen=True)
 class SketchWork:
     """The sample of a part."""
 
@@ -130,12 +144,68 @@ class SumWork:
     sample: Sketch
 
     def __call__(self, reading: Reading) -> RowSums:
-        columns = self.request.wanted.complete(reading)
-        self.sample.check(reading.number, reading.where, columns)
-        try:
-            return self.plan.sums(laid_out(self.request, self.layout, self.plan.family, columns), self.coef)
-        except BochnerError as error:
-            raise type(error)(f"{reading.where}: {error}") from error
+        usable = self.request.wanted.usable(reading)
+        self.sample.check(reading.number, reading.where, usable.columns)
+        with told_of(reading, usable.rows):
+            return self.plan.sums(laid_out(self.request, self.layout, self.plan.family, usable.columns), self.coef)
+
+
+@dataclass(frozen=True)
+class StoreWork:
+    """The rows of a part, put into a store; their number."""
+
+    request: Request
+    layout: Layout
+    plan: WavePlan
+    sample: Sketch
+    writer: StoreWriter
+
+    def __call__(self, reading: Reading) -> int:
+        usable = self.request.wanted.usable(reading)
+        self.sample.check(reading.number, reading.where, usable.columns)
+        with told_of(reading, usable.rows):
+            rows = laid_out(self.request, self.layout, self.plan.family, usable.columns)
+        return put_rows(self.writer, reading.number, rows, self.plan.noise_variance)
+
+
+@contextmanager
+def told_of(reading: Reading, rows: IntArray) -> Iterator[None]:
+    """Within: an error names the part that it is of, and a row (of those in use) by where it stands in its file."""
+    try:
+        yield
+    except RowError as error:
+        row = reading.row_name(int(rows[error.rows[0]]))
+        raise InputError(f"{reading.file}, {row}: {error.reasons[0]}; {str(error).partition('; ')[2]}") from error
+    except BochnerError as error:
+        raise type(error)(f"{reading.where}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Door:
+    """Refuses rows of a part that a family cannot have, or that are no place on Earth, by their positions.
+
+    Attributes
+    ----------
+    family : Family
+    roles : mapping of str to str
+        Columns by what they are to the model.
+    degrees : tuple of str or None
+        Longitude and latitude, where the coordinates are these.
+    """
+
+    family: Family
+    roles: Mapping[str, str]
+    degrees: tuple[str, str] | None = None
+
+    def __call__(self, columns: Columns) -> None:
+        given = {role: columns[name] for role, name in self.roles.items() if role not in ("target", "groups")}
+        Given(**given).checked(self.family, columns[self.roles["target"]], fit_intercept=False)
+        if self.degrees is None or any(columns[name].dtype.kind != "f" for name in self.degrees):
+            return
+        pair = np.column_stack([columns[name] for name in self.degrees])
+        if few_off_earth(pair):  # if many are, it is no misprint, and the placement says so
+            message = "lon, lat are {lon}, {lat} in row {row}; needed is a place on Earth: correct or drop that row."
+            refuse(off_earth(pair), message, lon=pair[:, 0], lat=pair[:, 1])
 
 
 def laid_out(request: Request, layout: Layout, family: Family, columns: Columns) -> Responses:
@@ -148,22 +218,59 @@ def fit_source(
 ) -> Any:
     """Fit an estimator to a source; see `SpatialRegressor.fit`."""
     request = requested(estimator, data, y, target, known)
+    family = family_named(estimator.family)
+    if work.store is not None and not family.observes_eta:
+        raise PartError(NOT_GAUSSIAN.format(name=family.name))
+    told = identity(estimator, request)
     with work.runner(request.source) as runner:
-        notes = Checkpoint.at(work.checkpoint, identity(estimator, request), resume=work.resume)
+        notes = Checkpoint.at(work.checkpoint, told, resume=work.resume)
+        if notes is not None:
+            check_unchanged(request, notes)
         sample = drawn(request, runner, notes)
         training = request.training(sample.columns)
         solve = None
         if not sample.whole:
-            solve = Streamed(request, sample, runner, notes, work.store)
+            solve = Streamed(request, sample, runner, notes, work.store, told, work.resume)
         estimator.learn_table(training.X, training.y, training.given, predict_at, request.asked, solve, request.crs)
-    if sample.whole and sample.n_missing:
-        text = (
-            f"{sample.n_missing:,} of {sample.n_rows + sample.n_missing:,} rows have a missing value and are left out"
-        )
-        estimator.tell(Choice("rows left out", sample.n_missing, text=text))
+    if not sample.whole:
+        estimator._source = SourceRows(request, sample.marks_alone, work)
+    elif work.store is not None:
+        estimator.tell(Choice("store", None, text="none was made: so few rows are fitted in memory"))
+    left_out = rows_left_out(sample)
+    if left_out is not None:
+        estimator.tell(left_out)
     if notes is not None:
         notes.clear()
     return estimator
+
+
+def check_unchanged(request: Request, notes: Checkpoint) -> None:
+    """Refuse to go on where parts that were read before a fit was stopped have changed since.
+
+    Only files that were written to are read again, and only their parts that the sample has seen.
+    """
+    source = request.source
+    if not source.divisible:
+        return
+    changed = notes.changed(part.file for part in source.parts)
+    sample = notes.sketch[1]
+    for number, part in enumerate(source.parts):
+        if sample is not None and part.file in changed and str(number) in sample.marks:
+            columns = request.wanted.complete(Reading(number, part.where, part.read(request.wanted.names), part))
+            sample.check(number, part.where, columns)
+
+
+def rows_left_out(sample: Sketch) -> Choice | None:
+    """How many rows were left out, and why; rows that are amiss are named."""
+    n_all, told = sample.n_rows + sample.n_missing + sample.n_amiss, []
+    if sample.n_amiss:
+        more = f"; and {sample.n_amiss - len(sample.amiss):,} more" if sample.n_amiss > len(sample.amiss) else ""
+        told.append(f"{sample.n_amiss:,} of {n_all:,} rows are left out as amiss: {'; '.join(sample.amiss)}{more}")
+    if sample.whole and sample.n_missing:  # of many rows the choice "rows" counts them
+        told.append(f"{sample.n_missing:,} of {n_all:,} rows have a missing value and are left out")
+    if not told:
+        return None
+    return Choice("rows left out", sample.n_missing + sample.n_amiss, text=". ".join(told))
 
 
 def drawn(request: Request, runner: Runner, notes: Checkpoint | None = None) -> Sketch:
@@ -195,6 +302,8 @@ class Streamed:
     runner: Runner
     notes: Checkpoint | None = None
     store: Any = None
+    mark: str = ""
+    resume: bool = False
 
     def __call__(
         self,
@@ -224,17 +333,23 @@ class Streamed:
         if self.sample.n_missing:
             model = _with_missing(model, self.sample)
 
-        def feed(take: Callable[[Responses], None]) -> None:
-            for reading in self.request.source.read(self.request.wanted.names):
-                columns = self.request.wanted.complete(reading)
-                self.sample.check(reading.number, reading.where, columns)
-                take(laid_out(self.request, layout, plan.family, columns))
+        def sort(writer: StoreWriter) -> RowStore:
+            return self.sorted(layout, plan, replace(writer, mark=self.mark))
 
-        return with_store(model, plan, responses.rows.coords, self.sample.n_rows, self.store, feed)
+        return with_store(model, plan, responses.rows.coords, self.sample.n_rows, self.store, sort)
+
+    def sorted(self, layout: Layout, plan: WavePlan, writer: StoreWriter) -> RowStore:
+        """One pass: all rows in a store; parts that an earlier run has put there are not read again."""
+        done = writer.begin(resume=self.resume)
+        if done is None:
+            return writer.store()
+        work = StoreWork(self.request, layout, plan, self.sample.marks_alone, writer)
+        self.runner.total(self.request.source, self.request.wanted.names, work, start=done, begun=0)
+        return writer.close()
 
     def summed(self, layout: Layout, plan: WavePlan, climb: Climb) -> RowSums:
         """One pass: the sums of all rows, seen from where Newton's method stands."""
-        work = SumWork(self.request, layout, plan, climb.coef, self.sample)
+        work = SumWork(self.request, layout, plan, climb.coef, self.sample.marks_alone)
         done, begun = (0, None) if self.notes is None else self.notes.sums
         keep = None if self.notes is None else self.notes.keep_sums
         names = self.request.wanted.names
@@ -280,7 +395,8 @@ def requested(estimator: Any, data: Any, y: Any, target: Any, known: Mapping[str
     if twice:
         raise ColumnError(f"column {twice[0]!r} is the response or the like, and a coordinate or covariate; name one.")
     crs = source.crs if estimator.crs is None and set(coords[:2]) == set((source.coords or ())[:2]) else estimator.crs
-    wanted = Wanted(tuple(coords), tuple(linear), roles, source.sparse)
+    door = Door(family_named(estimator.family), roles, _degrees(coords, crs))
+    wanted = Wanted(tuple(coords), tuple(linear), roles, source.sparse, source.drop_bad, door)
     used = [n for n in names if n in coords or n in linear] if nameless else [*coords, *linear]
     _check_parts(source, wanted, limit)
     return Request(source, wanted, tuple(used), nameless, crs)
@@ -298,7 +414,7 @@ def identity(estimator: Any, request: Request) -> str:
     source = request.source
     parts = [(p.where, p.n_rows) for p in source.parts] if source.divisible else []
     params = {k: v for k, v in estimator.get_params(deep=False).items() if k not in ("n_jobs", "verbose")}
-    return repr((type(estimator).__name__, params, request.wanted, parts))
+    return repr((type(estimator).__name__, params, request.wanted, parts, source.identity))
 
 
 def _check_parts(source: Source, wanted: Wanted, limit: int | None) -> None:
@@ -341,6 +457,14 @@ def _coords(source: Source, rest: list[str]) -> list[str]:
         f"no coordinate columns were recognised in {source.label} (its columns are {list(source.names)}); name them: "
         f"coords=['x', 'y']."
     )
+
+
+def _degrees(coords: Sequence[str], crs: Any) -> tuple[str, str] | None:
+    """Longitude and latitude, where coordinates are in degrees by their names or their CRS."""
+    if len(coords) < 2 or not (is_lonlat(coords) if crs is None else is_geographic(as_crs(crs))):
+        return None
+    east, north = lonlat_axes(coords)
+    return coords[east], coords[north]
 
 
 def _with_missing(model: Model, sample: Sketch) -> Model:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -13,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray, positive
-from bochner.exceptions import InputError, PartError
+from bochner.exceptions import InputError, PartError, RowError
 from bochner.families.links import Link
 
 
@@ -222,6 +223,9 @@ class Family:
         return self.dispersion
 
 
+_TOLD = 20  # rows of which a refusal says what they hold
+
+
 def refuse(bad: NDArray[np.bool_], message: str, **columns: FloatArray) -> None:
     """Raise if any row is bad, with its number and values filled in.
 
@@ -229,11 +233,13 @@ def refuse(bad: NDArray[np.bool_], message: str, **columns: FloatArray) -> None:
     """
     if not np.any(bad):
         return
-    row = int(np.flatnonzero(bad)[0])
-    values = {name: f"{float(np.broadcast_to(column, bad.shape)[row]):.10g}" for name, column in columns.items()}
-    count = int(np.count_nonzero(bad))
-    more = f" ({count} such rows.)" if count > 1 else ""
-    raise InputError(message.format(row=row, **values) + more)
+    rows = np.flatnonzero(bad)
+    full = {name: np.broadcast_to(column, bad.shape) for name, column in columns.items()}
+    said = [{name: f"{float(column[row]):.10g}" for name, column in full.items()} for row in rows[:_TOLD]]
+    short = re.split(r" (?:in|at) row \{row\}", message)[0]
+    more = f" ({len(rows)} such rows.)" if len(rows) > 1 else ""
+    text = message.format(row=int(rows[0]), **said[0]) + more
+    raise RowError(text, rows.tolist(), [short.format(**values) for values in said])
 
 
 def check_finite(y: FloatArray) -> None:

@@ -38,7 +38,7 @@ def tidied(columns: Mapping[str, Any], semicolons: bool = False) -> tuple[dict[s
     A column is touched only where most of its entries are numbers; those that are none stay as they are, to be refused
     by name. `semicolons`: whether they part the columns of the file, so that a comma can be a decimal mark only.
     """
-    commas = semicolons or any(_shows_decimal_comma(column) for column in columns.values())
+    commas = semicolons or any(shows_decimal_comma(column) for column in columns.values())
     read = {
         "decimal commas": (_decimal_comma if commas else _thousands_comma),
         "degrees, minutes and seconds": _degrees,
@@ -63,6 +63,18 @@ def tidied(columns: Mapping[str, Any], semicolons: bool = False) -> tuple[dict[s
                 f"{', '.join(shown[:4])} in {name} {'stands' if len(shown) == 1 else 'stand'} for missing values."
             )
     return out, (*(f"{kind} are read in {', '.join(names)}." for kind, names in done.items()), *missing)
+
+
+def numbers_in(column: Any, commas: bool) -> tuple[list[Any], int]:
+    """Entries of a pandas column as numbers, None where one is missing, text that is neither as it is; how many are."""
+    found: list[Any] = []
+    n_numbers = 0
+    for entry in column:
+        text = entry.strip() if isinstance(entry, str) else "" if entry is None or entry != entry else str(entry)
+        number = None if text.lower() in MISSING else as_number(text, commas)
+        n_numbers += number is not None
+        found.append(number if number is not None or text.lower() in MISSING else text)
+    return found, n_numbers
 
 
 def as_number(text: str, commas: bool = False) -> float | None:
@@ -119,6 +131,6 @@ def _degrees(text: str) -> str | None:
     return repr((-1 if negative else 1) * (degrees + minutes / 60 + seconds / 3600))
 
 
-def _shows_decimal_comma(column: Any) -> bool:
+def shows_decimal_comma(column: Any) -> bool:
     """Whether a comma in some entry can only be a decimal mark: other than three digits follow it."""
     return any(re.fullmatch(r"[-+]?[\d. \u00a0\u202f]*,(\d{1,2}|\d{4,})", str(v).strip()) for v in column.dropna())

@@ -170,12 +170,12 @@ def misprints(column: Any) -> Any:
 
 def _read_csv(csv: Any, path: Path) -> tuple[Any, tuple[str, ...]]:
     """Columns of a CSV in any of the usual encodings, and notes; the note ";" says what parts the columns."""
-    encoding, notes = _encoding(path), []
+    encoding, notes = encoding_of(path), []
     with open(path, encoding=encoding, errors="replace") as file:
         header = file.readline()
     if encoding == "utf-8-sig":
         encoding = "utf-8"  # Arrow passes over the mark itself
-    mark = max(";\t,", key=header.count) if any(m in header for m in ";\t,") else ","
+    mark = mark_of(header)
     parse = csv.ParseOptions(delimiter=mark)
     arrow = csv.read_csv(path, csv.ReadOptions(encoding=encoding), parse)
     if "\ufffd" in header or any(str(kind) == "binary" for kind in arrow.schema.types):  # no UTF-8
@@ -186,7 +186,12 @@ def _read_csv(csv: Any, path: Path) -> tuple[Any, tuple[str, ...]]:
     return arrow, (*notes, *([";"] if mark == ";" else []))
 
 
-def _encoding(path: Path) -> str:
+def mark_of(header: str) -> str:
+    """What parts the columns of a CSV, by its first line."""
+    return max(";\t,", key=header.count) if any(m in header for m in ";\t,") else ","
+
+
+def encoding_of(path: Path) -> str:
     """Encoding by the mark at the beginning of a file, or by the zeros of UTF-16 without one."""
     with open(path, "rb") as file:
         head = file.read(200)

@@ -4,7 +4,8 @@ observed < fits < evidence < adaptive < schemes < tuning < model < chunked
 """
 
 from bochner.inference.chunked import Climb, RowSums, WavePlan, plan_waves, solve
-from bochner.inference.fits.folds import Fold, HeldOut
+from bochner.inference.fits.fixed_effects import held_where_separated
+from bochner.inference.fits.folds import Fold, HeldOut, stacked
 from bochner.inference.fits.sampling import Chain, sample_posterior
 from bochner.inference.model import Model, fit_model, leave_out, sample
 from bochner.inference.observed.domain import Domain
@@ -29,6 +30,7 @@ __all__ = [
     "WavePlan",
     "choose",
     "fit_model",
+    "held_where_separated",
     "leave_out",
     "merge_equal_rows",
     "plan_waves",
@@ -36,4 +38,5 @@ __all__ = [
     "sample",
     "sample_posterior",
     "solve",
+    "stacked",
 ]

@@ -135,6 +135,11 @@ class WavePlan:
         value = rows.log_likelihood(eta) - 0.5 * float(np.sum(rows.weight * own))
         return RowSums(self._moments(obs), self._copies(obs), value, linearised.correction())
 
+    def working(self, responses: Responses, coef: FloatArray) -> Observations:
+        """Gaussian observations that stand for some rows with a weight: themselves, or seen from coefficients."""
+        rows = replace(responses, family=self.family)
+        return rows.observations() if rows.gaussian else rows.linearised(self._eta(rows, coef)[0]).observations()
+
     def fit(self, sums: RowSums) -> LinearFit:
         """Posterior from sums."""
         moments = self.dense(sums)

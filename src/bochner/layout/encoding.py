@@ -10,7 +10,8 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
-from bochner.exceptions import InputError
+from bochner.exceptions import InputError, RowError
+from bochner.geo import limits as geo_limits
 from bochner.geo.kinds import instants, is_category, is_time
 from bochner.layout import limits
 
@@ -97,10 +98,13 @@ class Encoding:
         codes = pd.Series([_plain(v) for v in seen]).map({level: j for j, level in enumerate(known)})
         absent = np.asarray(seen.isna())
         if np.any(np.asarray(codes.isna()) & ~absent):
-            row = int(np.argmax(np.asarray(codes.isna()) & ~absent))
-            raise InputError(
+            rows = np.flatnonzero(np.asarray(codes.isna()) & ~absent)
+            row = int(rows[0])
+            raise RowError(
                 f"{name!r} is {seen.iloc[row]!r} in row {row}, a level that the training rows have not; they have "
-                f"{_listed(known)}."
+                f"{_listed(known)}.",
+                rows.tolist(),
+                [f"{name!r} is {seen.iloc[one]!r}, an unknown level" for one in rows[: geo_limits.LISTED_ROWS]],
             )
         code = np.where(absent, np.nan, np.asarray(codes, dtype=float))
         columns = {f"{name}[{level}]": (code == j).astype(float) for j, level in enumerate(known) if j}

@@ -9,6 +9,7 @@ import numpy as np
 from bochner.arrays import FloatArray, as_rows
 from bochner.exceptions import InputError, PartError
 from bochner.families import Family
+from bochner.families.base import refuse
 
 
 def checked_size(family: Family, n: int, trials: Any, exposure: Any) -> FloatArray | None:
@@ -28,14 +29,16 @@ def checked_size(family: Family, n: int, trials: Any, exposure: Any) -> FloatArr
     if size is None:
         return None
     if not np.all(size > 0):
-        row = int(np.argmin(size > 0))
-        raise InputError(
-            f"{family.size_name} is {size[row]:g} at row {row}; needed are numbers > 0. Leave out rows without any."
+        refuse(
+            ~(size > 0),
+            f"{family.size_name} is {{size}} at row {{row}}; needed are numbers > 0. Leave out rows without any.",
+            size=size,
         )
     if family.size_name == "trials" and np.any(size != np.floor(size)):
-        row = int(np.argmax(size != np.floor(size)))
-        raise InputError(
-            f"trials is {size[row]:g} at row {row}; needed are whole numbers: how many were examined, not a share."
+        refuse(
+            size != np.floor(size),
+            "trials is {size} at row {row}; needed are whole numbers: how many were examined, not a share.",
+            size=size,
         )
     return size
 

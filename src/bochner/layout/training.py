@@ -10,6 +10,7 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray, as_rows, box_of
 from bochner.exceptions import InputError
 from bochner.families import Family
+from bochner.families.base import refuse
 from bochner.geo import choose_placement
 from bochner.inference import Responses
 from bochner.layout import limits
@@ -138,7 +139,5 @@ class Training:
 def _non_negative(values: Any, n: int, name: str, default: float) -> FloatArray:
     array = as_rows(values, n, name, default)
     assert array is not None
-    if (array < 0).any():
-        row = int(np.argmax(array < 0))
-        raise InputError(f"{name} is {array[row]:g} at row {row}; needed are numbers >= 0.")
+    refuse(array < 0, f"{name} is {{value}} at row {{row}}; needed are numbers >= 0.", value=array)
     return array

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from bochner._version import __version__
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
 from bochner.geo import RasterGrid
-from bochner.geo.stacks import Stack, is_cube, variable_of
+from bochner.geo.stacks import Stack, is_cube, is_lazy, variable_of
 from bochner.maps.files.cf import axis_attributes, file_attributes, variable_name
 from bochner.maps.files.netcdf import write_dataset
 from bochner.maps.files.provenance import provenance
@@ -21,6 +22,7 @@ from bochner.maps.files.writers import write_whole, writer_for
 from bochner.maps.grids.bands import Band
 from bochner.maps.grids.gridmap import GridMap
 from bochner.maps.grids.inputs import Input, check_covariates
+from bochner.maps.lazy_maps import lazily_filled
 from bochner.maps.mappable import Mappable, map_layout, mappable
 from bochner.outputs import completed, told_as_output
 
@@ -58,15 +60,21 @@ def fill(
     -------
     DataArray, or a pair of them
         With the name, dimensions, order, coordinates and attributes of the template. Of a Dataset, a Dataset with the
-        variable filled and ``<name>_sd`` beside it.
+        variable filled and ``<name>_sd`` beside it. Where Dask computes the values of the template, it computes those
+        of the answer, too: chunk by chunk, when they are asked for.
     """
     if not is_cube(array):
         raise InputError(f"fill was given a {type(array).__name__}; needed is an xarray DataArray or Dataset.")
     fitted = mappable(model)
     stack = Stack.of(variable_of(array, "the dataset", target, "name one: target='name'"), crs, "the array")
-    mean, sd = filled_images(fitted, stack, covariates or {}, include_noise)
     name = stack.name
-    filled, spread = stack.like(mean), stack.like(sd, f"{name}_sd")
+    if is_lazy(stack.array):
+        known = _checked(fitted, stack, covariates or {})
+        filled, spread = lazily_filled(stack, known, FillImage(fitted, include_noise))
+        spread = spread.rename(f"{name}_sd")
+    else:
+        mean, sd = filled_images(fitted, stack, covariates or {}, include_noise)
+        filled, spread = stack.like(mean), stack.like(sd, f"{name}_sd")
     spread.attrs = {**_unit(stack), "long_name": f"standard deviation of {name}"}
     if hasattr(array, "data_vars"):
         return array.assign({name: filled, f"{name}_sd": spread})
@@ -78,25 +86,44 @@ def filled_images(
 ) -> tuple[FloatArray, FloatArray]:
     """Mean and sd of every image, (labels, rows, columns) each: values that are there are kept, with sd 0."""
     regressor = mappable(model)
-    layout = map_layout(regressor)
-    covariates = {**stack.single(layout.further), **covariates}
-    known = set(covariates) | ({stack.along} if stack.along else set())
-    check_covariates(layout.further, dict.fromkeys(known, 0.0))
-    images, grid = stack.images, stack.grid
-    mean, sd = images.copy(), np.where(np.isfinite(images), 0.0, np.nan)
-    for i, label in enumerate(stack.labels):
-        further = dict(covariates) if stack.along is None else {**covariates, stack.along: label}
-        if np.isfinite(images[i]).all():
-            continue
-        if grid is None:
-            mean[i], sd[i] = _row_by_row(regressor, stack, i, further, include_noise)
-        else:
-            # pixel by pixel: tiles that are mostly observed are not worth interpolating
-            work = GridMap(
-                regressor, grid, covariates=further, observed=images[i], include_noise=include_noise, tolerance=None
-            )
-            mean[i], sd[i] = work.whole()
+    covariates, fill_image = _checked(regressor, stack, covariates), FillImage(regressor, include_noise)
+    grid = stack.grid
+    filled = [fill_image(stack, i, label, grid, covariates) for i, label in enumerate(stack.labels)]
+    mean, sd = (np.stack(images) for images in zip(*filled, strict=True))
     return mean, sd
+
+
+@dataclass(frozen=True)
+class FillImage:
+    """Fills one image of a stack: mean and sd, (rows, columns) each; values that are there are kept, with sd 0."""
+
+    model: Any
+    include_noise: bool
+
+    def __call__(
+        self, stack: Stack, i: int, label: Any, grid: RasterGrid | None, covariates: Mapping[str, Input]
+    ) -> tuple[FloatArray, FloatArray]:
+        image = stack.images[i]
+        further = dict(covariates) if stack.along is None else {**covariates, stack.along: label}
+        if np.isfinite(image).all():
+            return image.copy(), np.zeros_like(image)
+        if grid is None:
+            return _row_by_row(self.model, stack, i, further, self.include_noise)
+        # pixel by pixel: tiles that are mostly observed are not worth interpolating
+        work = GridMap(
+            self.model, grid, covariates=further, observed=image, include_noise=self.include_noise, tolerance=None
+        )
+        mean, sd = work.whole()
+        return mean, sd
+
+
+def _checked(model: Any, stack: Stack, covariates: Mapping[str, Input]) -> dict[str, Input]:
+    """Covariates with those that the stack itself has, refused where one is missing or not known."""
+    layout = map_layout(model)
+    known = {**stack.single(layout.further), **covariates}
+    names = set(known) | ({stack.along} if stack.along else set())
+    check_covariates(layout.further, dict.fromkeys(names, 0.0))
+    return known
 
 
 def write_filled(model: Mappable, stack: Stack, mean: FloatArray, sd: FloatArray, path: str | os.PathLike[str]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError, MissingExtraError
 from bochner.geo import RasterGrid, Resolution, Window
+from bochner.geo.stacks import is_cube, is_lazy
 from bochner.maps import limits
 from bochner.maps.files.cf import (
     GRID_MAPPING,
@@ -30,6 +31,7 @@ from bochner.maps.grids.estimate import MapEstimate, estimate
 from bochner.maps.grids.extent import make_grid
 from bochner.maps.grids.gridmap import GridMap
 from bochner.maps.grids.tally import Tally
+from bochner.maps.lazy_maps import chunks_of, lazy_bands
 from bochner.maps.mappable import Mappable
 from bochner.outputs import completed, told_as_output
 
@@ -201,10 +203,13 @@ def predict_grid(
     -------
     xarray.Dataset
         Variables ``mean``, ``sd``, ``exceedance_T``, ``qP`` over ``y`` and ``x``, or over the dimensions of `like`; the
-        CRS in ``spatial_ref``.
+        CRS in ``spatial_ref``. Where Dask computes `like`, it computes the map, in the same chunks.
     """
     grid = make_grid(model, resolution, like=like, within=within, bounds=bounds)
     check_upright(grid)
+    if is_cube(like) and is_lazy(like):
+        lazy_work, lazy = lazy_bands(model, grid, chunks_of(like), {"within": within, **options})
+        return as_dataset(grid, lazy_work.bands, lazy, provenance(lazy_work.fitted))
     if grid.n_pixels > limits.MAX_DATASET_PIXELS:
         raise InputError(
             f"the grid has {grid.n_pixels:,} pixels, more than the {limits.MAX_DATASET_PIXELS:,} that are held in "
@@ -215,7 +220,7 @@ def predict_grid(
     return as_dataset(grid, work.bands, bands, {**provenance(work.fitted), "computation": work.tally.describe()})
 
 
-def as_dataset(grid: RasterGrid, bands: Sequence[Band], values: FloatArray, attributes: dict[str, str]) -> Any:
+def as_dataset(grid: RasterGrid, bands: Sequence[Band], values: Any, attributes: dict[str, str]) -> Any:
     """Bands (k, height, width) as an xarray Dataset that rioxarray understands."""
     try:
         import xarray

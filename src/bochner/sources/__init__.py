@@ -22,7 +22,8 @@ from bochner.sources.cluster import Cluster, cluster_at, current_cluster
 from bochner.sources.dask_source import DaskSource
 from bochner.sources.opening import is_source, open_source, register_source
 from bochner.sources.passes import Local, Runner
-from bochner.sources.sketch import Sketch, Wanted, share_held, sketch
+from bochner.sources.sketch import Sketch, share_held, sketch
+from bochner.sources.wanted import Usable, Wanted
 
 __all__ = [
     "ArraySource",
@@ -36,6 +37,7 @@ __all__ = [
     "Runner",
     "Sketch",
     "Source",
+    "Usable",
     "Wanted",
     "cluster_at",
     "current_cluster",

@@ -29,6 +29,15 @@ class Part(ABC):
     where: str
     n_rows: int | None
 
+    @property
+    def file(self) -> str:
+        """What people open to mend a row: the file, where there is one."""
+        return self.where
+
+    def row_name(self, row: int) -> str:
+        """How people find a row in `file`; `row` counts within the part."""
+        return f"row {row + 1:,}"
+
     @abstractmethod
     def load(self, names: Sequence[str]) -> Columns:
         """The columns asked for."""
@@ -45,11 +54,21 @@ class Part(ABC):
 
 
 class Reading(NamedTuple):
-    """A part that was read: its number in the source, its place, and its columns."""
+    """A part that was read: its number in the source, its place, its columns, and what it was read from."""
 
     number: int
     where: str
     columns: Columns
+    part: Part | None = None
+
+    @property
+    def file(self) -> str:
+        """What people open to mend a row."""
+        return self.where if self.part is None else self.part.file
+
+    def row_name(self, row: int) -> str:
+        """How people find a row there."""
+        return f"row {row + 1:,}" if self.part is None else self.part.row_name(row)
 
 
 class Source(ABC):
@@ -67,6 +86,10 @@ class Source(ABC):
         Columns that are coordinates by the nature of the source (pixels, geometry); None: they have names.
     sparse : bool
         Whether parts without a single complete row are natural, as in images with gaps.
+    drop_bad : bool
+        Whether rows that are amiss (text for a number, a count below zero) are left out; otherwise they are refused.
+    notes : tuple of str
+        What the user is to know of how it is read.
     """
 
     label: str
@@ -74,6 +97,8 @@ class Source(ABC):
     crs: str | None = None
     coords: tuple[str, ...] | None = None
     sparse: ClassVar[bool] = False
+    drop_bad: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     @abstractmethod
@@ -92,6 +117,11 @@ class Source(ABC):
         return len(self.parts)
 
     @property
+    def identity(self) -> str:
+        """What tells the source from others with parts of the same names and sizes."""
+        return ""
+
+    @property
     def divisible(self) -> bool:
         """Whether parts can be read apart, on other machines, too."""
         return True
@@ -107,7 +137,7 @@ class Source(ABC):
                 columns = ahead.result()
                 if i + 1 < len(parts):
                     ahead = pool.submit(parts[i + 1].read, names)
-                yield Reading(start + i, part.where, columns)
+                yield Reading(start + i, part.where, columns, part)
 
 
 def as_column(values: Any) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,27 +35,54 @@ class Cluster:
         begun: Any = None,
         keep: Keep | None = None,
     ) -> Any:
-        """Sum of `work` over the parts from `start` on; parts are read by the workers."""
+        """Sum of `work` over the parts from `start` on; parts are read by the workers.
+
+        Where progress is noted, parts go out in rounds, two at a time: what is lost with this process are those.
+        """
         if not source.divisible:
             return Local().total(source, names, work, start=start, begun=begun, keep=keep)
+        parts = source.parts
+        if start >= len(parts):
+            if begun is None:
+                raise InputError(f"{source.label} has no rows; check how it was written.")
+            return begun
         shared = self.client.scatter(work, broadcast=True, hash=False)
+        step = len(parts) if keep is None else limits.ROUND_PARTS * self.n_threads
+        total, running = begun, deque[tuple[int, Any]]()
+        for first in range(start, len(parts), step):
+            last = min(first + step, len(parts))
+            running.append((last, self._tree(shared, parts, names, first, last)))
+            if len(running) > 1:  # the next round is on its way while one is noted
+                total = _noted(running.popleft(), total, keep)
+        while running:
+            total = _noted(running.popleft(), total, keep)
+        return total
+
+    @property
+    def n_threads(self) -> int:
+        """Parts that are computed at once."""
+        return max(sum(self.client.nthreads().values()), 1)
+
+    def _tree(self, shared: Any, parts: Sequence[Part], names: tuple[str, ...], first: int, last: int) -> Any:
+        """The sum of some parts, on its way."""
         options = {"pure": False, "retries": limits.TASK_RETRIES}
-        level = [
-            self.client.submit(_of_part, shared, part, names, i, **options)
-            for i, part in enumerate(source.parts[start:], start)
-        ]
+        level = [self.client.submit(_of_part, shared, parts[i], names, i, **options) for i in range(first, last)]
         while len(level) > 1:
             groups = [level[i : i + limits.TREE_FAN] for i in range(0, len(level), limits.TREE_FAN)]
             level = [self.client.submit(_sum, group, **options) for group in groups]
-        if not level:
-            raise InputError(f"{source.label} has no rows; check how it was written.")
-        total = level[0].result()
-        if isinstance(total, Refusal):
-            raise total.error
-        total = total if begun is None else begun + total
-        if keep is not None:
-            keep(start + len(source.parts[start:]), total)
-        return total
+        return level[0]
+
+
+def _noted(done: tuple[int, Any], total: Any, keep: Keep | None) -> Any:
+    """The sum with that of a round, noted."""
+    number, future = done
+    found = future.result()
+    if isinstance(found, Refusal):
+        raise found.error
+    total = found if total is None else total + found
+    if keep is not None:
+        keep(number, total)
+    return total
 
 
 @contextmanager
@@ -70,7 +99,8 @@ def cluster_at(address: Any) -> Iterator[Cluster]:
         raise InputError(f"dask={address!r}; needed is 'local', the address of a scheduler, or a distributed.Client.")
     if address == "local":
         with (
-            dask.LocalCluster(threads_per_worker=1, dashboard_address=None) as local,  # one worker per core
+            # one worker per core; errors come back with the work, and how workers end is nobody's concern
+            dask.LocalCluster(threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL) as local,
             dask.Client(local) as client,
         ):
             yield Cluster(client)
@@ -96,7 +126,7 @@ def current_cluster() -> Cluster | None:
 def _of_part(work: Work, part: Part, names: tuple[str, ...], number: int) -> Any:
     try:
         with Resources(n_jobs=1).in_use():  # workers are as many as cores
-            return work(Reading(number, part.where, part.read(names)))
+            return work(Reading(number, part.where, part.read(names), part))
     except BochnerError as error:
         return Refusal(error)
 

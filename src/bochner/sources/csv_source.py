@@ -1,57 +1,190 @@
-"""CSV: files and folders of them, some megabytes of lines at a time."""
+"""CSV: files and folders of them, some megabytes of lines at a time, as people write them.
+
+Encoding, what parts the columns and whether commas are decimal marks are seen at the head of each file; which columns
+are numbers, dates or text at the head of the first one, so that every part is read alike.
+"""
 
 from __future__ import annotations
 
+import csv as lines_of
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+import numpy as np
 
 from bochner.exceptions import InputError, MissingExtraError
+from bochner.geo import limits as geo_limits
+from bochner.geo.entries import MISSING, numbers_in, shows_decimal_comma
+from bochner.geo.kinds import is_time
+from bochner.geo.tables import encoding_of, first_line, mark_of
 from bochner.sources import limits
-from bochner.sources.base import Columns, Part, Source
+from bochner.sources.base import Columns, Part, Source, as_column
 from bochner.sources.parquet_source import arrow_column
+
+MARKS = {"utf-8-sig": ("utf-8", 3), "utf-16": ("", 2)}  # encodings with a mark at the beginning, and its bytes
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a file is written.
+
+    Attributes
+    ----------
+    encoding : str
+        Of the file; bytes that are no UTF-8 are read as CP1252.
+    mark : str
+        What parts the columns.
+    names : tuple of str
+        Columns.
+    begin : int
+        Byte at which the rows begin.
+    commas : bool
+        Whether a comma is a decimal mark.
+    """
+
+    encoding: str
+    mark: str
+    names: tuple[str, ...]
+    begin: int
+    commas: bool = False
+
+    @classmethod
+    def of(cls, path: Path) -> Dialect:
+        """Dialect by the first lines of a file."""
+        encoding, start = MARKS.get(told := encoding_of(path), (told, 0))
+        with open(path, "rb") as file:
+            encoding = encoding or ("utf-16-le" if file.read(2) == b"\xff\xfe" else "utf-16-be")
+            begin = _after_line(file, start, _newline(encoding))
+            stop = _after_line(file, begin + limits.CSV_HEAD, _newline(encoding))
+            file.seek(0)
+            if encoding == "utf-8" and not _is_utf8(file.read(stop)):
+                encoding = "cp1252"
+            file.seek(start)
+            header = _decoded(file.read(begin - start), encoding).decode().rstrip("\r\n")
+            mark = mark_of(header)
+            names = tuple(name.strip() for name in next(lines_of.reader([header], delimiter=mark), []))
+            found = cls(encoding, mark, names, begin, mark == ";")
+            if not any(names):
+                raise InputError(f"{path} is empty; check that it was written completely.")
+            return found if found.commas else found.with_commas(_head(file, found))
+
+    def with_commas(self, text: bytes) -> Dialect:
+        """The dialect with decimal commas, if lines of the file show some."""
+        import pandas as pd
+
+        rows = list(lines_of.reader(text.decode().splitlines(), delimiter=self.mark))
+        columns = [pd.Series([row[j] for row in rows if j < len(row)], dtype=object) for j in range(len(self.names))]
+        if not any(shows_decimal_comma(column) for column in columns):
+            return self
+        return Dialect(self.encoding, self.mark, self.names, self.begin, True)
 
 
 @dataclass(frozen=True)
 class CsvPart(Part):
-    """Whole lines of a file, from byte `start` to byte `stop`."""
+    """Whole lines of a file, from byte `start` to byte `stop`; `kinds` are those of columns: number, time or text."""
 
     path: str
     start: int
     stop: int
-    header: str
+    dialect: Dialect
+    kinds: Mapping[str, str] = field(default_factory=dict)
     n_rows: int | None = None
 
     @property
     def where(self) -> str:  # type: ignore[override]
         return f"{self.path}, bytes {self.start:,} to {self.stop:,}"
 
+    @property
+    def file(self) -> str:
+        return self.path
+
+    def row_name(self, row: int) -> str:
+        """Line of the file; those without anything are passed over, as Arrow does."""
+        with open(self.path, "rb") as file:
+            before = _decoded(file.read(self.start), self.dialect.encoding).count(b"\n")
+        lines = self.text().split(b"\n")
+        filled = [i for i, line in enumerate(lines) if line.strip(b"\r")]
+        return f"line {before + filled[row] + 1:,}"
+
     def load(self, names: Sequence[str]) -> Columns:
-        csv = _csv()
+        table = self.table(names, {name: kind for name, kind in self.kinds.items() if kind == "text"})
+        return {name: self._column(table.column(name), name) for name in names}
+
+    def text(self) -> bytes:
+        """The lines, in UTF-8."""
         with open(self.path, "rb") as file:
             file.seek(self.start)
-            text = file.read(self.stop - self.start)
-        options = csv.ConvertOptions(include_columns=list(names))
-        table = csv.read_csv(
-            io.BytesIO(self.header.encode() + b"\n" + text),
-            csv.ReadOptions(use_threads=False),
-            csv.ParseOptions(delimiter=_mark(self.header)),
-            options,
+            return _decoded(file.read(self.stop - self.start), self.dialect.encoding)
+
+    def table(self, names: Sequence[str], texts: Mapping[str, str]) -> Any:
+        """An Arrow table; a line with too few or too many fields says so in each of them."""
+        import pyarrow as pa
+
+        text = self.text()
+        if not text.strip():
+            return pa.table({name: pa.array([], pa.float64()) for name in names})
+        try:
+            return self._parsed(text, names, texts)
+        except pa.ArrowInvalid as error:
+            if "columns, got" not in str(error):
+                raise
+        return self._parsed(_evened(text, self.dialect), names, texts)
+
+    def _parsed(self, text: bytes, names: Sequence[str], texts: Mapping[str, str]) -> Any:
+        import pyarrow as pa
+
+        csv = _csv()
+        return csv.read_csv(
+            io.BytesIO(text),
+            csv.ReadOptions(use_threads=False, column_names=list(self.dialect.names)),
+            csv.ParseOptions(delimiter=self.dialect.mark),
+            csv.ConvertOptions(
+                include_columns=list(names),
+                column_types=dict.fromkeys(texts, pa.string()),
+                decimal_point="," if self.dialect.commas else ".",
+            ),
         )
-        return {name: arrow_column(table.column(name), name, self.path) for name in names}
+
+    def _column(self, column: Any, name: str) -> np.ndarray:
+        """A column as its kind; what cannot be read so stays text among the others."""
+        import pandas as pd
+        import pyarrow as pa
+
+        kind, types = self.kinds.get(name, "number"), pa.types
+        if kind == "text":
+            values = column.to_pandas().to_numpy(dtype=object)
+            return np.array([v if _is_word(v) else None for v in values], dtype=object)
+        plain = types.is_temporal if kind != "number" else _is_number
+        if types.is_null(column.type) or plain(column.type):
+            return arrow_column(column, name, self.path)
+        texts = column.cast(pa.string()).to_pandas()
+        if kind == "number":
+            return _mixed(numbers_in(texts, self.dialect.commas)[0])
+        dates = pd.to_datetime(texts, format=kind, errors="coerce", utc=True).dt.tz_localize(None)
+        if (bad := dates.isna() & texts.map(_is_word).astype(bool)).any():
+            return np.asarray(dates.astype(object).where(~bad, texts), dtype=object)
+        return as_column(dates.to_numpy())
 
 
 class CsvSource(Source):
-    """CSV files of one header; fields with line breaks in quotes are not understood."""
+    """CSV files of the same columns; fields with line breaks in quotes are not understood."""
 
     def __init__(self, paths: Sequence[Path], label: str, part_bytes: int = limits.CSV_BYTES) -> None:
         self.paths, self.label, self.part_bytes = list(paths), label, part_bytes
-        self.header = _header(self.paths[0])
-        mark = _mark(self.header)
-        self.names = tuple(name.strip().strip('"') for name in self.header.split(mark))
+        self.dialect = Dialect.of(self.paths[0])
+        self.names = self.dialect.names
+        with open(self.paths[0], "rb") as file:
+            stop = self.dialect.begin + len(_head(file, self.dialect, raw=True))
+        self.kinds, commas = _kinds(CsvPart(str(self.paths[0]), self.dialect.begin, stop, self.dialect))
+        told = [f"{self.paths[0].name} is read as {self.dialect.encoding.upper()}."] if _odd(self.dialect) else []
+        if commas:
+            told.append(f"{self.paths[0].name}: decimal commas are read in {', '.join(commas)}.")
+        self.notes = tuple(told)
 
     @cached_property
     def parts(self) -> Sequence[Part]:
@@ -61,36 +194,143 @@ class CsvSource(Source):
         return found
 
     def _of(self, path: Path) -> list[Part]:
-        header = _header(path)
-        if header != self.header:
+        dialect = self.dialect if path == self.paths[0] else Dialect.of(path)
+        if set(dialect.names) != set(self.names):
             raise InputError(
-                f"{path} begins with {header[:80]!r}, {self.paths[0].name} with {self.header[:80]!r}; give files of "
-                f"one header."
+                f"{path} has columns {list(dialect.names)}, {self.paths[0].name} has {list(self.names)}; give files of "
+                f"the same columns."
             )
         found: list[Part] = []
-        size = path.stat().st_size
+        size, newline = path.stat().st_size, _newline(dialect.encoding)
         with open(path, "rb") as file:
-            file.readline()
-            start = file.tell()
+            start = dialect.begin
             while start < size:
-                file.seek(min(start + self.part_bytes, size))
-                file.readline()
-                stop = file.tell()
-                found.append(CsvPart(str(path), start, stop, header))
+                stop = _after_line(file, start + self.part_bytes // len(newline) * len(newline), newline)
+                found.append(CsvPart(str(path), start, min(stop, size), dialect, self.kinds))
                 start = stop
         return found
 
 
-def _header(path: Path) -> str:
-    with open(path, encoding="utf-8-sig", errors="replace") as file:
-        header = file.readline().rstrip("\r\n")
-    if not header:
-        raise InputError(f"{path} is empty; check that it was written completely.")
-    return header
+def _kinds(head: CsvPart) -> tuple[dict[str, str], list[str]]:
+    """Kinds of columns by the first rows of a file, and those with decimal commas: a date is known by its format."""
+    import pandas as pd
+    import pyarrow as pa
+
+    kinds, commas = dict[str, str](), list[str]()
+    names = list(dict.fromkeys(head.dialect.names))
+    if len(names) < len(head.dialect.names) or head.stop <= head.start:
+        return {}, []  # names that occur twice are refused when they are wanted
+    try:
+        table = head.table(names, {})
+        written = head.table(names, dict.fromkeys(names, "text")) if head.dialect.commas else table
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{head.path} cannot be read as csv ({first_line(error)}); check the file.") from error
+    for name in names:
+        column = table.column(name)
+        if pa.types.is_null(column.type) or _is_number(column.type):
+            kinds[name] = "number"
+        elif pa.types.is_temporal(column.type):
+            kinds[name] = "ISO8601"
+        else:
+            texts = pd.Series(column.to_pandas(), dtype=object)
+            entries = texts[texts.map(_is_word).to_numpy(dtype=bool)]
+            numbers = numbers_in(entries, head.dialect.commas)[1]
+            mostly = len(entries) == 0 or numbers > (1 - geo_limits.MOSTLY_TEXT) * len(entries)
+            kinds[name] = "number" if mostly else _date_format(entries) or "text"
+        if head.dialect.commas and kinds[name] == "number":
+            said = written.column(name).to_pylist()
+            commas += [name] if any(v is not None and "," in v for v in said) else []
+    return kinds, commas
 
 
-def _mark(header: str) -> str:
-    return next((mark for mark in ",;\t" if mark in header), ",")
+def _date_format(entries: Any) -> str | None:
+    """Format in which most entries of a text column read as dates, days or months first; None if they are no dates."""
+    import pandas as pd
+    from pandas.tseries.api import guess_datetime_format
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pandas' own doubts about days and months
+        if not is_time(entries):
+            return None
+        shapes = [guess_datetime_format(entries.iloc[0], dayfirst=first) for first in (False, True)]
+    known = [shape for shape in shapes if shape is not None]
+    read = [float(pd.to_datetime(entries, format=shape, errors="coerce").notna().mean()) for shape in known]
+    return known[int(np.argmax(read))] if known else None
+
+
+def _evened(text: bytes, dialect: Dialect) -> bytes:
+    """Lines, each with as many fields as the header; those that had more or fewer say so in every field."""
+    n, out = len(dialect.names), []
+    for line in text.decode().splitlines():
+        fields = next(lines_of.reader([line], delimiter=dialect.mark), [])
+        if not line or len(fields) == n:
+            out.append(line)
+            continue
+        out.append(dialect.mark.join([f"{len(fields)} fields instead of {n}"] * n))
+    return "\n".join(out).encode()
+
+
+def _mixed(entries: list[Any]) -> np.ndarray:
+    """Numbers, NaN where one is missing; as objects where text is among them."""
+    if any(isinstance(entry, str) for entry in entries):
+        return np.array([np.nan if entry is None else entry for entry in entries], dtype=object)
+    return np.array([np.nan if entry is None else entry for entry in entries], dtype=np.float64)
+
+
+def _is_word(entry: Any) -> bool:
+    """Whether an entry is there, and no word for what is missing."""
+    return isinstance(entry, str) and entry.strip().lower() not in MISSING
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind))
+
+
+def _odd(dialect: Dialect) -> bool:
+    return dialect.encoding != "utf-8"
+
+
+def _head(file: BinaryIO, dialect: Dialect, raw: bool = False) -> bytes:
+    """The first lines after the header."""
+    stop = _after_line(file, dialect.begin + limits.CSV_HEAD, _newline(dialect.encoding))
+    file.seek(dialect.begin)
+    found = file.read(stop - dialect.begin)
+    return found if raw else _decoded(found, dialect.encoding)
+
+
+def _newline(encoding: str) -> bytes:
+    return "\n".encode(encoding)
+
+
+def _after_line(file: BinaryIO, position: int, newline: bytes) -> int:
+    """Byte after the line that a byte lies in; the end of the file if it is the last one."""
+    file.seek(position)
+    while chunk := file.read(limits.CSV_HEAD):
+        at = chunk.find(newline)
+        while at >= 0 and at % len(newline):  # of two bytes each, halves of two characters are no line break
+            at = chunk.find(newline, at + 1)
+        if at >= 0:
+            return position + at + len(newline)
+        position += len(chunk)
+    return position
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _decoded(text: bytes, encoding: str) -> bytes:
+    """Bytes of a file in UTF-8."""
+    if encoding != "utf-8":
+        return text.decode(encoding, errors="replace").encode()
+    return text if _is_utf8(text) else text.decode("cp1252", errors="replace").encode()
 
 
 def _csv() -> Any:

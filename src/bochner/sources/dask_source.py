@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 from bochner.exceptions import InputError
@@ -38,6 +39,10 @@ class DaskSource(Source):
     def __init__(self, frame: Any, label: str = "the Dask data frame") -> None:
         self.frame, self.label = frame, label
         self.names = tuple(str(name) for name in frame.columns)
+
+    @property
+    def identity(self) -> str:
+        return str(import_module("dask.base").tokenize(self.frame))
 
     @cached_property
     def parts(self) -> Sequence[Part]:

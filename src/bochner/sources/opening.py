@@ -33,9 +33,14 @@ def register_source(opener: Opener, *endings: str) -> None:
 
 
 register_source(ParquetSource, *parquet_source.ENDINGS)
-register_source(lambda paths, label, rows: CsvSource(paths, label), ".csv")
+register_source(lambda paths, label, rows: CsvSource(paths, label, _text_bytes(rows)), ".csv")
 register_source(lambda paths, label, rows: CubeSource(str(_only(paths)), label, rows), *cube_source.ENDINGS)
 register_source(lambda paths, label, rows: RasterSource(_only(paths), rows), *raster_source.ENDINGS)
+
+
+def _text_bytes(rows: int) -> int:
+    """Bytes of a text that hold about so many rows; no fewer than its head."""
+    return max(limits.CSV_BYTES * rows // limits.PART_ROWS, limits.CSV_HEAD)
 
 
 def is_source(data: Any) -> bool:
@@ -47,7 +52,7 @@ def is_source(data: Any) -> bool:
     return isinstance(data, (list, tuple)) and len(data) > 0 and all(_is_path_or_batch(one) for one in data)
 
 
-def open_source(data: Any, y: Any = None, part_rows: int = limits.PART_ROWS) -> Source:
+def open_source(data: Any, y: Any = None, part_rows: int = limits.PART_ROWS, *, drop_bad: bool = False) -> Source:
     """Source of a path, a folder, a list of files, a Dask or xarray object, arrays, or batches with a restart.
 
     Parameters
@@ -59,9 +64,17 @@ def open_source(data: Any, y: Any = None, part_rows: int = limits.PART_ROWS) -> 
         Response of the rows of an array.
     part_rows : int
         Rows to be read at once.
+    drop_bad : bool
+        Leave out rows that are amiss (text for a number, more positives than trials); otherwise they are refused.
     """
     if isinstance(data, Source):
         return data
+    source = _source_of(data, y, part_rows)
+    source.drop_bad = drop_bad
+    return source
+
+
+def _source_of(data: Any, y: Any, part_rows: int) -> Source:
     if isinstance(data, (str, os.PathLike)):
         return _opened(_files(Path(data)), str(data), part_rows)
     if isinstance(data, Iterator):

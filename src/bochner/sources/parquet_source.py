@@ -33,6 +33,15 @@ class ParquetPart(Part):
         first, last = self.groups[0], self.groups[-1]
         return f"{self.path}, row group {first}" + (f" to {last}" if last > first else "")
 
+    @property
+    def file(self) -> str:
+        return self.path
+
+    def row_name(self, row: int) -> str:
+        with _parquet().ParquetFile(self.path) as file:
+            before = sum(file.metadata.row_group(g).num_rows for g in range(self.groups[0]))
+        return f"row {before + row + 1:,}"
+
     def load(self, names: Sequence[str]) -> Columns:
         parquet = _parquet()
         shaped = self.geometry is not None and set(self.made) & set(names)

@@ -1,16 +1,18 @@
 """Row store: rows sorted by place in one file, so that those of any small region are read alone.
 
 Space is cut into the cells of a tree (halved along every axis where it is crowded), and the cells follow each other in
-Morton order: a cell is a box, and a range of the file. Rows first go to a heap for each cell as they come, then heap
-after heap into one Parquet file with a row group per cell, sorted along the same curve within.
+Morton order: a cell is a box, and a range of the file. Each part of the rows first becomes a file of its own, sorted by
+cell, in any order and from any machine; these are then merged into one Parquet file with a row group per cell, sorted
+along the same curve within. Files appear when they are complete, so that sorting may be killed at any moment.
 """
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
-import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -20,6 +22,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError, MissingExtraError
+from bochner.outputs import completed
 from bochner.sources import limits
 
 
@@ -97,63 +100,121 @@ class Cells:
         return low, low + size[:, None] * self.side
 
 
+@dataclass(frozen=True)
 class StoreWriter:
-    """Rows on their way into a store: `add` them in any order, then `close`."""
+    """Rows on their way into a store: `begin`, `put` every part, `close`. A plain value, which may travel to workers.
 
-    def __init__(self, folder: Path, cells: Cells, names: Sequence[str]) -> None:
+    Attributes
+    ----------
+    folder : str
+        Its own.
+    cells : Cells
+    names : tuple of str
+        Columns beside the places.
+    mark : str
+        What tells these rows from others: with it, sorting that was killed is gone on with.
+    """
+
+    folder: str
+    cells: Cells
+    names: tuple[str, ...]
+    mark: str = ""
+
+    def begin(self, *, resume: bool = False) -> int | None:
+        """Make the folder, or go on with it: the number of parts that are there, None where the store is complete."""
         _parquet()
-        if folder.exists() and any(folder.iterdir()) and not (folder / INDEX).exists():
+        folder = Path(self.folder)
+        index, sorting = folder / INDEX, folder / SORTING
+        if resume and index.exists() and json.loads(index.read_text()).get("mark") == self._mark:
+            return None
+        if resume and sorting.exists() and sorting.read_text() == self._mark:
+            return next(i for i in itertools.count() if not self._part(i).exists())
+        if folder.exists() and any(folder.iterdir()) and not (index.exists() or sorting.exists()):
             raise InputError(f"the store {folder} is a folder with other files; give one of its own.")
         shutil.rmtree(folder, ignore_errors=True)
-        self.folder, self.cells, self.names = folder, cells, list(names)
-        self.heaps = folder / "heaps"
-        self.heaps.mkdir(parents=True)
+        (folder / PARTS).mkdir(parents=True)
+        sorting.write_text(self._mark)
+        return 0
 
-    def add(self, places: FloatArray, columns: Sequence[FloatArray]) -> None:
-        """Put rows onto the heaps of their cells."""
+    def put(self, number: int, places: FloatArray, columns: Sequence[FloatArray]) -> None:
+        """The rows of a part, as a file: how many each cell has, then they themselves, cell by cell."""
         cell = self.cells.of(self.cells.keys(places))
-        order = np.argsort(cell, kind="stable")
-        table = np.column_stack([places, *columns])[order]
-        counts = np.bincount(cell, minlength=len(self.cells))
-        ends = np.cumsum(counts)
-        for number in np.flatnonzero(counts):
-            with open(self.heaps / f"{number}", "ab") as heap:
-                heap.write(table[ends[number] - counts[number] : ends[number]].tobytes())
+        table = np.column_stack([places, *columns])[np.argsort(cell, kind="stable")]
+        with completed(self._part(number)) as partial, open(partial, "wb") as file:
+            file.write(np.bincount(cell, minlength=len(self.cells)).astype(np.int64).tobytes())
+            file.write(np.ascontiguousarray(table).tobytes())
 
     def close(self) -> RowStore:
-        """Sort every heap and write the file and its index."""
+        """Merge the parts, and write the file and its index."""
         import pyarrow as pa
 
-        parquet = _parquet()
-        dim = len(self.cells.low)
+        folder, dim = Path(self.folder), len(self.cells.low)
         names = [*(f"x{i}" for i in range(dim)), *self.names]
         schema = pa.schema([(name, pa.float64()) for name in names])
-        counts = np.zeros(len(self.cells), dtype=np.int64)
-        partial = self.folder / "rows.partial"
-        with parquet.ParquetWriter(partial, schema, compression="none", use_dictionary=False) as file:
-            for number in range(len(self.cells)):
-                heap = self.heaps / f"{number}"
-                rows = np.fromfile(heap).reshape(-1, len(names)) if heap.exists() else np.zeros((0, len(names)))
-                rows = rows[np.argsort(self.cells.keys(rows[:, :dim]), kind="stable")]
-                counts[number] = len(rows)
-                file.write_table(pa.table(dict(zip(names, rows.T, strict=True)), schema), row_group_size=1 << 30)
-                heap.unlink(missing_ok=True)
-        os.replace(partial, self.folder / ROWS)
-        shutil.rmtree(self.heaps, ignore_errors=True)
+        parts = sorted(part for part in (folder / PARTS).iterdir() if part.name.isdigit())  # others were not completed
+        counts = np.sum([np.fromfile(part, np.int64, len(self.cells)) for part in parts], axis=0)
+        begin = [8 * len(self.cells)] * len(parts)
+        with (
+            completed(folder / ROWS) as partial,
+            _parquet().ParquetWriter(partial, schema, compression="none", use_dictionary=False) as file,
+        ):
+            for first, last in _runs(counts, limits.SORTED_ROWS):
+                found = [self._run(part, begin, i, first, last, len(names)) for i, part in enumerate(parts)]
+                rows = np.concatenate(found)
+                rows = rows[np.argsort(self.cells.keys(rows[:, :dim]), kind="stable")]  # cells are ranges of keys
+                for one in np.split(rows, np.cumsum(counts[first:last])[:-1]):
+                    file.write_table(pa.table(dict(zip(names, one.T, strict=True)), schema), row_group_size=1 << 30)
         index = {
             "low": self.cells.low.tolist(),
             "side": self.cells.side.tolist(),
             "depth": self.cells.depth,
             "first": [int(k) for k in self.cells.first],
             "counts": counts.tolist(),
-            "names": self.names,
+            "names": list(self.names),
+            "mark": self._mark,
         }
-        (self.folder / INDEX).write_text(json.dumps(index))
+        with completed(folder / INDEX) as partial:
+            partial.write_text(json.dumps(index))
+        shutil.rmtree(folder / PARTS, ignore_errors=True)
+        (folder / SORTING).unlink(missing_ok=True)
+        return self.store()
+
+    def store(self) -> RowStore:
+        """The store of a folder that is complete."""
         forget()
-        return RowStore(str(self.folder.resolve()))
+        return RowStore(str(Path(self.folder).resolve()))
+
+    def _run(self, part: Path, begin: list[int], i: int, first: int, last: int, width: int) -> FloatArray:
+        """Rows of some cells in a part, which come one after the other; `begin` is moved on."""
+        with open(part, "rb") as file:
+            file.seek(8 * first)
+            n = int(np.frombuffer(file.read(8 * (last - first)), np.int64).sum())
+            file.seek(begin[i])
+            rows = np.frombuffer(file.read(8 * n * width)).reshape(n, width)
+        begin[i] += rows.nbytes
+        return rows
+
+    def _part(self, number: int) -> Path:
+        return Path(self.folder) / PARTS / f"{number:09d}"
+
+    @property
+    def _mark(self) -> str:
+        told = (self.mark, self.names, self.cells.depth, self.cells.low.tolist(), self.cells.side.tolist())
+        return hashlib.sha256(repr(told).encode() + self.cells.first.tobytes()).hexdigest()
 
 
-INDEX, ROWS = "index.json", "rows.parquet"
+def _runs(counts: IntArray, most: int) -> Iterator[tuple[int, int]]:
+    """Cells one after the other that hold at most so many rows together, or one cell."""
+    first, rows = 0, 0
+    for i, n in enumerate(counts):
+        if i > first and rows + n > most:
+            yield first, i
+            first, rows = i, 0
+        rows += int(n)
+    yield first, len(counts)
+
+
+INDEX, ROWS, PARTS, SORTING = "index.json", "rows.parquet", "parts", "sorting"
 
 
 @dataclass(frozen=True)

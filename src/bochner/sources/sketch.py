@@ -15,50 +15,13 @@ from typing import Any
 import numpy as np
 
 from bochner.exceptions import InputError
+from bochner.geo import limits as geo_limits
 from bochner.sources import limits
 from bochner.sources.base import Columns, Reading
+from bochner.sources.wanted import Wanted
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _MIXERS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Columns that a fit reads.
-
-    Attributes
-    ----------
-    coords, covariates : tuple of str
-    roles : mapping of str to str
-        Columns by what they are to the model: target, trials, exposure, offset, sample_weight, ...
-    sparse : bool
-        Whether a part without a single complete row is passed over.
-    """
-
-    coords: tuple[str, ...]
-    covariates: tuple[str, ...]
-    roles: Mapping[str, str]
-    sparse: bool = False
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All of them, each once."""
-        return tuple(dict.fromkeys([*self.coords, *self.covariates, *self.roles.values()]))
-
-    def complete(self, reading: Reading) -> Columns:
-        """The rows without a missing value; refused where a whole part of a table has none."""
-        columns = reading.columns
-        kept = np.ones(len(next(iter(columns.values()))), dtype=bool)
-        for values in columns.values():
-            kept &= _present(values)
-        if kept.all():
-            return columns
-        if not kept.any() and not self.sparse:
-            worst = max(columns, key=lambda name: int((~_present(columns[name])).sum()))
-            raise InputError(
-                f"every row of {reading.where} has a missing value, {worst!r} most often; mend or remove that part."
-            )
-        return {name: values[kept] for name, values in columns.items()}
 
 
 @dataclass(frozen=True)
@@ -75,8 +38,10 @@ class Sketch:
         The same of the outermost rows, and of the levels of categories.
     coords : tuple of str
         Columns whose outermost rows are kept.
-    n_rows, n_missing : int
-        Complete rows in all, and those left out because a value was missing.
+    n_rows, n_missing, n_amiss : int
+        Complete rows in all, those left out because a value was missing, and those left out as amiss.
+    amiss : tuple of str
+        What the first of the latter are.
     marks : mapping of int to (rows, digest)
         Of each part, so that a source that changes between passes is noticed.
     """
@@ -90,6 +55,8 @@ class Sketch:
     n_rows: int
     n_missing: int
     marks: Mapping[str, tuple[int, int]]
+    n_amiss: int = 0
+    amiss: tuple[str, ...] = ()
 
     def __add__(self, other: Sketch) -> Sketch:
         keys, rows = _joined((self.keys, self.rows), (other.keys, other.rows))
@@ -105,6 +72,8 @@ class Sketch:
             n_rows=self.n_rows + other.n_rows,
             n_missing=self.n_missing + other.n_missing,
             marks={**self.marks, **other.marks},
+            n_amiss=self.n_amiss + other.n_amiss,
+            amiss=(*self.amiss, *other.amiss)[: geo_limits.LISTED_ROWS],
         )
 
     @property
@@ -119,6 +88,11 @@ class Sketch:
         keys, rows = _joined((self.keys, self.rows), (self.edge_keys[new], _taken(self.edges, np.flatnonzero(new))))
         return _taken(rows, np.argsort(keys, kind="stable"))
 
+    @property
+    def marks_alone(self) -> Sketch:
+        """The same without its rows: what `check` needs, small enough to travel to every worker."""
+        return replace(self, keys=self.keys[:0], rows={}, edge_keys=self.edge_keys[:0], edges={})
+
     def check(self, number: int, where: str, columns: Columns) -> None:
         """Refuse a part that is not what it was when the sample was drawn."""
         before, now = self.marks.get(str(number)), mark(columns)
@@ -132,8 +106,8 @@ class Sketch:
 
 def sketch(reading: Reading, wanted: Wanted, size: int = limits.HELD_ROWS, share: float = 1.0) -> Sketch:
     """Sketch of a part; `share` is that of all rows which the sample can hold, if it is known."""
-    columns = wanted.complete(reading)
-    n_all = len(next(iter(reading.columns.values())))
+    usable = wanted.usable(reading)
+    columns = usable.columns
     keys = row_keys(columns, wanted.names)
     n = len(keys)
     if share < 1:
@@ -143,7 +117,8 @@ def sketch(reading: Reading, wanted: Wanted, size: int = limits.HELD_ROWS, share
         chosen, rows = _least(keys, columns, size)
     edge_keys, edges = _outermost(keys, columns, wanted.coords)
     marks = {str(reading.number): mark(columns)}
-    return Sketch(size, wanted.coords, chosen, rows, edge_keys, edges, n, n_all - n, marks)
+    left_out = (usable.n_missing, marks, usable.n_amiss, usable.amiss)
+    return Sketch(size, wanted.coords, chosen, rows, edge_keys, edges, n, *left_out)
 
 
 def row_keys(columns: Columns, names: Sequence[str]) -> np.ndarray:
@@ -186,14 +161,6 @@ def _bits(values: np.ndarray) -> np.ndarray:
     from pandas.util import hash_array
 
     return np.asarray(hash_array(np.array([str(v) for v in values], dtype=object)), dtype=np.uint64)
-
-
-def _present(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind == "f":
-        return np.isfinite(values)
-    if values.dtype.kind == "M":
-        return ~np.isnat(values)
-    return np.array([v is not None and v == v for v in values], dtype=bool)
 
 
 def _least(keys: np.ndarray, rows: Columns, size: int) -> tuple[np.ndarray, Columns]:

@@ -57,11 +57,67 @@ def blocks_of(coords: ArrayLike, block_size: ArrayLike, origin: ArrayLike | None
     side = _sizes(block_size, places.shape[1], "block_size")
     if origin is not None:
         return labels_of(np.floor((places - _per_axis(origin, places.shape[1], "origin")) / side))
-    low, extent = places.min(axis=0), np.ptp(places, axis=0)
-    # The slack keeps an extent of exactly n sides at n blocks; the clip keeps its last row in the last block.
-    n_cells = np.maximum(np.ceil(extent / side - 1e-9), 1)
-    start = low - (n_cells * side - extent) / 2
-    return labels_of(np.clip(np.floor((places - start) / side), 0, n_cells - 1))
+    return labels_of(BlockGrid.over(places, side).cells(places))
+
+
+@dataclass(frozen=True)
+class BlockGrid:
+    """Blocks over a box, centred on it so that margins are even: the block of any place, whatever rows there are.
+
+    Attributes
+    ----------
+    start, side : (dim,)
+        Corner of the first block, and sides of each.
+    n_cells : (dim,)
+        Blocks along each axis.
+    """
+
+    start: FloatArray
+    side: FloatArray
+    n_cells: FloatArray
+
+    @classmethod
+    def over(cls, places: FloatArray, side: FloatArray) -> BlockGrid:
+        """Blocks over the extent of some places."""
+        low, extent = places.min(axis=0), np.ptp(places, axis=0)
+        # The slack keeps an extent of exactly n sides at n blocks; the clip in `cells` its last row in the last block.
+        n_cells = np.maximum(np.ceil(extent / side - 1e-9), 1)
+        return cls(low - (n_cells * side - extent) / 2, side, n_cells)
+
+    def cells(self, places: FloatArray) -> FloatArray:
+        """Whole numbers of the block along each axis, (n, dim)."""
+        return np.asarray(np.clip(np.floor((places - self.start) / self.side), 0, self.n_cells - 1))
+
+    def numbers(self, places: FloatArray) -> IntArray:
+        """One number for the block of each place, rising in lexicographic order."""
+        found = np.zeros(len(places), dtype=np.int64)
+        for cell, n in zip(self.cells(places).T, self.n_cells, strict=True):
+            found = found * int(n) + cell.astype(np.int64)
+        return found
+
+
+@dataclass(frozen=True)
+class DealtBlocks:
+    """Fold of every place, as dealt by a sample of the rows: blocks without a row of the sample go by their number.
+
+    Attributes
+    ----------
+    grid : BlockGrid
+    blocks, folds : (k,)
+        Numbers of blocks with rows, rising, and their folds.
+    n_splits : int
+    """
+
+    grid: BlockGrid
+    blocks: IntArray
+    folds: IntArray
+    n_splits: int
+
+    def fold(self, places: FloatArray) -> IntArray:
+        """Fold of each place, (n,)."""
+        number = self.grid.numbers(places)
+        at = np.minimum(np.searchsorted(self.blocks, number), len(self.blocks) - 1)
+        return np.where(self.blocks[at] == number, self.folds[at], number % self.n_splits)
 
 
 @dataclass(frozen=True)
@@ -150,6 +206,15 @@ class BlockKFold(SpatialSplitter):
         n_blocks = int(blocks_of(places, side).max()) + 1
         parts = {part.name: getattr(summary, part.name) for part in fields(summary)}
         return BlockSummary(**parts, block_size=tuple(side.tolist()), n_blocks=n_blocks)
+
+    def dealt(self, sample: FloatArray) -> DealtBlocks:
+        """Folds of all places, from a sample of the rows that reaches as far as all of them do."""
+        side = self._side(sample)
+        grid = BlockGrid.over(sample, side)
+        blocks, n_rows = np.unique(grid.numbers(sample), return_counts=True)
+        if len(blocks) < self.n_splits:
+            raise InputError(self._too_few(sample, side, len(blocks)))
+        return DealtBlocks(grid, blocks, self._deal(n_rows), self.n_splits)
 
     def _test_masks(self, coords: FloatArray) -> Iterator[BoolArray]:
         side = self._side(coords)
