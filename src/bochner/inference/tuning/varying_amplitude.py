@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
@@ -50,9 +51,9 @@ class Errors:
     field: FloatArray
     noise: FloatArray
 
-    def __getitem__(self, rows: FloatArray | IntArray) -> Errors:
-        each = (self.index, self.coords, self.error, self.field, self.noise)
-        return Errors(*(part[rows] for part in each))  # type: ignore[index]
+    def of(self, rows: NDArray[np.bool_]) -> Errors:
+        """Those of some of the rows."""
+        return Errors(self.index[rows], self.coords[rows], self.error[rows], self.field[rows], self.noise[rows])
 
     def sd(self, amplitude: FloatArray | float = 1.0) -> FloatArray:
         """Of the errors, where the field has an amplitude."""
@@ -125,8 +126,8 @@ def _clearly_likelier(errors: Errors, n_nodes: int) -> bool:
     half = np.arange(len(errors.error)) % 2 == 0
     gain = []
     for told, asked in ((half, ~half), (~half, half)):
-        part = errors[asked]
-        gain.append(part.log_density(amplitude_of(errors[told], n_nodes).at(part.coords)) - part.log_density())
+        part = errors.of(asked)
+        gain.append(part.log_density(amplitude_of(errors.of(told), n_nodes).at(part.coords)) - part.log_density())
     each = np.concatenate(gain)
     return bool(each.mean() > limits.CLEARLY_LIKELIER * each.std() / np.sqrt(len(each)))
 
@@ -139,5 +140,5 @@ def _unseen_amplitude(
     for k in np.unique(fold):
         outside = ~np.isin(everywhere.index, folds[k][1])
         here = fold == k
-        there[here] = amplitude_of(everywhere[outside], n_nodes).at(inside.coords[here])
+        there[here] = amplitude_of(everywhere.of(outside), n_nodes).at(inside.coords[here])
     return there
