@@ -119,6 +119,7 @@ def test_an_amplitude_that_varies_is_found_and_intervals_are_as_wide_as_it_says(
     assert_allclose(again, model.predict(new, return_std=True), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_one_amplitude_for_all_places_stays_alone():
     X, y = field(2_400, 1, varies=False)
     assert "amplitude" not in str(SpatialRegressor().fit(X, y).choices_["kernel"])
