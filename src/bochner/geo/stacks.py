@@ -96,8 +96,20 @@ class Stack:
     @property
     def images(self) -> FloatArray:
         """Values (labels, rows, columns)."""
+        return self._laid_out(self.array)
+
+    def beside(self, cube: Any, name: str) -> FloatArray:
+        """Values (labels, rows, columns) of another variable of the same Dataset, over some of the dimensions."""
+        variable = cube[name]
+        strange = [str(d) for d in variable.dims if d not in self.array.dims]
+        if strange or variable.dtype.kind not in "iufb":
+            what = f"runs along {strange[0]!r}" if strange else f"holds {variable.dtype}"
+            raise InputError(f"{name!r} {what}; needed are numbers over the dimensions of {self.name!r}.")
+        return self._laid_out(variable.broadcast_like(self.array))
+
+    def _laid_out(self, array: Any) -> FloatArray:
         order = self.dims if self.along is None else (self.along, *self.dims)
-        flat = self.array.squeeze([d for d in self.array.dims if d not in order]).transpose(*order)
+        flat = array.squeeze([d for d in array.dims if d not in order]).transpose(*order)
         values = np.asarray(flat.values, dtype=np.float64)
         return values[None] if self.along is None else values
 
