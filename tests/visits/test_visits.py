@@ -83,6 +83,9 @@ CELLS = [
     "mean, sd = model.predict(data.head(), return_std=True)\nprint(mean.shape, bool((sd > 0).all()))",
     "simple = SpatialRegressor('matern32').fit(data[['lon', 'lat']], data.temp)\nsimple.plot('40km');",
     "simple",
+    "import time\nfrom bochner.estimators.progress import progress_logging\n"
+    "with progress_logging(0, 40.0, '31,000 rows'):\n    time.sleep(0.2)",
+    "with progress_logging(0, 40.0, '31,000 rows'):\n    time.sleep(0.2)\n    1 / 0",
 ]
 
 
@@ -92,9 +95,15 @@ def test_a_data_scientist_in_a_notebook(tmp_path, monkeypatch):
     pytest.importorskip("ipykernel")
     monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
-    nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    place = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(book, timeout=300, allow_errors=True, resources=place).execute()
     shown = [cell["outputs"] for cell in book["cells"]]
     assert "Matern" in shown[1][0]["data"]["text/html"] and "soil[" in shown[1][0]["data"]["text/html"]
     assert shown[2][0]["text"] == "(5,) True\n"
     assert any("image/png" in output.get("data", {}) for output in shown[3])
     assert "data:image/png" in shown[4][0]["data"]["text/html"]
+    (bar,) = shown[5]  # one bar that was moved, not a line for every second
+    assert '<progress max="100" value="100"' in bar["data"]["text/html"]
+    assert bar["data"]["text/plain"] == "bochner: 31,000 rows: done in 1 s"
+    assert shown[6][0]["data"]["text/plain"] == "bochner: 31,000 rows: ended while reading the rows"
+    assert shown[6][1]["ename"] == "ZeroDivisionError"
