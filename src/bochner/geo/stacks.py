@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import ColumnError, InputError
+from bochner.exceptions import InputError
 from bochner.geo.crs import agreed_crs, crs_text
 from bochner.geo.cubes import cube_axes, cube_crs, cube_grid, pixel_axes, xarray_module
 from bochner.geo.grids import RasterGrid
@@ -152,22 +152,6 @@ def is_cube(data: Any) -> bool:
 def is_lazy(cube: Any) -> bool:
     """Whether the values of an xarray object are computed by Dask, when they are asked for."""
     return bool(getattr(cube, "chunks", None))
-
-
-def variable_of(cube: Any, source: str, target: str | None = None, hint: str = "name it") -> Any:
-    """A numeric variable of a Dataset on its grid: the one that is named, or the only one."""
-    if not hasattr(cube, "data_vars"):
-        return cube
-    pixels = pixel_axes(cube)
-    dims = set(cube[pixels[0]].dims) if pixels else set(cube_axes(cube, source))
-    names = [str(n) for n in cube.data_vars if dims <= set(cube[n].dims) and cube[n].dtype.kind in "iuf"]
-    if target is None and len(names) == 1:
-        return cube[names[0]]
-    if target in names:
-        return cube[target]
-    if target is None:
-        raise InputError(f"{source} has the variables {names}; {hint}.")
-    raise ColumnError(f"{source} has no numeric variable {target!r} on its grid; it has {names}.")
 
 
 def raster_array(path: str | os.PathLike[str], band: str | None = None) -> Any:

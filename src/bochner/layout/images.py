@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from bochner.exceptions import InputError
-from bochner.geo.stacks import Stack, variable_of
+from bochner.geo.cubes import variable_of
+from bochner.geo.stacks import Stack
 from bochner.geo.tables import check_columns
 
 

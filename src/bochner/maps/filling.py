@@ -13,7 +13,8 @@ from bochner._version import __version__
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
 from bochner.geo import RasterGrid
-from bochner.geo.stacks import Stack, is_cube, variable_of
+from bochner.geo.cubes import variable_of
+from bochner.geo.stacks import Stack, is_cube
 from bochner.layout import Layout
 from bochner.maps.files.cf import axis_attributes, file_attributes, variable_name
 from bochner.maps.files.netcdf import write_dataset

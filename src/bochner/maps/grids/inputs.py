@@ -14,6 +14,7 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError
 from bochner.geo import RasterGrid, Window, sample_raster
+from bochner.geo.cube_bands import named_band
 
 SIZES = ("trials", "exposure")
 
@@ -91,10 +92,10 @@ def check_covariates(needed: Iterable[str], given: Mapping[str, Any]) -> None:
         )
 
 
-def _existing(name: str, path: Path) -> Path:
+def _existing(name: str, path: Path) -> str | os.PathLike[str]:
     if not path.exists():
         raise InputError(f"the raster of {name!r}, {path}, does not exist; check the name of the file.")
-    return path
+    return named_band(path, name)
 
 
 def _number(name: str, value: Any) -> float:
