@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import shapely
+from scipy.special import ndtr
 
 from bochner import SpatialRegressor
 from bochner.geo.world import outlines_in
@@ -19,6 +20,7 @@ from bochner.kernels import Matern
 from bochner.maps import aggregate, hotspots
 from bochner.report import Survey, answer_of, card, write_report
 from bochner.report.gridded import gridded_layers
+from bochner.report.raster import unpack
 
 rasterio = pytest.importorskip("rasterio")
 WEST, SOUTH, SIDE = 7.0, 4.0, 4.0  # the corner of Cameroon, with a coast and a border
@@ -153,6 +155,28 @@ def test_downloads_are_whole_files(page, opened, tmp_path):
             shown.click(button)
         waiting.value.save_as(tmp_path / "file")
         assert (tmp_path / "file").read_bytes().startswith(start)
+
+
+def test_geotiff_holds_the_map_that_is_shown(page, opened, tmp_path):
+    """Made in the browser, read by GDAL: place, CRS, names of the bands, and the mean under the pointer."""
+    shown = opened(page)
+    with shown.expect_download() as waiting:
+        shown.click("#save-tif")
+    waiting.value.save_as(tmp_path / "map.tif")
+    data = json.loads(shown.locator("#payload").text_content())
+    with rasterio.open(tmp_path / "map.tif") as file:
+        assert file.crs.to_epsg() == data["epsg"]["code"] and file.shape == (data["rows"], data["columns"])
+        assert np.allclose(file.bounds, data["extent"])
+        threshold = data["threshold"]["value"]
+        assert file.descriptions == ("mean", "sd", f"exceedance_{threshold:g}") and np.isnan(file.nodata)
+        mean, sd, above = file.read()
+    known = np.isfinite(mean)
+    eta, spread = (unpack(data[name], mean.shape) for name in ("mean", "sd"))
+    assert known.any() and (known == np.isfinite(sd)).all()
+    limit = np.log(threshold / (1 - threshold))
+    assert np.allclose(above[known], ndtr((eta - limit) / spread)[known], atol=1e-5)
+    middle = 1 / (1 + np.exp(-eta[known]))
+    assert np.all(np.abs(mean[known] - middle) < 0.5 * sd[known] + 1e-6)  # the mean is near the median
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
