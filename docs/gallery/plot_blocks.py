@@ -25,6 +25,11 @@ errors = [model.cross_validate(scoring=["rmse"])["rmse"], *(one["rmse"] for one 
 figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
 for ax, size in zip(axes[:2], (4.0, 20.0), strict=True):
     ax.scatter(*places[held[size].index].T, c=held[size].fold, cmap="tab20", s=14)
-    ax.set(title=f"blocks of {size:.0f} km, a colour for each fold", xlabel="east (km)", ylabel="north (km)", aspect="equal")
+    ax.set(
+        title=f"blocks of {size:.0f} km, a colour for each fold",
+        xlabel="east (km)",
+        ylabel="north (km)",
+        aspect="equal",
+    )
 axes[2].bar(["single\nrows", *(f"{size:.0f} km" for size in sizes)], errors, color="#0072b2")
 axes[2].set(title="error of rows held out so", ylabel="RMSE")

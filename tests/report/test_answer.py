@@ -19,6 +19,7 @@ from bochner.geo.world import outlines_in
 from bochner.kernels import Matern
 from bochner.maps import aggregate, hotspots
 from bochner.report import Survey, answer_of, card, write_report
+from bochner.report.answer import background
 from bochner.report.gridded import gridded_layers
 from bochner.report.raster import unpack
 
@@ -114,6 +115,16 @@ def test_coast_and_borders_lie_where_they_should():
     utm = outlines_in((2e5, 3e5, 9e5, 9e5), "EPSG:32632")
     assert utm["border"] and all(np.isfinite(line).all() for line in utm["border"])
     assert not outlines_in((0, 0, 1, 1), None)["coast"]
+    line = found["border"][0]
+    x, y = (line[0] + line[1]) / 2  # a map between two points of a border shows it all the same
+    assert outlines_in((x - 1e-3, y - 1e-3, x + 1e-3, y + 1e-3), "EPSG:4326")["border"]
+
+
+def test_no_outline_ends_within_a_frame(model):
+    """A frame wider or taller than the map shows more than the map; lines go on to its edge."""
+    flat = background(model, (WEST, SOUTH, WEST + 1, SOUTH + SIDE))
+    x = np.concatenate([np.reshape(line, (-1, 2))[:, 0] for line in flat["coast"]])
+    assert x.min() < WEST + 0.5 - 1.2 * SIDE and x.max() > WEST + 0.5 + 1.2 * SIDE
 
 
 def test_a_click_in_the_table_shows_the_district_and_one_on_the_map_the_row(page, opened):
