@@ -2,8 +2,8 @@
 Which rows to hold out
 ======================
 
-Single rows are given away by their neighbours; blocks are as far from the data as the places of a map. The wider they are, the
-harder the task.
+Single rows are given away by their neighbours; blocks are as far from the data as the places of a map. The wider they
+are, the harder the task.
 """
 
 import matplotlib.pyplot as plt

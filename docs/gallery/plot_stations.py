@@ -2,7 +2,8 @@
 Stations in space and time
 ==========================
 
-Twenty stations, half of which began late: what was before is told by the neighbours of the same day and by the days after.
+Twenty stations, half of which began late: what was before is told by the neighbours of the same day and by the days
+after.
 """
 
 import matplotlib.pyplot as plt

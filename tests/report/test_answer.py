@@ -123,7 +123,7 @@ def test_coast_and_borders_lie_where_they_should():
 def test_no_outline_ends_within_a_frame(model):
     """A frame wider or taller than the map shows more than the map; lines go on to its edge."""
     flat = background(model, (WEST, SOUTH, WEST + 1, SOUTH + SIDE))
-    x = np.concatenate([np.reshape(line, (-1, 2))[:, 0] for line in flat["coast"]])
+    x = np.concatenate([np.reshape(line, (-1, 2))[:, 0] for line in flat["coast"] + flat["border"]])
     assert x.min() < WEST + 0.5 - 1.2 * SIDE and x.max() > WEST + 0.5 + 1.2 * SIDE
 
 
