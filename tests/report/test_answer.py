@@ -124,7 +124,7 @@ def test_no_outline_ends_within_a_frame(model):
     """A frame wider or taller than the map shows more than the map; lines go on to its edge."""
     flat = background(model, (WEST, SOUTH, WEST + 1, SOUTH + SIDE))
     x = np.concatenate([np.reshape(line, (-1, 2))[:, 0] for line in flat["coast"] + flat["border"]])
-    assert x.min() < WEST + 0.5 - 1.2 * SIDE and x.max() > WEST + 0.5 + 1.2 * SIDE
+    assert x.min() < WEST + 0.5 - 1.1 * SIDE and x.max() > WEST + 0.5 + 1.1 * SIDE
 
 
 def test_a_click_in_the_table_shows_the_district_and_one_on_the_map_the_row(page, opened):
