@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO
 
 from bochner.estimators import limits
 
@@ -152,9 +152,9 @@ class _Bar(_Line):
     """The same in a notebook: a bar that moves, and at the end one line that says how long it took."""
 
     def __init__(self, what: str, expected: float, stream: TextIO) -> None:
-        from IPython.display import display
+        from IPython import display
 
-        self.shown = display(_Shown("", 0.0), display_id=True)
+        self.shown: Any = display.display(_Shown("", 0.0), display_id=True)  # type: ignore[no-untyped-call]
         super().__init__(what, expected, stream)
 
     def close(self) -> None:

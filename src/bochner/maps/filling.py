@@ -99,7 +99,7 @@ def filled_images(
     images, grid = stack.images, stack.grid
     mean, sd = images.copy(), np.where(np.isfinite(images), 0.0, np.nan)
     for i, label in enumerate(stack.labels):
-        further = {name: value[i] if np.shape(value) == images.shape else value for name, value in covariates.items()}
+        further = {name: _of_image(value, i, images.shape) for name, value in covariates.items()}
         further |= {} if stack.along is None else {stack.along: label}
         if np.isfinite(images[i]).all():
             continue
@@ -112,6 +112,11 @@ def filled_images(
             )
             mean[i], sd[i] = work.whole()
     return mean, sd
+
+
+def _of_image(value: Any, i: int, shape: tuple[int, ...]) -> Any:
+    """What is known of one image, where an array has the values of all."""
+    return value[i] if isinstance(value, np.ndarray) and value.shape == shape else value
 
 
 def write_filled(model: Mappable, stack: Stack, mean: FloatArray, sd: FloatArray, path: str | os.PathLike[str]) -> None:
