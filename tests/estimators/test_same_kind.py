@@ -72,6 +72,26 @@ def test_polars_in_polars_out(model, same):
     assert_allclose(found["mean"].to_numpy(), model.predict(table()))
 
 
+def test_polars_text_and_dates_are_read_as_those_of_pandas():
+    """Soils and days of a polars table give the model of the same pandas table, and are answered in kind."""
+    pl = pytest.importorskip("polars")
+    given = (
+        table().drop(columns="height").assign(soil=["clay", "sand"] * 20, day=pd.date_range("2024-01-01", periods=40))
+    )
+    y = response(table())
+    wanted = {"coords": ["lon", "lat"], "covariates": ["soil", "day"], **FIXED}
+    own = SpatialRegressor(**wanted).fit(given, y)
+    other = SpatialRegressor(**wanted).fit(pl.from_pandas(given), y.to_numpy()).set_output(predict="same")
+    found = other.predict(pl.from_pandas(given))
+    assert isinstance(found, pl.DataFrame)
+    assert_allclose(found["mean"].to_numpy(), own.predict(given))
+    classes = SpatialClassifier(
+        Matern(200.0), tune=None, noise_variance=0.0, covariates=["soil"], coords=["lon", "lat"]
+    )
+    labels = np.where(given["lon"] > 7, "east", "west")
+    assert classes.fit(pl.from_pandas(given), labels).predict(pl.from_pandas(given)).shape == (40,)
+
+
 def test_output_is_kept_by_clone_and_can_be_taken_back(same):
     assert type(clone(same).fit(table(), response(table())).predict(table())) is pd.DataFrame
     assert type(same.set_output(predict="default").predict(table())) is np.ndarray

@@ -22,7 +22,7 @@ from bochner.families import family_named
 from bochner.geo import is_geoframe
 from bochner.layout import Encoding
 from bochner.layout.answers import like_given
-from bochner.layout.columns import named_columns, plain_selectors, used_part
+from bochner.layout.columns import encodable, named_columns, plain_selectors, used_part
 from bochner.layout.geography import without_geometry
 
 
@@ -131,7 +131,7 @@ memory_limit, n_jobs, random_state, verbose
         """
         if not family_named(self.family).binary:
             raise PartError(f"family={self.family!r}; a classifier needs 'bernoulli'. Counts go to SpatialRegressor.")
-        X = unmasked(X)
+        X = encodable(unmasked(X))
         asked = named_columns(X, self.coords, self.covariates, {str(getattr(y, "name", None))})
         part = used_part(without_geometry(X, *asked, None), *asked)
         checked_rows(self, part, Encoding.learn(part, plain_selectors(*asked)[1] or ()), reset=True)

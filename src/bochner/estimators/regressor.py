@@ -35,6 +35,7 @@ from bochner.inference import Chain, Responses, fit_model, leave_out, sample
 from bochner.layout import Design, Encoding, Given, Training, lay_out
 from bochner.layout.answers import Pixels
 from bochner.layout.columns import (
+    encodable,
     named_columns,
     plain_selectors,
     resolve_columns,
@@ -287,7 +288,7 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         crs: Any = None,
     ) -> None:
         family, settings = family_named(self.family), settings_of(self)
-        X, y = unmasked(X), unmasked(y)
+        X, y = encodable(unmasked(X)), unmasked(y)
         roles = roles_of(y, given)
         if design is None:
             asked = named_columns(X, *asked, set(roles.values()))
@@ -593,7 +594,7 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         """Rows of a table of the user's, checked."""
         check_is_fitted(self)
         layout = self.fitted_.layout
-        X = Pixels.of(X, layout).table if is_cube(X) else unmasked(X)
+        X = Pixels.of(X, layout).table if is_cube(X) else encodable(unmasked(X))
         table = checked_rows(self, layout.frame(X), layout.encoding)
         return self.fitted_.check_rows(layout.rows(table, layout.support(X)))
 
