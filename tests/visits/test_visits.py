@@ -90,7 +90,7 @@ CELLS = [
     "data['temp'] = 20 + 2 * np.sin(2 * data.lon) + (data.soil == 'clay') + 0.3 * rng.normal(size=120)",
     "model = SpatialRegressor('matern32', coords=['lon', 'lat'], covariates=['soil']).fit(data, data.temp)\nmodel",
     "mean, sd = model.predict(data.head(), return_std=True)\nprint(mean.shape, bool((sd > 0).all()))",
-    "simple = SpatialRegressor('matern32').fit(data[['lon', 'lat']], data.temp)\nsimple.plot('40km');",
+    "simple = SpatialRegressor('matern32').fit(data[['lon', 'lat']], data.temp)\nmodel.plot('40km');",
     "simple",
     "import time\nfrom bochner.estimators.progress import progress_logging\n"
     "with progress_logging(0, 40.0, '31,000 rows'):\n    time.sleep(0.2)",
@@ -107,6 +107,7 @@ def test_a_data_scientist_in_a_notebook(tmp_path, monkeypatch):
     place = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(book, timeout=300, allow_errors=True, resources=place).execute()
     shown = [cell["outputs"] for cell in book["cells"]]
+    assert "soil = " in shown[1][0]["data"]["text/html"]  # the small map holds the most frequent soil
     assert "Matern" in shown[1][0]["data"]["text/html"] and "soil[" in shown[1][0]["data"]["text/html"]
     assert shown[2][0]["text"] == "(5,) True\n"
     assert any("image/png" in output.get("data", {}) for output in shown[3])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,21 +31,25 @@ class Inputs:
     ----------
     grid : RasterGrid
     fixed : mapping of str to float
-        Inputs that are the same everywhere.
+        Inputs that are the same everywhere; of a category, one of its levels.
     layers : mapping of str to array or raster
         Inputs that differ from pixel to pixel.
     """
 
     grid: RasterGrid
-    fixed: Mapping[str, float]
+    fixed: Mapping[str, Any]
     layers: Mapping[str, Any]
 
     @classmethod
-    def of(cls, grid: RasterGrid, given: Mapping[str, Input]) -> Inputs:
-        fixed: dict[str, float] = {}
+    def of(
+        cls, grid: RasterGrid, given: Mapping[str, Input], levels: Mapping[str, Sequence[Any]] | None = None
+    ) -> Inputs:
+        fixed: dict[str, Any] = {}
         layers: dict[str, Any] = {}
         for name, value in given.items():
-            if isinstance(value, (str, os.PathLike)):
+            if isinstance(value, (str, os.PathLike)) and str(value) in (levels or {}).get(name, ()):
+                fixed[name] = str(value)
+            elif isinstance(value, (str, os.PathLike)):
                 layers[name] = _existing(name, Path(value))
             elif np.ndim(value) == 0:
                 fixed[name] = _number(name, value)
