@@ -37,7 +37,7 @@ def test_a_level_is_named_as_a_number_is(model):
 
 
 def test_a_level_that_is_none_is_told(model):
-    with pytest.raises(InputError, match="'soil'"):
+    with pytest.raises(InputError, match=r"'soil' is 'loam'.*\['clay', 'sand'\]"):
         model.predict_grid("0.5deg", covariates={"soil": "loam"})
 
 

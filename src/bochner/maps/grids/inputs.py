@@ -50,7 +50,7 @@ class Inputs:
             if isinstance(value, (str, os.PathLike)) and str(value) in (levels or {}).get(name, ()):
                 fixed[name] = str(value)
             elif isinstance(value, (str, os.PathLike)):
-                layers[name] = _existing(name, Path(value))
+                layers[name] = _existing(name, Path(value), (levels or {}).get(name))
             elif np.ndim(value) == 0:
                 fixed[name] = _number(name, value)
             else:
@@ -96,7 +96,11 @@ def check_covariates(needed: Iterable[str], given: Mapping[str, Any]) -> None:
         )
 
 
-def _existing(name: str, path: Path) -> str | os.PathLike[str]:
+def _existing(name: str, path: Path, levels: Sequence[Any] | None) -> str | os.PathLike[str]:
+    if not path.exists() and levels is not None:
+        raise InputError(
+            f"{name!r} is {str(path)!r}, which is neither one of its levels, {list(levels)}, nor a raster."
+        )
     if not path.exists():
         raise InputError(f"the raster of {name!r}, {path}, does not exist; check the name of the file.")
     return named_band(path, name)
