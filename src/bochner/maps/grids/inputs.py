@@ -98,9 +98,7 @@ def check_covariates(needed: Iterable[str], given: Mapping[str, Any]) -> None:
 
 def _existing(name: str, path: Path, levels: Sequence[Any] | None) -> str | os.PathLike[str]:
     if not path.exists() and levels is not None:
-        raise InputError(
-            f"{name!r} is {str(path)!r}, neither one of its levels, {list(levels)}, nor a raster."
-        )
+        raise InputError(f"{name!r} is {str(path)!r}, neither one of its levels, {list(levels)}, nor a raster.")
     if not path.exists():
         raise InputError(f"the raster of {name!r}, {path}, does not exist; check the name of the file.")
     return named_band(path, name)
