@@ -4,7 +4,9 @@ import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order and gallery_thumbnails
+
+from gallery_thumbnails import legible_thumbnails
 
 project = "bochner"
 author = "The bochner developers"
@@ -79,3 +81,4 @@ def write_command_reference(app):
 
 def setup(app):
     app.connect("builder-inited", write_command_reference)
+    app.connect("builder-inited", legible_thumbnails, priority=900)  # after the gallery

@@ -193,14 +193,6 @@ def test_missing_responses_are_counted():
         fixed().fit(rng.uniform(size=(40, 2)), y)
 
 
-def test_an_image_is_filled_not_predicted():
-    xarray = pytest.importorskip("xarray")
-    rng = np.random.default_rng(0)
-    image = xarray.DataArray(rng.normal(size=(8, 6)), {"y": np.arange(8.0), "x": np.arange(6.0)}, ("y", "x"))
-    with pytest.raises(InputError, match=r"fill\(X\) fills the gaps"):
-        fixed().fit(image.where(image < 1)).predict(image)
-
-
 def test_one_group_for_all_rows_is_refused_at_the_door():
     rng = np.random.default_rng(0)
     with pytest.raises(InputError, match=r"groups is 0\.0 in every row; needed are at least two"):

@@ -81,6 +81,39 @@ def test_dataset_comes_back_as_dataset(in_time):
     assert set(filled.data_vars) == {"sst", "sst_sd"} and filled["sst"].dims == cube["sst"].dims
 
 
+def test_dataset_with_a_target_is_filled_without_naming_it_again():
+    """The model is that of the variable itself, and knows which one it learned."""
+    image = stack()[0].drop_vars("time")
+    cube = image.to_dataset().assign(depth=-image.fillna(0.0))
+    model = SpatialRegressor(Matern((150.0, 150.0)), noise_variance=4e-4, tune=None).fit(cube, target="sst")
+    filled = model.fill(cube)
+    assert set(filled.data_vars) == {"sst", "sst_sd", "depth"}
+    assert_allclose(filled["sst"], fitted(image).fill(image))
+    with pytest.raises(InputError, match=r"name one: fit\(dataset, target="):
+        SpatialRegressor().fit(cube)
+
+
+@pytest.mark.parametrize("swath", [False, True])
+def test_covariates_of_a_dataset_are_its_variables(swath):
+    """A trend of a variable that varies in time, or not, is learned and carried into the gaps."""
+    rng = np.random.default_rng(1)
+    cube = stack()
+    warmth = xr.DataArray(rng.normal(size=cube.shape), cube.coords, cube.dims)
+    relief = xr.DataArray(rng.normal(size=cube.shape[1:]), {d: cube[d] for d in cube.dims[1:]}, cube.dims[1:])
+    data = xr.Dataset({"sst": cube + 3 * warmth - 2 * relief, "warmth": warmth, "relief": relief})
+    if swath:
+        lon, lat = xr.broadcast(data["lon"], data["lat"])
+        turned = {"lon": (("lat_", "lon_"), lon.values.T), "lat": (("lat_", "lon_"), lat.values.T)}
+        data = data.rename(lat="lat_", lon="lon_").drop_vars(["lat_", "lon_"]).assign_coords(turned)
+    model = SpatialRegressor(
+        Matern((150.0, 150.0, 8.0)), covariates=["warmth", "relief"], noise_variance=4e-4, tune=None
+    ).fit(data, target="sst")
+    assert_allclose(model.coef_[1:3], [3, -2], atol=0.02)
+    gap = cube.isnull().values
+    left = model.fill(data)["sst"].values - (truth() + 3 * warmth.values - 2 * relief.values)
+    assert np.sqrt(np.mean(left[gap] ** 2)) < 0.15
+
+
 def test_swath_is_filled_row_by_row():
     """Longitudes and latitudes pixel by pixel."""
     image = stack()[0].drop_vars("time")
@@ -99,7 +132,7 @@ def test_mistakes_are_told(in_time):
     with pytest.raises(InputError, match="'time'"):
         in_time.fill(cube[0].drop_vars("time"))
     with pytest.raises(InputError, match=r"name one: target"):
-        in_time.fill(cube.to_dataset().assign(other=cube))
+        in_time.fill(cube.rename("a").to_dataset().assign(b=cube))
     with pytest.raises(InputError, match="further dimensions"):
         SpatialRegressor().fit(cube.expand_dims(depth=[0.0, 1.0]))
     with pytest.raises(InputError, match="DataArray"):

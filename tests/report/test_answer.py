@@ -12,13 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import shapely
+from scipy.special import ndtr
 
 from bochner import SpatialRegressor
 from bochner.geo.world import outlines_in
 from bochner.kernels import Matern
 from bochner.maps import aggregate, hotspots
 from bochner.report import Survey, answer_of, card, write_report
+from bochner.report.answer import background
 from bochner.report.gridded import gridded_layers
+from bochner.report.raster import unpack
 
 rasterio = pytest.importorskip("rasterio")
 WEST, SOUTH, SIDE = 7.0, 4.0, 4.0  # the corner of Cameroon, with a coast and a border
@@ -112,6 +115,16 @@ def test_coast_and_borders_lie_where_they_should():
     utm = outlines_in((2e5, 3e5, 9e5, 9e5), "EPSG:32632")
     assert utm["border"] and all(np.isfinite(line).all() for line in utm["border"])
     assert not outlines_in((0, 0, 1, 1), None)["coast"]
+    line = found["border"][0]
+    x, y = (line[0] + line[1]) / 2  # a map between two points of a border shows it all the same
+    assert outlines_in((x - 1e-3, y - 1e-3, x + 1e-3, y + 1e-3), "EPSG:4326")["border"]
+
+
+def test_no_outline_ends_within_a_frame(model):
+    """A frame wider or taller than the map shows more than the map; lines go on to its edge."""
+    flat = background(model, (WEST, SOUTH, WEST + 1, SOUTH + SIDE))
+    x = np.concatenate([np.reshape(line, (-1, 2))[:, 0] for line in flat["coast"] + flat["border"]])
+    assert x.min() < WEST + 0.5 - 1.1 * SIDE and x.max() > WEST + 0.5 + 1.1 * SIDE
 
 
 def test_a_click_in_the_table_shows_the_district_and_one_on_the_map_the_row(page, opened):
@@ -153,6 +166,28 @@ def test_downloads_are_whole_files(page, opened, tmp_path):
             shown.click(button)
         waiting.value.save_as(tmp_path / "file")
         assert (tmp_path / "file").read_bytes().startswith(start)
+
+
+def test_geotiff_holds_the_map_that_is_shown(page, opened, tmp_path):
+    """Made in the browser, read by GDAL: place, CRS, names of the bands, and the mean under the pointer."""
+    shown = opened(page)
+    with shown.expect_download() as waiting:
+        shown.click("#save-tif")
+    waiting.value.save_as(tmp_path / "map.tif")
+    data = json.loads(shown.locator("#payload").text_content())
+    with rasterio.open(tmp_path / "map.tif") as file:
+        assert file.crs.to_epsg() == data["epsg"]["code"] and file.shape == (data["rows"], data["columns"])
+        assert np.allclose(file.bounds, data["extent"])
+        threshold = data["threshold"]["value"]
+        assert file.descriptions == ("mean", "sd", f"exceedance_{threshold:g}") and np.isnan(file.nodata)
+        mean, sd, above = file.read()
+    known = np.isfinite(mean)
+    eta, spread = (unpack(data[name], mean.shape) for name in ("mean", "sd"))
+    assert known.any() and (known == np.isfinite(sd)).all()
+    limit = np.log(threshold / (1 - threshold))
+    assert np.allclose(above[known], ndtr((eta - limit) / spread)[known], atol=1e-5)
+    middle = 1 / (1 + np.exp(-eta[known]))
+    assert np.all(np.abs(mean[known] - middle) < 0.5 * sd[known] + 1e-6)  # the mean is near the median
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -27,7 +27,7 @@ Rasters = Annotated[
     typer.Option(
         "--covariate",
         metavar="NAME=RASTER",
-        help="Covariate that is read from a raster at every place; may be given several times.",
+        help="Covariate read from a raster (GeoTIFF, NetCDF, .zarr) at every place; may be given several times.",
     ),
 ]
 Layers = Annotated[
@@ -35,7 +35,7 @@ Layers = Annotated[
     typer.Option(
         "--covariate",
         metavar="NAME=RASTER",
-        help="Covariate of the model: a raster, or a number; may be given several times.",
+        help="Covariate of the model: a raster (GeoTIFF, NetCDF, .zarr), or a number; may be given several times.",
     ),
 ]
 FamilyName = Annotated[

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from bochner.exceptions import InputError
 from bochner.geo import check_writable
-from bochner.geo.cubes import label_at, opened_cube
+from bochner.geo.cubes import label_at, opened_cube, variable_of
 from bochner.geo.formats import CUBES, RASTERS
-from bochner.geo.stacks import Stack, raster_array, variable_of
+from bochner.geo.stacks import Stack, raster_array
 from bochner.maps.files.writers import writer_for
 
 

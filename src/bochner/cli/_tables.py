@@ -25,6 +25,7 @@ from bochner.geo import (
     same_crs,
     transform,
 )
+from bochner.geo.cube_bands import named_band
 from bochner.geo.grids import box_text
 from bochner.geo.lonlat import lonlat_axes
 from bochner.geo.tables import check_columns
@@ -111,7 +112,7 @@ def with_rasters(places: Places, rasters: Mapping[str, Any]) -> Places:
     if not rasters:
         return places
     pair = np.nan_to_num(places.pair(loose=True))
-    return places.with_columns({name: _sampled(raster, pair, places) for name, raster in rasters.items()})
+    return places.with_columns({name: _sampled(raster, pair, places, name) for name, raster in rasters.items()})
 
 
 def read_like(
@@ -223,7 +224,7 @@ def _moved(places: Places, crs: Any) -> FloatArray:
     return pair
 
 
-def _sampled(raster: Any, pair: FloatArray, places: Places) -> FloatArray:
+def _sampled(raster: Any, pair: FloatArray, places: Places, name: str) -> FloatArray:
     if not isinstance(raster, Path):
         return np.full(len(pair), float(raster))
     from bochner.geo import grid_like
@@ -232,15 +233,16 @@ def _sampled(raster: Any, pair: FloatArray, places: Places) -> FloatArray:
     if (grid.crs is None) != (places.crs is None):
         which, other = (raster.name, places.source) if grid.crs is None else (places.source, raster.name)
         raise InputError(f"{which} has no CRS and {other} has one, so the two cannot be laid over each other; give it.")
-    values = raster_at(raster, pair, places.crs)
+    band = named_band(raster, name)
+    values = raster_at(band, pair, places.crs)
     if not np.isfinite(values).any():
-        raise InputError(_apart(raster, grid, pair, places))
+        raise InputError(_apart(raster, band, grid, pair, places))
     return values
 
 
-def _apart(raster: Path, grid: RasterGrid, pair: FloatArray, places: Places) -> str:
+def _apart(raster: Path, band: Any, grid: RasterGrid, pair: FloatArray, places: Places) -> str:
     """What to say where a raster has no value at any place."""
-    swapped = np.isfinite(raster_at(raster, pair[:, ::-1], places.crs)).mean() > 0.5
+    swapped = np.isfinite(raster_at(band, pair[:, ::-1], places.crs)).mean() > 0.5
     names = " and ".join(places.coords[:2])
     hint = f"with {names} swapped it would: check their order" if swapped else "check the CRS of both"
     low, high = pair.min(axis=0), pair.max(axis=0)

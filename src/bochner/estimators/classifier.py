@@ -16,14 +16,17 @@ from bochner.estimators.constructor import KernelParameters
 from bochner.estimators.crossvalidation import CrossValidation
 from bochner.estimators.door import checked_rows
 from bochner.estimators.regressor import SpatialRegressor
+from bochner.estimators.same_kind import SameKind
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
+from bochner.geo import is_geoframe
 from bochner.layout import Encoding
-from bochner.layout.columns import named_columns, plain_selectors, used_part
+from bochner.layout.answers import like_given
+from bochner.layout.columns import encodable, named_columns, plain_selectors, used_part
 from bochner.layout.geography import without_geometry
 
 
-class SpatialClassifier(KernelParameters, ClassifierMixin, BaseEstimator):
+class SpatialClassifier(KernelParameters, SameKind, ClassifierMixin, BaseEstimator):
     """Classification of places, with probabilities that know what they do not know.
 
     Two classes: a Bernoulli response with a Gaussian field on the coordinates plus a linear trend, fitted by Laplace's
@@ -128,7 +131,7 @@ memory_limit, n_jobs, random_state, verbose
         """
         if not family_named(self.family).binary:
             raise PartError(f"family={self.family!r}; a classifier needs 'bernoulli'. Counts go to SpatialRegressor.")
-        X = unmasked(X)
+        X = encodable(unmasked(X))
         asked = named_columns(X, self.coords, self.covariates, {str(getattr(y, "name", None))})
         part = used_part(without_geometry(X, *asked, None), *asked)
         checked_rows(self, part, Encoding.learn(part, plain_selectors(*asked)[1] or ()), reset=True)
@@ -168,16 +171,32 @@ memory_limit, n_jobs, random_state, verbose
         return SpatialRegressor(**self.get_params(deep=False))
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> FloatArray:
-        """Probability (n, n_classes) of each class, in the order of `classes_`."""
+        """Probability (n, n_classes) of each class, in the order of `classes_`.
+
+        Of an xarray object, and of a table after ``set_output(predict="same")``, a variable or column for each class.
+        """
+        shares = self._shares(X, offset)
+        named = {str(label): share for label, share in zip(self.classes_.tolist(), shares.T, strict=True)}
+        return self._kind_of(X, named, shares)
+
+    def predict(self, X: Any, *, offset: Any = None) -> Any:
+        """Most probable label (n,)."""
+        labels = self.classes_[np.argmax(self._shares(X, offset), axis=1)]
+        return self._kind_of(X, {"label": labels}, labels)
+
+    def _kind_of(self, X: Any, columns: dict[str, Any], plain: Any) -> Any:
+        # of a GeoDataFrame probabilities have always been arrays: a table only where it is asked for
+        if is_geoframe(X) and not self._answers_tables:
+            return plain
+        found = like_given(X, columns, self.models_[0].fitted_.layout, tables=self._answers_tables)
+        return plain if found is None else found
+
+    def _shares(self, X: Any, offset: Any) -> FloatArray:
+        """Probability (n, n_classes)."""
         each = self._each(X, offset)
         if each.shape[1] == 1:
             return np.column_stack([1 - each, each])
         return np.asarray(each / each.sum(axis=1, keepdims=True))
-
-    def predict(self, X: Any, *, offset: Any = None) -> Any:
-        """Most probable label (n,)."""
-        check_is_fitted(self)
-        return self.classes_[np.argmax(self.predict_proba(X, offset=offset), axis=1)]
 
     def decision_function(self, X: Any, *, offset: Any = None) -> FloatArray:
         """Linear predictor that has the predicted probability: (n,) for two classes, else (n, n_classes).

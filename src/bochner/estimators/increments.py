@@ -24,7 +24,7 @@ from bochner.families import family_named
 from bochner.features import FeatureMap
 from bochner.inference import Model, RowSums, WavePlan, plan_waves, solve
 from bochner.layout import Given, Training
-from bochner.layout.columns import named_columns, roles_of
+from bochner.layout.columns import encodable, named_columns, roles_of
 from bochner.moments import DenseMoments
 from bochner.posterior import CoefficientPosterior, Mixture
 from bochner.solvers import CholeskyFactor
@@ -50,7 +50,7 @@ def add_rows(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[str, An
         return estimator.learn_table(
             training.X, training.y, training.given, predict_at, request.asked, every, request.crs
         )
-    X, y = unmasked(X), unmasked(y)
+    X, y = encodable(unmasked(X)), unmasked(y)
     given = Given(**known)
     asked = named_columns(X, estimator.coords, estimator.covariates, set(roles_of(y, given).values()))
     return estimator.learn_table(X, y, given, predict_at, asked, _of_all)
@@ -217,7 +217,7 @@ def _plan(model: Model, features: FeatureMap) -> WavePlan:
 
 def _sums_of_table(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[str, Any]) -> RowSums:
     fitted = _founded(estimator)
-    X, y = unmasked(X), unmasked(y)
+    X, y = encodable(unmasked(X)), unmasked(y)
     part = fitted.layout.frame(X)
     checked_rows(estimator, part, fitted.layout.encoding)
     values = np.asarray(y, dtype=np.float64).ravel()

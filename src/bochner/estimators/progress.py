@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import logging
 import os
@@ -11,13 +12,15 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from dataclasses import dataclass
+from typing import Any, TextIO
 
 from bochner.estimators import limits
 
 # Set to "lines", this makes every step one line of JSON on the standard error, for a program that watches.
 SPOKEN = "BOCHNER_PROGRESS"
-STAGES = {"features": "learning the kernel", "tuning": "learning the kernel", "solved": "solving"}
+DONE = "done"
+STAGES = {DONE: DONE, "features": "learning the kernel", "tuning": "learning the kernel", "solved": "solving"}
 
 
 def expected_seconds(n_rows: int, dim: int, n_trend: int, *, gaussian: bool, learns: bool) -> float:
@@ -44,7 +47,7 @@ def duration(seconds: float) -> str:
 def progress_logging(verbose: int, expected: float = 0.0, what: str = "fit") -> Iterator[None]:
     """Within: one line that says what is being done and how long it will take about; every step, if `verbose`.
 
-    The line is for a terminal or a notebook, and for work of more than a few seconds.
+    The line is for a terminal, in a notebook it is a bar, and both are for work of more than a few seconds.
     """
     logger, level = logging.getLogger("bochner"), logging.getLogger("bochner").level
     handlers: list[logging.Handler] = []
@@ -55,6 +58,8 @@ def progress_logging(verbose: int, expected: float = 0.0, what: str = "fit") -> 
         sys.stderr.write(f"bochner: {what}: about {duration(expected)}\n")
     elif spoken():
         handlers.append(_Spoken(what, expected, sys.stderr))
+    elif expected >= limits.SHOWN_FROM and in_notebook():
+        handlers.append(_Bar(what, expected, sys.stderr))
     elif expected >= limits.SHOWN_FROM and _watched(sys.stderr):
         handlers.append(_Line(what, expected, sys.stderr))
     if not handlers:
@@ -65,11 +70,20 @@ def progress_logging(verbose: int, expected: float = 0.0, what: str = "fit") -> 
     logger.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
     try:
         yield
+        logger.info("%s", DONE)
     finally:
         logger.setLevel(level)
         for handler in handlers:
             logger.removeHandler(handler)
             handler.close()
+
+
+def in_notebook() -> bool:
+    """Whether code runs in the kernel of a notebook, which shows HTML."""
+    if "ipykernel" not in sys.modules:
+        return False
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return shell is not None and hasattr(shell, "kernel")
 
 
 def spoken() -> bool:
@@ -106,8 +120,16 @@ class _Line(logging.Handler):
 
     def text(self, elapsed: float) -> str:
         """The line after some seconds."""
-        left = max(self.total - elapsed, limits.LEAST_LEFT * elapsed)
-        return f"bochner: {self.what}: {self.stage}, {duration(elapsed)} so far, about {duration(left)} left"
+        left = duration(self.left(elapsed))
+        return f"bochner: {self.what}: {self.stage}, {duration(elapsed)} so far, about {left} left"
+
+    def left(self, elapsed: float) -> float:
+        """Seconds that are left, about."""
+        return max(self.total - elapsed, limits.LEAST_LEFT * elapsed)
+
+    def share(self, elapsed: float) -> float:
+        """How much is done, about, between 0 and 1."""
+        return elapsed / (elapsed + self.left(elapsed))
 
     def close(self) -> None:
         self.over.set()
@@ -124,6 +146,49 @@ class _Line(logging.Handler):
             self.width = max(self.width, len(line))
             if self.over.wait(1.0):
                 return
+
+
+class _Bar(_Line):
+    """The same in a notebook: a bar that moves, and at the end one line that says how long it took."""
+
+    def __init__(self, what: str, expected: float, stream: TextIO) -> None:
+        from IPython import display
+
+        self.shown: Any = display.display(_Shown("", 0.0), display_id=True)  # type: ignore[no-untyped-call]
+        super().__init__(what, expected, stream)
+
+    def close(self) -> None:
+        self.over.set()
+        self.writer.join()
+        elapsed = time.monotonic() - self.begin
+        if self.stage == DONE:
+            self.shown.update(_Shown(f"bochner: {self.what}: done in {duration(elapsed)}", 1.0))
+        else:
+            self.shown.update(_Shown(f"bochner: {self.what}: ended while {self.stage}", self.share(elapsed)))
+        logging.Handler.close(self)
+
+    def _write(self) -> None:
+        while True:
+            elapsed = time.monotonic() - self.begin
+            self.shown.update(_Shown(self.text(elapsed), self.share(elapsed)))
+            if self.over.wait(1.0):
+                return
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A sentence and how much is done, as a front end shows it: with a bar where it knows HTML."""
+
+    text: str
+    share: float
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        name = html.escape(self.text, quote=True)
+        bar = f'<progress max="100" value="{100 * self.share:.0f}" aria-label="{name}" style="width:16em"></progress>'
+        return f'<div style="font-size:90%">{bar} {name}</div>'
 
 
 class _Spoken(_Line):
@@ -146,13 +211,13 @@ class _Spoken(_Line):
     def _write(self) -> None:
         while True:
             elapsed = time.monotonic() - self.begin
-            left = max(self.total - elapsed, limits.LEAST_LEFT * elapsed)
+            left = self.left(elapsed)
             text = f"{self.stage}, {duration(elapsed)} so far, about {duration(left)} left"
-            speak("progress", text, fraction=round(elapsed / (elapsed + left), 4), seconds_left=round(left, 1))
+            speak("progress", text, fraction=round(self.share(elapsed), 4), seconds_left=round(left, 1))
             if self.over.wait(1.0):
                 return
 
 
 def _watched(stream: TextIO) -> bool:
-    """Whether somebody reads a stream while it is written: a terminal, or a notebook."""
-    return "ipykernel" in sys.modules or bool(getattr(stream, "isatty", lambda: False)())
+    """Whether somebody reads a stream while it is written."""
+    return bool(getattr(stream, "isatty", lambda: False)())

@@ -24,17 +24,19 @@ from bochner.estimators.fitted import Estimate, Fitted
 from bochner.estimators.increments import add_rows, has_sums
 from bochner.estimators.mapped import Mapped
 from bochner.estimators.progress import expected_seconds, progress_logging
+from bochner.estimators.same_kind import SameKind
 from bochner.estimators.source_folds import cross_validate_source
 from bochner.estimators.streaming import Solve, Work, fit_source
 from bochner.estimators.summary import findings, summary
 from bochner.exceptions import CheckWarning, InputError, warn
 from bochner.families import family_named
 from bochner.features import Rows
-from bochner.geo import is_geoframe
 from bochner.geo.stacks import is_cube, is_lazy
 from bochner.inference import Chain, Responses, fit_model, leave_out, sample
 from bochner.layout import Design, Encoding, Given, Training, lay_out
+from bochner.layout.answers import Pixels
 from bochner.layout.columns import (
+    encodable,
     named_columns,
     plain_selectors,
     resolve_columns,
@@ -43,14 +45,14 @@ from bochner.layout.columns import (
     unused_columns,
     used_part,
 )
-from bochner.layout.geography import agreed, crs_of, framed, support_of, without_geometry
+from bochner.layout.geography import agreed, crs_of, support_of, without_geometry
 from bochner.layout.images import unstacked
 from bochner.layout.sizes import checked_size, survey_weights
 from bochner.random import generator, seed_of
 from bochner.sources import is_source
 
 
-class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
+class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseEstimator):
     """Spatial regression with calibrated uncertainty.
 
     A Gaussian field on the coordinates plus a linear trend on covariates. By default everything is
@@ -215,8 +217,9 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         ----------
         X : array or data frame of shape (n, columns), or a source
             Coordinates and covariates. An xarray DataArray over lon and lat, or x and y, and perhaps time, is an image
-            or a stack of them: its values are the response, its gaps are what is to be predicted. A source is read in
-            parts, as often as it takes, in memory that does not grow with its rows: the path of a Parquet, CSV, NetCDF,
+            or a stack of them: its values are the response, its gaps are what is to be predicted. Of a Dataset `target`
+            names the variable, and `covariates` are variables beside it. A source is read in parts, as often as it
+            takes, in memory that does not grow with its rows: the path of a Parquet, CSV, NetCDF,
             Zarr or GeoTIFF file or of a folder, a Dask object or an xarray one that is backed by Dask, a memmap with
             `target`, a function that begins record batches (`bochner.sources`).
         y : array of shape (n,)
@@ -237,7 +240,8 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
             Where predictions will be wanted: shapes the blocks of ``tune="spatial-cv"``, and the held-out rows by which
             a kernel is chosen for many rows; widens the box that the lattice covers.
         target : str or int, optional
-            Column of a source that is the response; `sample_weight`, `trials` and so on are names of columns then, too.
+            Variable of a Dataset, or column of a source, that is the response; `sample_weight`, `trials` and so on are
+            names of columns then, too.
         store : path, optional
             Folder into which the rows of a source are sorted by place. With it, a field too rough for waves is answered
             by waves and by kriging of what they leave from the nearest rows, which are read from there tile by tile.
@@ -249,17 +253,20 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
             Where the parts of a source are computed: ``"local"``, the address of a scheduler, or a client. A Dask
             object is computed by the client in use, if there is one.
         """
-        if is_cube(X) and target is None and not is_lazy(X):
-            X, y, predict_at = unstacked(X, y, predict_at, self.crs)
+        known = {
+            "sample_weight": sample_weight,
+            "trials": trials,
+            "exposure": exposure,
+            "offset": offset,
+            "measurement_variance": measurement_variance,
+            "groups": groups,
+        }
+        # columns by name, a limit of memory and work in parts are for sources; any other image is taken as it is
+        in_parts = (*known.values(), store, checkpoint, dask, self.memory_limit)
+        if is_cube(X) and not is_lazy(X) and (target is None or all(one is None for one in in_parts)):
+            linear = plain_selectors(None, self.covariates)[1] or ()
+            X, y, predict_at = unstacked(X, y, predict_at, self.crs, target, linear)
         elif target is not None or is_source(X):
-            known = {
-                "sample_weight": sample_weight,
-                "trials": trials,
-                "exposure": exposure,
-                "offset": offset,
-                "measurement_variance": measurement_variance,
-                "groups": groups,
-            }
             return fit_source(self, X, y, target, known, predict_at, Work(store, checkpoint, resume, dask))
         for name, value in (("store", store), ("checkpoint", checkpoint), ("dask", dask)):
             if value is not None:
@@ -282,7 +289,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         crs: Any = None,
     ) -> None:
         family, settings = family_named(self.family), settings_of(self)
-        X, y = unmasked(X), unmasked(y)
+        X, y = encodable(unmasked(X)), unmasked(y)
         roles = roles_of(y, given)
         if design is None:
             asked = named_columns(X, *asked, set(roles.values()))
@@ -463,7 +470,9 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array or data frame of shape (n, columns)
-            Places, with the covariates of the fit. Of a GeoDataFrame the answer is one, too.
+            Places, with the covariates of the fit. Of a GeoDataFrame the answer is one, too, with the columns mean and
+            sd; of an xarray object, whose pixels are the places, it is a Dataset. Of a pandas or polars table it is
+            arrays, as everywhere in scikit-learn, or such a table after ``set_output(predict="same")``.
         return_std, return_cov : bool
             Also return the standard deviations (n,) or the covariance matrix (n, n).
         include_noise : bool
@@ -478,9 +487,9 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
             if return_cov:
                 return law.mean, law.covariance
             if not return_std:
-                return framed(X, mean=law.mean)
+                return self._same_kind(X, {"mean": law.mean})
             sd = law.sd  # first: the law then knows its mean, too
-            return framed(X, mean=law.mean, sd=sd)
+            return self._same_kind(X, {"mean": law.mean, "sd": sd})
 
     def predict_distribution(
         self,
@@ -518,7 +527,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         law = self.predict_distribution(X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset)
         with self._resources(law):
             interval = law.interval(level)
-        return framed(X, lower=interval[:, 0], upper=interval[:, 1]) if is_geoframe(X) else interval
+        return self._same_kind(X, {"lower": interval[:, 0], "upper": interval[:, 1]}, interval)
 
     def predict_quantiles(
         self,
@@ -537,9 +546,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         law = self.predict_distribution(X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset)
         with self._resources(law):
             columns = {f"q{p:g}": law.quantile(float(p)) for p in np.atleast_1d(levels)}
-        if is_geoframe(X) or levels.ndim == 0:
-            return framed(X, **columns)
-        return np.column_stack(list(columns.values()))
+        return self._same_kind(X, columns, np.column_stack(list(columns.values())) if levels.ndim else None)
 
     def predict_exceedance(
         self,
@@ -555,7 +562,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         law = self.predict_distribution(X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset)
         limit = as_rows(threshold, len(law), "threshold")
         with self._resources(law):
-            return framed(X, exceedance=law.exceedance(limit))
+            return self._same_kind(X, {"exceedance": law.exceedance(limit)})
 
     def sample_y(
         self,
@@ -568,10 +575,11 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         exposure: Any = None,
         offset: Any = None,
     ) -> FloatArray:
-        """Joint draws (n, n_samples) of the surface, or of new observations."""
+        """Joint draws of the surface, or of new observations: (n, n_samples); of an xarray object along `draw`."""
         law = self.predict_distribution(X, include_noise=include_noise, trials=trials, exposure=exposure, offset=offset)
         with self._resources(law):
-            return law.sample(n_samples, random_state)
+            drawn = law.sample(n_samples, random_state)
+        return Pixels.of(X, self.fitted_.layout).dataset({"draws": drawn})["draws"] if is_cube(X) else drawn
 
     def sample_full(
         self, X: Any, n_samples: int = 1_000, random_state: Any = 0, *, offset: Any = None
@@ -592,12 +600,7 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
         """Rows of a table of the user's, checked."""
         check_is_fitted(self)
         layout = self.fitted_.layout
-        if is_cube(X):
-            raise InputError(
-                f"X is an xarray {type(X).__name__}, needed are places, a row each; fill(X) fills the gaps of an "
-                f"image, and X.to_dataframe().reset_index() has its pixels as rows."
-            )
-        X = unmasked(X)
+        X = Pixels.of(X, layout).table if is_cube(X) else encodable(unmasked(X))
         table = checked_rows(self, layout.frame(X), layout.encoding)
         return self.fitted_.check_rows(layout.rows(table, layout.support(X)))
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import InputError, MissingExtraError
+from bochner.exceptions import ColumnError, InputError, MissingExtraError
 from bochner.geo.crs import LONLAT, as_crs
 from bochner.geo.grids import Axes, RasterGrid
 from bochner.geo.lonlat import AXES, is_lonlat
@@ -59,6 +59,22 @@ def cube_axes(cube: Any, source: str) -> tuple[str, str]:
                 raise InputError(f"{source} has no georeference: its dimension {missing[0]!r} has no coordinates.")
             return pair[0], pair[1]
     raise InputError(f"{source} has dimensions {list(cube.dims)}; needed are x and y, or lon and lat, among them.")
+
+
+def variable_of(cube: Any, source: str, target: str | None = None, hint: str = "name it") -> Any:
+    """A numeric variable of a Dataset on its grid: the one that is named, or the only one."""
+    if not hasattr(cube, "data_vars"):
+        return cube
+    pixels = pixel_axes(cube)
+    dims = set(cube[pixels[0]].dims) if pixels else set(cube_axes(cube, source))
+    names = [str(n) for n in cube.data_vars if dims <= set(cube[n].dims) and cube[n].dtype.kind in "iuf"]
+    if target is None and len(names) == 1:
+        return cube[names[0]]
+    if target in names:
+        return cube[target]
+    if target is None:
+        raise InputError(f"{source} has the variables {names}; {hint}.")
+    raise ColumnError(f"{source} has no numeric variable {target!r} on its grid; it has {names}.")
 
 
 def _dims_of(cube: Any) -> Sequence[Any]:

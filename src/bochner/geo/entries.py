@@ -92,7 +92,8 @@ def _best(entries: Any, read: Mapping[str, Callable[[str], str | None]], commas:
         for kind, reader in read.items() if number is None else ():
             number = reader(text)
             if number is not None:
-                how.add(kind if commas or kind != "decimal commas" else "thousands separators")
+                comma = commas and "," in text
+                how.add(kind if comma or kind != "decimal commas" else "thousands separators")
                 break
         n_numbers += number is not None
         found.append(text if number is None else number)

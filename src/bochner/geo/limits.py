@@ -14,6 +14,7 @@ MOST_CODES         20          different whole numbers of a text column that are
 FEW_MISPRINTS      0.2         share of the rows that may have coordinates beyond the Earth and count as misprints; if
                                more have, the coordinates are projected and want a CRS
 LISTED_ROWS        20          rows that are amiss and named one by one in a message
+CUBE_BANDS_HELD    8           variables of NetCDF files that are held as rasters while a map is made: 8 bytes a pixel
 PLANE_RADIUS       2000.0      km from the centre, up to which an equal-area plane serves
 =================  ==========  =======================================================================================
 
@@ -30,4 +31,5 @@ MOSTLY_TEXT = 0.5
 MOST_CODES = 20
 FEW_MISPRINTS = 0.2
 LISTED_ROWS = 20
+CUBE_BANDS_HELD = 8
 PLANE_RADIUS = 2000.0

@@ -16,6 +16,7 @@ from bochner.arrays import FloatArray, as_coords
 from bochner.exceptions import BochnerError, BochnerWarning, InputError, MissingExtraError, warn
 from bochner.geo import limits
 from bochner.geo.crs import as_crs, crs_text, is_geographic, transform
+from bochner.geo.cube_bands import is_cube_file, opened_band
 from bochner.geo.grids import RasterGrid, Window, unwrapped
 
 RESAMPLING = ("bilinear", "nearest", "cubic", "average", "sum", "mode")
@@ -74,13 +75,17 @@ def raster_at(
 
 @contextmanager
 def opened_raster(raster: Raster) -> Iterator[Any]:
-    """An open rasterio dataset of a file; one that is open already is passed on, and stays open."""
+    """An open rasterio dataset of a GeoTIFF or of a variable of a cube; one that is open is passed on, and stays so."""
     if not isinstance(raster, (str, os.PathLike)):
         yield raster
         return
     rasterio, path = _rasterio(), Path(raster)
     if not path.exists():
         raise InputError(f"{path} does not exist; check the name of the file.")
+    if is_cube_file(path):
+        with opened_band(raster, rasterio) as dataset:
+            yield dataset
+        return
     try:
         with warnings.catch_warnings():  # a raster without georeference is an error of ours, where it matters
             warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import ColumnError, InputError
+from bochner.exceptions import InputError
 from bochner.geo.crs import agreed_crs, crs_text
 from bochner.geo.cubes import cube_axes, cube_crs, cube_grid, pixel_axes, xarray_module
 from bochner.geo.grids import RasterGrid
@@ -96,8 +96,20 @@ class Stack:
     @property
     def images(self) -> FloatArray:
         """Values (labels, rows, columns)."""
+        return self._laid_out(self.array)
+
+    def beside(self, cube: Any, name: str) -> FloatArray:
+        """Values (labels, rows, columns) of another variable of the same Dataset, over some of the dimensions."""
+        variable = cube[name]
+        strange = [str(d) for d in variable.dims if d not in self.array.dims]
+        if strange or variable.dtype.kind not in "iufb":
+            what = f"runs along {strange[0]!r}" if strange else f"holds {variable.dtype}"
+            raise InputError(f"{name!r} {what}; needed are numbers over the dimensions of {self.name!r}.")
+        return self._laid_out(variable.broadcast_like(self.array))
+
+    def _laid_out(self, array: Any) -> FloatArray:
         order = self.dims if self.along is None else (self.along, *self.dims)
-        flat = self.array.squeeze([d for d in self.array.dims if d not in order]).transpose(*order)
+        flat = array.squeeze([d for d in array.dims if d not in order]).transpose(*order)
         values = np.asarray(flat.values, dtype=np.float64)
         return values[None] if self.along is None else values
 
@@ -140,22 +152,6 @@ def is_cube(data: Any) -> bool:
 def is_lazy(cube: Any) -> bool:
     """Whether the values of an xarray object are computed by Dask, when they are asked for."""
     return bool(getattr(cube, "chunks", None))
-
-
-def variable_of(cube: Any, source: str, target: str | None = None, hint: str = "name it") -> Any:
-    """A numeric variable of a Dataset on its grid: the one that is named, or the only one."""
-    if not hasattr(cube, "data_vars"):
-        return cube
-    pixels = pixel_axes(cube)
-    dims = set(cube[pixels[0]].dims) if pixels else set(cube_axes(cube, source))
-    names = [str(n) for n in cube.data_vars if dims <= set(cube[n].dims) and cube[n].dtype.kind in "iuf"]
-    if target is None and len(names) == 1:
-        return cube[names[0]]
-    if target in names:
-        return cube[target]
-    if target is None:
-        raise InputError(f"{source} has the variables {names}; {hint}.")
-    raise ColumnError(f"{source} has no numeric variable {target!r} on its grid; it has {names}.")
 
 
 def raster_array(path: str | os.PathLike[str], band: str | None = None) -> Any:

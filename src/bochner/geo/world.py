@@ -64,13 +64,12 @@ def _near(box: Bounds) -> list[tuple[FloatArray, bool]]:
 
 
 def _cut(line: FloatArray, box: Bounds) -> list[FloatArray]:
-    """Parts of a line that lie in a box, each with one point beyond."""
-    left, bottom, right, top = box
-    x, y = line.T
-    inside = (x >= left) & (x <= right) & (y >= bottom) & (y <= top)
-    near = inside.copy()
-    near[1:] |= inside[:-1]
-    near[:-1] |= inside[1:]
+    """Parts of a line whose segments may meet a box: both ends of each, though neither may lie in it."""
+    (left, bottom, right, top), (x, y) = box, line.T
+    low_x, high_x = np.minimum(x[1:], x[:-1]), np.maximum(x[1:], x[:-1])
+    low_y, high_y = np.minimum(y[1:], y[:-1]), np.maximum(y[1:], y[:-1])
+    meets = (high_x >= left) & (low_x <= right) & (high_y >= bottom) & (low_y <= top)
+    near = np.r_[meets, False] | np.r_[False, meets]
     edges = np.flatnonzero(np.diff(np.r_[0, near.astype(int), 0]))
     return [line[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a > 1]
 

@@ -78,6 +78,17 @@ def used_part(X: Any, coords: Selector, covariates: Selector) -> Any:
     return X[wanted]
 
 
+def encodable(X: Any) -> Any:
+    """A polars table with text, categories or dates as one of pandas, to be encoded; any other as it is."""
+    if type(X).__module__.partition(".")[0] != "polars" or not hasattr(X, "dtypes"):
+        return X
+    if all(kind.is_numeric() for kind in X.dtypes):
+        return X
+    import pandas as pd
+
+    return pd.DataFrame({name: X[name].to_numpy() for name in X.columns})
+
+
 def refuse_twins(X: Any) -> None:
     """Refuse a table with two columns of one name."""
     names = list(getattr(X, "columns", ()))

@@ -18,7 +18,6 @@ from bochner.geo import (
     frame_coords,
     is_geoframe,
     is_lonlat,
-    like_frame,
     same_crs,
     transform,
 )
@@ -120,11 +119,3 @@ def agreed(found: str | None, given: Any) -> str | None:
     if given is None:
         return found
     return crs_text(agreed_crs(None if found is None else as_crs(found), given, "X"))
-
-
-def framed(X: Any, **columns: FloatArray) -> Any:
-    """Predictions as the kind of table that was asked with: a GeoDataFrame, or the arrays themselves."""
-    if is_geoframe(X):
-        return like_frame(X, columns)
-    values = tuple(columns.values())
-    return values[0] if len(values) == 1 else values

@@ -146,6 +146,11 @@ class Layout:
         return float(self.encoding.days(name, np.array([str(value)], dtype=object))[0])
 
     @property
+    def levels(self) -> Mapping[str, Any]:
+        """Levels of the columns that are categories, the most frequent first."""
+        return {} if self.encoding is None else self.encoding.levels
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """Columns that a prediction asks for; of a formula, those of the table that it reads."""
         if self.design is not None:

@@ -14,7 +14,9 @@ from bochner._version import __version__
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
 from bochner.geo import RasterGrid
-from bochner.geo.stacks import Stack, is_cube, is_lazy, variable_of
+from bochner.geo.cubes import variable_of
+from bochner.geo.stacks import Stack, is_cube, is_lazy
+from bochner.layout import Layout
 from bochner.maps.files.cf import axis_attributes, file_attributes, variable_name
 from bochner.maps.files.netcdf import write_dataset
 from bochner.maps.files.provenance import provenance
@@ -48,11 +50,11 @@ def fill(
     return_std : bool
         Also the standard deviations, as a second DataArray; 0 where a value was observed.
     target : str, optional
-        Variable of a Dataset; may be left out where it has one.
+        Variable of a Dataset; left out, the one that the model learned, or the only one.
     crs : CRS or code, optional
         Of an array that does not say.
     covariates : mapping of str to raster, number or array, optional
-        Every other column of the model.
+        Every other column of the model; those that are variables of a Dataset are taken from there.
     include_noise : bool
         Make the standard deviations those of a new observation.
 
@@ -66,14 +68,18 @@ def fill(
     if not is_cube(array):
         raise InputError(f"fill was given a {type(array).__name__}; needed is an xarray DataArray or Dataset.")
     fitted = mappable(model)
+    own = map_layout(fitted).roles.get("target")
+    if target is None and own in getattr(array, "data_vars", ()):
+        target = own
     stack = Stack.of(variable_of(array, "the dataset", target, "name one: target='name'"), crs, "the array")
+    given = _known(map_layout(fitted), stack, array, covariates or {})
     name = stack.name
     if is_lazy(stack.array):
-        known = _checked(fitted, stack, covariates or {})
+        known = _checked(fitted, stack, given)
         filled, spread = lazily_filled(stack, known, FillImage(fitted, include_noise))
         spread = spread.rename(f"{name}_sd")
     else:
-        mean, sd = filled_images(fitted, stack, covariates or {}, include_noise)
+        mean, sd = filled_images(fitted, stack, given, include_noise)
         filled, spread = stack.like(mean), stack.like(sd, f"{name}_sd")
     spread.attrs = {**_unit(stack), "long_name": f"standard deviation of {name}"}
     if hasattr(array, "data_vars"):
@@ -81,10 +87,19 @@ def fill(
     return (filled, spread) if return_std else filled
 
 
+def _known(layout: Layout, stack: Stack, array: Any, covariates: Mapping[str, Input]) -> dict[str, Input]:
+    """Covariates as given, and those of the model that are variables of the Dataset."""
+    held = [name for name in layout.further if name in getattr(array, "data_vars", ())]
+    return {**{name: stack.beside(array, name) for name in held if name not in covariates}, **covariates}
+
+
 def filled_images(
     model: Mappable, stack: Stack, covariates: Mapping[str, Input], include_noise: bool = False
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean and sd of every image, (labels, rows, columns) each: values that are there are kept, with sd 0."""
+    """Mean and sd of every image, (labels, rows, columns) each: values that are there are kept, with sd 0.
+
+    An array of covariates has the shape of an image, or that of all of them.
+    """
     regressor = mappable(model)
     covariates, fill_image = _checked(regressor, stack, covariates), FillImage(regressor, include_noise)
     grid = stack.grid
@@ -104,7 +119,8 @@ class FillImage:
         self, stack: Stack, i: int, label: Any, grid: RasterGrid | None, covariates: Mapping[str, Input]
     ) -> tuple[FloatArray, FloatArray]:
         image = stack.images[i]
-        further = dict(covariates) if stack.along is None else {**covariates, stack.along: label}
+        further = {name: _of_image(value, i, stack.images.shape) for name, value in covariates.items()}
+        further |= {} if stack.along is None else {stack.along: label}
         if np.isfinite(image).all():
             return image.copy(), np.zeros_like(image)
         if grid is None:
@@ -124,6 +140,11 @@ def _checked(model: Any, stack: Stack, covariates: Mapping[str, Input]) -> dict[
     names = set(known) | ({stack.along} if stack.along else set())
     check_covariates(layout.further, dict.fromkeys(names, 0.0))
     return known
+
+
+def _of_image(value: Any, i: int, shape: tuple[int, ...]) -> Any:
+    """What is known of one image, where an array has the values of all."""
+    return value[i] if isinstance(value, np.ndarray) and value.shape == shape else value
 
 
 def write_filled(model: Mappable, stack: Stack, mean: FloatArray, sd: FloatArray, path: str | os.PathLike[str]) -> None:
@@ -174,12 +195,14 @@ def _row_by_row(
     layout = map_layout(model)
     table = stack.table(gaps[None])
     coords = layout.to_crs(table[list(stack.axes)].to_numpy(dtype=np.float64), stack.crs)
-    rows = table.assign(**dict(zip(layout.map_axes, coords.T, strict=True)), **further)[list(layout.inputs)]
-    there = np.isfinite(coords).all(axis=1)
+    known = {name: value[gaps] if np.shape(value) == image.shape else value for name, value in further.items()}
+    rows = table.assign(**dict(zip(layout.map_axes, coords.T, strict=True)), **known)[list(layout.inputs)]
+    there = np.isfinite(coords).all(axis=1) & rows.notna().all(axis=1).to_numpy()
     mean, sd = image.copy(), np.where(gaps, np.nan, 0.0)
     found = np.full((2, len(rows)), np.nan)
     if there.any():
-        found[:, there] = model.predict(rows[there], return_std=True, include_noise=include_noise)
+        law = model.predict_distribution(rows[there], include_noise=include_noise)
+        found[:, there] = law.mean, law.sd
     mean[gaps], sd[gaps] = found
     return mean, sd
 

@@ -89,7 +89,7 @@ def draw(bias: FloatArray, clock: FloatArray) -> Any:
     figure, (left, right) = style.panels(2)
     left.plot(DIMS, bias[:, 0], color=style.ORANGE, marker="D", label="structured in any dimension")
     left.plot(DIMS, bias[:, 1], color=style.BLUE, marker="o", label="Haar below 16, as the library does")
-    left.axvline(limits.STRUCTURED_FROM, color=style.GREY, linestyle=(0, (4, 3)), linewidth=1.4)
+    left.axvline(limits.STRUCTURED_FROM, ymax=0.7, color=style.GREY, linestyle=(0, (4, 3)), linewidth=1.4)
     left.set(xscale="log", ylim=(0, None), xlabel="dimension d", ylabel="largest bias of the kernel")
     style.ticks(left, DIMS)
     left.legend()

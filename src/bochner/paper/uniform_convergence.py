@@ -109,7 +109,7 @@ def draw(found: dict[str, FloatArray], entries: FloatArray) -> Any:
     style.title(middle, "the rate is uniform")
     style.band(right, SIZES, entries, color=style.PURPLE, marker="D", label="largest entry of the error")
     right.axhline(EPSILON, color=style.GREY, linestyle=(0, (4, 3)), linewidth=1.4, label="ε = 0.1")
-    right.set(xscale="log", ylim=(0, 0.2), xlabel="rows n, with m = log(n)/ε² frequencies", ylabel="error")
+    right.set(xscale="log", ylim=(0, 0.15), xlabel="rows n, with m = log(n)/ε² frequencies", ylabel="error")
     style.ticks(right, SIZES)
     right.legend()
     style.title(right, "every entry of the matrix")

@@ -19,7 +19,7 @@ from bochner.exceptions import BochnerError
 from bochner.maps.grids.extent import make_grid
 from bochner.maps.grids.pixels import Pixels
 from bochner.maps.mappable import Mappable, mappable
-from bochner.maps.plots.quick_figure import typical_inputs
+from bochner.maps.plots.quick_figure import short, typical_inputs
 from bochner.report import limits
 from bochner.report.colours import ramps
 from bochner.report.svg import number
@@ -67,7 +67,7 @@ def small_map(model: SpatialRegressor) -> str | None:
     low, high = float(mean.min()), float(mean.max())
     image = base64.b64encode(png(mean, low, high)).decode("ascii")
     told = f"{number(float(f'{low:.3g}'))} to {number(float(f'{high:.3g}'))}"
-    held_at = "".join(f", {name} = {value:.3g}" for name, value in held.items())
+    held_at = "".join(f", {name} = {short(value)}" for name, value in held.items())
     return (
         f'<figure style="margin:0"><img alt="map of the mean, {escape(told)}" style="width:180px;image-rendering:auto" '
         f'src="data:image/png;base64,{image}"><figcaption style="font-size:85%">mean, {escape(told + held_at)}'

@@ -32,7 +32,7 @@ from bochner.report.survey import Survey, diagnose_survey, held_out_means, judge
 # modules of the page in the order in which they need each other; the studio serves all but the last
 MAP_SCRIPTS = (
     *("dom.js", "theme.js", "raster.js", "law.js", "scale.js", "areas.js", "view.js", "surface.js", "gestures.js"),
-    *("mapcanvas.js", "colourbar.js", "print.js", "pictures.js", "panel.js"),
+    *("mapcanvas.js", "colourbar.js", "print.js", "pictures.js", "geotiff.js", "panel.js"),
 )
 SCRIPTS = (*MAP_SCRIPTS, "page.js")
 

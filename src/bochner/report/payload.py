@@ -13,6 +13,7 @@ from bochner.arrays import FloatArray
 from bochner.diagnostics import Diagnostics, round_step
 from bochner.estimators import Fitted
 from bochner.exceptions import InputError
+from bochner.geo.crs import LONLAT, as_crs, is_geographic
 from bochner.random import generator
 from bochner.report import limits
 from bochner.report.colours import ramps
@@ -44,6 +45,7 @@ def map_payload(
         "extent": list(layers.extent),
         "names": list(layers.names),
         "crs": layers.crs,
+        "epsg": epsg_of(fitted.layout.crs),
         "geographic": _in_degrees(layers),
         "lengthUnit": length_unit or ("km" if layers.km_per_unit else "units"),
         "km": None if layers.km_per_unit is None else list(layers.km_per_unit),
@@ -64,6 +66,14 @@ def map_payload(
         "csv": csv,
         "noun": noun,
     }
+
+
+def epsg_of(crs: str | None) -> dict[str, Any] | None:
+    """Code of a CRS, and whether it is one of degrees; code 0 where it has none, and the page offers no GeoTIFF."""
+    if crs in (None, LONLAT):
+        return None if crs is None else {"code": 4326, "geographic": True}
+    found = as_crs(crs)
+    return {"code": found.to_epsg() or 0, "geographic": is_geographic(found)}
 
 
 def threshold_of(fitted: Fitted, layers: MapLayers, given: float | None) -> dict[str, float]:

@@ -68,7 +68,7 @@ class GridMap:
         clash = sorted(set(given) & set(covariates or {}))
         if clash:
             raise InputError(f"{clash[0]!r} is a covariate of the model as well as an option; rename the covariate.")
-        self.inputs = Inputs.of(grid, {**(covariates or {}), **given})
+        self.inputs = Inputs.of(grid, {**(covariates or {}), **given}, layout.levels)
         self._check_size({name: self.inputs.fixed.get(name, 1.0) for name in given})
         self.areas = polygons_in(within, grid.crs)
         self.observed = _values_on(grid, observed) if isinstance(observed, np.ndarray) else observed

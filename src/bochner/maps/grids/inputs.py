@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError
 from bochner.geo import RasterGrid, Window, sample_raster
+from bochner.geo.cube_bands import named_band
 
 SIZES = ("trials", "exposure")
 
@@ -30,22 +31,26 @@ class Inputs:
     ----------
     grid : RasterGrid
     fixed : mapping of str to float
-        Inputs that are the same everywhere.
+        Inputs that are the same everywhere; of a category, one of its levels.
     layers : mapping of str to array or raster
         Inputs that differ from pixel to pixel.
     """
 
     grid: RasterGrid
-    fixed: Mapping[str, float]
+    fixed: Mapping[str, Any]
     layers: Mapping[str, Any]
 
     @classmethod
-    def of(cls, grid: RasterGrid, given: Mapping[str, Input]) -> Inputs:
-        fixed: dict[str, float] = {}
+    def of(
+        cls, grid: RasterGrid, given: Mapping[str, Input], levels: Mapping[str, Sequence[Any]] | None = None
+    ) -> Inputs:
+        fixed: dict[str, Any] = {}
         layers: dict[str, Any] = {}
         for name, value in given.items():
-            if isinstance(value, (str, os.PathLike)):
-                layers[name] = _existing(name, Path(value))
+            if isinstance(value, (str, os.PathLike)) and str(value) in (levels or {}).get(name, ()):
+                fixed[name] = str(value)
+            elif isinstance(value, (str, os.PathLike)):
+                layers[name] = _existing(name, Path(value), (levels or {}).get(name))
             elif np.ndim(value) == 0:
                 fixed[name] = _number(name, value)
             else:
@@ -91,10 +96,12 @@ def check_covariates(needed: Iterable[str], given: Mapping[str, Any]) -> None:
         )
 
 
-def _existing(name: str, path: Path) -> Path:
+def _existing(name: str, path: Path, levels: Sequence[Any] | None) -> str | os.PathLike[str]:
+    if not path.exists() and levels is not None:
+        raise InputError(f"{name!r} is {str(path)!r}, neither one of its levels, {list(levels)}, nor a raster.")
     if not path.exists():
         raise InputError(f"the raster of {name!r}, {path}, does not exist; check the name of the file.")
-    return path
+    return named_band(path, name)
 
 
 def _number(name: str, value: Any) -> float:

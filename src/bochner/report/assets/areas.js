@@ -1,7 +1,7 @@
 // Areas: outlines, names, coastlines and borders on the map, and the table that goes with them.
 
 import { ticks } from "./scale.js";
-import { FONT, theme } from "./theme.js";
+import { FONT } from "./theme.js";
 
 function tracePath(context, view, flat) {
   for (let k = 0; k < flat.length; k += 2) {
@@ -23,8 +23,8 @@ function strokeLines(context, view, lines, colour, width, dash) {
   context.restore();
 }
 
-// Coast, borders and a graticule below the areas; a line of the graticule stands at every tick of the axes.
-export function drawBackground(context, view) {
+// A graticule below the map: a line stands at every tick of the axes.
+export function drawGraticule(context, view) {
   const { left, top } = view.margin, { width, height } = view.inner;
   const [west, north] = view.toWorld(left, top), [east, south] = view.toWorld(left + width, top + height);
   context.save();
@@ -43,8 +43,14 @@ export function drawBackground(context, view) {
   }
   context.stroke();
   context.restore();
-  strokeLines(context, view, view.data.background.coast ?? [], `rgb(${theme.coast} / 0.75)`, 1.1, []);
-  strokeLines(context, view, view.data.background.border ?? [], `rgb(${theme.coast} / 0.6)`, 1, [5, 3]);
+}
+
+// Coast and borders above the map, with a rim that keeps them apart from any colour and from a dark ground.
+export function drawOutlines(context, view) {
+  const { coast = [], border = [] } = view.data.background;
+  for (const lines of [border, coast]) strokeLines(context, view, lines, "rgb(255 255 255 / 0.6)", 2.8, []);
+  strokeLines(context, view, border, "rgb(24 32 38 / 0.9)", 1.1, [5, 3]);
+  strokeLines(context, view, coast, "rgb(24 32 38 / 0.9)", 1.1, []);
 }
 
 export function drawAreas(context, view, chosen) {

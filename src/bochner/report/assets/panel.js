@@ -3,6 +3,7 @@
 import { areaAt, boundsOf, drawAreas, drawNames } from "./areas.js";
 import { colourBar, markScale, showScale } from "./colourbar.js";
 import { button, el } from "./dom.js";
+import { geotiff } from "./geotiff.js";
 import { everySecond, Law, normalCdf } from "./law.js";
 import { dotAt, drawDots, MapCanvas, mapFrame } from "./mapcanvas.js";
 import { picture, save, svgPicture } from "./pictures.js";
@@ -115,6 +116,8 @@ export class MapPanel {
     return el("div", { class: "downloads", role: "group", "aria-label": "Downloads of this view" },
       button("PNG", { id: "save-png", onclick: () => picture(this).toBlob((blob) => save(`${slug}.png`, "image/png", blob)) }),
       button("SVG", { id: "save-svg", onclick: () => save(`${slug}.svg`, "image/svg+xml", svgPicture(this)) }),
+      this.data.epsg?.code !== 0 && button("GeoTIFF", { id: "save-tif", title: "Mean, uncertainty and exceedance of the threshold, for a GIS",
+        onclick: () => save(`${slug}.tif`, "image/tiff", geotiff(this.data, this.law, this.threshold)) }),
       this.data.csv && button(`CSV of ${this.data.noun || "areas"}`, { id: "save-csv", onclick: () => save(`${slug}-areas.csv`, "text/csv", this.data.csv) }));
   }
 

@@ -6,8 +6,8 @@ export const theme = {};
 
 function set(dark) {
   Object.assign(theme, dark
-    ? { ink: "#e4ebef", faint: "#a9b8c2", paper: "#26333c", plate: "rgb(18 26 32 / 0.82)", coast: "190 206 216" }
-    : { ink: "#24313b", faint: "#56646f", paper: "#e9edf0", plate: "rgb(255 255 255 / 0.82)", coast: "36 49 59" });
+    ? { ink: "#e4ebef", faint: "#a9b8c2", paper: "#26333c", plate: "rgb(18 26 32 / 0.82)" }
+    : { ink: "#24313b", faint: "#56646f", paper: "#e9edf0", plate: "rgb(255 255 255 / 0.82)" });
 }
 set(DARK.matches);
 DARK.addEventListener("change", () => set(DARK.matches));

@@ -1,6 +1,6 @@
 // The view: which part of the world is on the canvas, and how it is drawn.
 
-import { drawBackground } from "./areas.js";
+import { drawGraticule, drawOutlines } from "./areas.js";
 import { plainNumber, ticks, wrapped } from "./scale.js";
 import { FONT, theme } from "./theme.js";
 
@@ -107,11 +107,12 @@ export class View {
     context.clip();
     context.fillStyle = theme.paper;
     context.fillRect(left, top, width, height);
-    drawBackground(context, this);
+    drawGraticule(context, this);
     const [x0, y0] = this.toCanvas(this.west, this.north), [x1, y1] = this.toCanvas(this.east, this.south);
     context.imageSmoothingEnabled = true;
     context.imageSmoothingQuality = quality;
     if (image) context.drawImage(image, x0, y0, x1 - x0, y1 - y0);
+    drawOutlines(context, this);
     if (marks) marks(context, this);
     this.drawScaleBar(context);
     context.restore();
