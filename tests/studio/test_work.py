@@ -279,7 +279,7 @@ def test_a_full_disk_is_told_and_a_dead_server_loses_nothing(tmp_path: Path) -> 
     record = {**json.loads((folder / "status.json").read_text()), "status": "running"}
     write_json(folder / "status.json", record)  # as if it had been at work
     desk = Desk(tmp_path)
-    lost = desk.fit(p, f)
+    lost = desk.fits.state(p, f)
     assert lost["status"] == "lost" and lost["error"] == LOST
     desk.close()
 

@@ -11,7 +11,7 @@ import numpy as np
 from bochner.estimators import SpatialRegressor
 from bochner.geo import attributes, is_geoframe
 from bochner.geo.grids import Bounds
-from bochner.geo.world import outlines_in
+from bochner.geo.world import outlines_around
 from bochner.maps import aggregate
 from bochner.maps.grids.inputs import Input
 from bochner.maps.hot_places import area_names, hotspots
@@ -189,7 +189,7 @@ def answer_of(
 
 def background(model: SpatialRegressor, extent: Bounds) -> dict[str, list[list[float]]]:
     """Coastlines and borders on the map of a model, as flat lists of coordinates."""
-    found = outlines_in(extent, model.fitted_.layout.crs)
+    found = outlines_around(extent, model.fitted_.layout.crs)
     return {kind: [_flat(line) for line in lines] for kind, lines in found.items()}
 
 

@@ -16,6 +16,8 @@ MOST_NAMES         1,000           columns or rasters that a spec names
 PREVIEW_ROWS       20              of the data, as text
 SHOWN_POINTS       5,000           places that the page draws
 LISTED_PROBLEMS    200             wrong rows that are listed
+FEWEST_ROWS        5               that a map is learned from; fewer are refused
+FEW_ROWS           30              below which the page says that they tell little of the range
 LISTED_LEVELS      12              of a column of categories that are named
 LOG_LINES          40              of a worker that are shown
 LOG_TAIL_BYTES     200,000         of its log that are read for them
@@ -51,6 +53,8 @@ MOST_NAMES = 1_000
 PREVIEW_ROWS = 20
 SHOWN_POINTS = 5_000
 LISTED_PROBLEMS = 200
+FEWEST_ROWS = 5
+FEW_ROWS = 30
 LISTED_LEVELS = 12
 LOG_LINES = 40
 LOG_TAIL_BYTES = 200_000
