@@ -43,7 +43,11 @@ function example(root, name, title, words, line) {
 async function begin(files, line) {
   const first = files[0], name = first.name.replace(/\.[^.]+$/, "");
   const project = idOf(await post("projects", { name }));
-  const found = await send(project, files, line);
+  const found = await send(project, files, line).catch(async (error) => {
+    line.textContent = "";
+    await remove(`projects/${encodeURIComponent(project)}`); // nothing could be read, so nothing is begun
+    throw error;
+  });
   line.textContent = "Looking at its columns …";
   const data = found.find((one) => one.kind !== "raster" && one.kind !== "other") ?? found[0];
   const refusal = await put(`projects/${encodeURIComponent(project)}/data`, { file: data.name }).then(() => null, (error) => error.message);
