@@ -28,11 +28,7 @@ VIEW_SECONDS       300             that one view of a model may take
 MAP_SIDE           1,000           pixels along the longer side of a map in the page
 MEAN_NODES         12              of the quadrature over the link, for the difference of two maps
 RANGE_BINS         30              of the chart of the range
-DENSE_ROWS         3,000           up to which the kernel is a matrix of all rows
-DENSE_BYTES        110             per entry of it at the peak of a fit: 127 of 1,000 rows, 96 of 2,800 (peak memory of
-                                   `bochner fit` less that of 200 rows)
-WAVES_BYTES        300 MB          that a fit of more rows takes: 310 MB of 12,000 rows, 330 MB of 50,000 (as above)
-ROW_BYTES          1,000           per row beyond that
+BUSY_FACTOR        1.5             by which other work lengthens a fit, from which the page says so
 PICTURE_SIDE       400             pixels along a side of an image as it was dropped
 IMAGE_SIDE         64              pixels of the example image: learned in some 5 s of one core
 =================  ==============  ====================================================================================
@@ -65,9 +61,6 @@ VIEW_SECONDS = 300
 MAP_SIDE = 1_000
 MEAN_NODES = 12
 RANGE_BINS = 30
-DENSE_ROWS = 3_000
-DENSE_BYTES = 110
-WAVES_BYTES = 300_000_000
-ROW_BYTES = 1_000
+BUSY_FACTOR = 1.5
 PICTURE_SIDE = 400
 IMAGE_SIDE = 64
