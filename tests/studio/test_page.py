@@ -128,7 +128,7 @@ def survey(visit, tmp_path_factory):
 def test_a_messy_table_is_recognised(survey):
     assert "survey.csv is a table with 60 rows" in survey.story
     assert "forty" in survey.wrong and "swapped" in survey.flags
-    assert survey.roles["lon"] == "x" and survey.roles["lat"] == "y"
+    assert survey.roles["Longitude (deg)"] == "x" and survey.roles["Latitude (deg)"] == "y"
     assert survey.roles["positive"] == "target" and survey.roles["examined"] == "trials"
     assert "amiss" in survey.problems and survey.off
     assert "mended" in survey.mended  # the swapped place was exchanged in a copy
