@@ -48,10 +48,9 @@ class Jobs:
     def submit(self, folder: Path, record: Mapping[str, Any], task: Mapping[str, Any]) -> dict[str, Any]:
         """Put a job into the queue: its record in a folder that exists, and what a worker is told."""
         with self._lock:
-            if len(self._waiting) >= limits.MAX_QUEUED:
-                raise Busy(
-                    f"{len(self._waiting)} jobs are waiting already, which is the most; wait for one, or cancel it."
-                )
+            waiting = sum(is_long(one) == is_long(task) for _, one in self._waiting)
+            if waiting >= limits.MAX_QUEUED:
+                raise Busy(f"{waiting} jobs are waiting already, which is the most; wait for one, or cancel it.")
             full = {"id": folder.name, **record, "status": "queued", "error": None, "queued": now()}
             self._keep(folder, {**full, "started": None, "ended": None})
             told = {**task, "log": str(folder / LOG), "out": str(folder / OUT)}

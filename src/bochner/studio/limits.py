@@ -8,7 +8,7 @@ SPARE_DISK_BYTES   64 MiB          that an upload leaves free on the disk
 DRAINED_BYTES      4 MiB           of a refused body that are read to its end, so that the sender hears why
 DRAIN_SECONDS      2               at most, for that
 MAX_BODY_BYTES     1 MiB           of the JSON of a request; a spec of 1,000 columns has 50 kB
-MAX_QUEUED         10              jobs that wait; more are refused in words
+MAX_QUEUED         10              jobs of a lane that wait; more are refused in words
 MAX_PROJECTS       1,000           folders that are listed
 LONGEST_NAME       80              characters of a name of a project or a file
 MOST_TEXT          500             characters of a column name or an option
