@@ -39,7 +39,7 @@ PRESENCE = r"presen|occur|absen|detect"
 NO_MEASURE = r"^(id|fid|ogc_fid|index|row|nr|no|number|code|zip|year|month|day|annee|mois|unnamed.*)$|_id$|^id[ _]"
 COVARIATE = (
     r"elev|alti|height|hauteur|altura|dem|slope|pente|rain|pluie|lluvia|chuva|precip|ndvi|evi|distan|dist_|densi|soil"
-    r"|aspect|humid|urban"
+    r"|aspect|humid|urban|depth|profond"
 )
 GROUP = r"station|household|cluster|site|plot|subject"
 
