@@ -10,6 +10,7 @@ import logging
 import signal
 import socket
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable
 from importlib import resources
 from pathlib import Path
@@ -89,14 +90,16 @@ def serve(desk: Desk, port: int | None, opened: Callable[[str], None]) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Tells the desk that it is closing as soon as it is asked to, so that open streams end."""
+    """Closes the desk as soon as it is asked to, so that streams and views that somebody waits for end."""
 
     def __init__(self, config: uvicorn.Config, desk: Desk) -> None:
         super().__init__(config)
         self.desk = desk
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        self.desk.closing = True
+        if not self.desk.closing:
+            self.desk.closing = True
+            threading.Thread(target=self.desk.close, daemon=True).start()  # a signal may not wait
         super().handle_exit(sig, frame)
 
 
