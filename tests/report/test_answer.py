@@ -14,7 +14,7 @@ import pytest
 import shapely
 
 from bochner import SpatialRegressor
-from bochner.geo.world import outlines_in
+from bochner.geo.world import outlines_around, outlines_in
 from bochner.kernels import Matern
 from bochner.maps import aggregate, hotspots
 from bochner.report import Survey, answer_of, card, write_report
@@ -112,6 +112,9 @@ def test_coast_and_borders_lie_where_they_should():
     utm = outlines_in((2e5, 3e5, 9e5, 9e5), "EPSG:32632")
     assert utm["border"] and all(np.isfinite(line).all() for line in utm["border"])
     assert not outlines_in((0, 0, 1, 1), None)["coast"]
+    wide = outlines_around((WEST, SOUTH, WEST + SIDE, SOUTH + SIDE), "EPSG:4326")
+    reach = max(line[:, 0].max() for line in wide["border"] + wide["coast"])
+    assert reach > WEST + 2 * SIDE  # a frame wider than the map has no line that ends in it
 
 
 def test_a_click_in_the_table_shows_the_district_and_one_on_the_map_the_row(page, opened):

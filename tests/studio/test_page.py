@@ -226,7 +226,7 @@ def test_a_phone_in_the_dark_and_the_keyboard_are_served(visit, survey):
 
 def test_a_large_map_follows_the_slider(visit, survey):
     """Every frame has its threshold; how many there are in a second is measured by `benchmarks/studio.py`."""
-    page = visit("&project=none")
+    page = visit("&project=none", PHONE)
     page.route(re.compile(r"/fits/\d+/map$"), lambda route: route.fulfill(json=large_map(400)))
     page.goto(page.url.partition("?")[0] + "?" + survey.query[1:])
     page.wait_for_selector("#map-card #map")
