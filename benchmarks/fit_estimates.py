@@ -75,7 +75,7 @@ def measured(name: str) -> dict[str, float]:
 
     n, dim, family, kernel, gaps = CASES[name]
     table, y, wanted, sizes = data(n, dim, family, gaps)
-    told = fit_cost(n, dim, 1, gaussian=family == "gaussian", learns=True, searches=kernel is None, for_gaps=gaps)
+    told = fit_cost(n, dim, 1, gaussian=family == "gaussian", learns=True, searches=kernel is None)
     model = SpatialRegressor(kernel, family=family, n_jobs=1, random_state=0)
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     warnings.simplefilter("ignore")

@@ -54,7 +54,6 @@ def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
         gaussian=family.observes_eta,
         learns=model.tune is not None,
         searches=model.kernel is None,
-        for_gaps=rows.predict_at is not None,
     ).seconds
     if expected >= SHOWN_FROM and not sys.stderr.isatty():  # on a terminal the fit shows a line of its own
         note(f"fitting {len(rows.table):,} rows takes about {duration(expected)}.")

@@ -15,16 +15,7 @@ class FitCost:
     memory_bytes: int
 
 
-def fit_cost(
-    n_rows: int,
-    dim: int,
-    n_trend: int,
-    *,
-    gaussian: bool,
-    learns: bool,
-    searches: bool = True,
-    for_gaps: bool = False,
-) -> FitCost:
+def fit_cost(n_rows: int, dim: int, n_trend: int, *, gaussian: bool, learns: bool, searches: bool = True) -> FitCost:
     """What a fit of rows in memory will take, as `benchmarks/fit_estimates.py` and `benchmarks/zoo.py` measured others.
 
     Parameters
@@ -35,13 +26,9 @@ def fit_cost(
         Whether the response is Gaussian, and whether hyperparameters are learned.
     searches : bool
         Whether the kernel is the library's choice: several are learned then.
-    for_gaps : bool
-        Whether places to be predicted are given, by which kernels are compared.
     """
     exact = n_rows <= limits.EXACTLY_TIMED_ROWS
     seconds = _exactly(n_rows, gaussian) if exact else _by_neighbours(n_rows, dim, n_trend, gaussian)
-    if exact and for_gaps:
-        seconds *= limits.GAPS_FACTOR
     if not searches:
         seconds *= limits.ONE_KERNEL_SHARE if exact else limits.ONE_OF_MANY_SHARE
     return FitCost(seconds if learns else seconds * limits.SOLVED_SHARE, _bytes(n_rows))

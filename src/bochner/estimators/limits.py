@@ -22,11 +22,10 @@ LEAST_COVERAGE        0.9    of 95 % intervals there, that is not worth a word
 SHOWN_FROM            5.0    expected seconds of a fit from which a line tells how it goes
 EXACTLY_TIMED_ROWS    1,000  rows up to which a kernel is learned by the exact evidence, ...
 EXACT_SECONDS         42.0   ... in so many seconds of one core for all of them: 42 of 1,000 rows, 7.7 of 400, 1.1 of
-                             100 (``benchmarks/fit_estimates.py``), ...
+                             100, 39 of an image of 955 pixels (``benchmarks/fit_estimates.py``), ...
 EXACT_POWER           1.85   ... by this power of the rows for fewer
 LAPLACE_SECONDS       2.0    of other families: 2.7 of 100 rows, 5.2 of 400, ...
 OTHER_EXACT_SECONDS   30.0   ... and for all of the exact rows
-GAPS_FACTOR           2.5    by which places to be predicted, as the gaps of an image, lengthen that
 ONE_KERNEL_SHARE      0.2    of the same, where the kernel is given: 7.9 of 42
 FEW_TIMED_ROWS        3,000  rows up to which the kernel is exact, and the likelihood one of neighbours: ...
 FEW_SECONDS           16.0   ... so many seconds: 18 of 2,800 rows, 16 of 6,000 with what follows
@@ -82,7 +81,6 @@ EXACT_SECONDS = 42.0
 EXACT_POWER = 1.85
 LAPLACE_SECONDS = 2.0
 OTHER_EXACT_SECONDS = 30.0
-GAPS_FACTOR = 2.5
 ONE_KERNEL_SHARE = 0.2
 FEW_TIMED_ROWS = 3_000
 FEW_SECONDS = 16.0

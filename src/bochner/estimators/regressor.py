@@ -333,7 +333,6 @@ class SpatialRegressor(KernelParameters, Mapped, RegressorMixin, BaseEstimator):
             gaussian=responses.gaussian,
             learns=settings.learns,
             searches=self.kernel is None,
-            for_gaps=wanted is not None,
         )
         shown = progress_logging(self.verbose, cost.seconds, f"{n_rows:,} rows")
         with settings.resources.in_use(n_rows), shown:

@@ -23,7 +23,6 @@ def estimate_of(spec: Mapping[str, Any], n_rows: int, dim: int = 2) -> dict[str,
         gaussian=family_named(family_of(spec)).observes_eta,
         learns=str(spec.get("tune", "evidence")).lower() != "none",
         searches=not spec.get("kernel"),
-        for_gaps=bool(spec.get("predict_at")),
     )
     text = f"{n_rows:,} rows: about {duration(cost.seconds)} and {as_size(cost.memory_bytes)} of memory."
     slower = busyness()
