@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from bochner import SpatialRegressor
-from bochner.estimators.progress import duration, expected_seconds, progress_logging
+from bochner.estimators.fit_cost import fit_cost
+from bochner.estimators.progress import duration, progress_logging
 from bochner.kernels import Matern
 
 
@@ -74,9 +75,15 @@ def test_verbose_begins_with_an_estimate(monkeypatch):
 
 @pytest.mark.parametrize("gaussian", [True, False])
 def test_more_rows_take_longer(gaussian):
-    times = [expected_seconds(n, 2, 1, gaussian=gaussian, learns=True) for n in (100, 3_000, 30_000, 300_000)]
-    assert times == sorted(times) and times[0] < 1
-    assert expected_seconds(30_000, 2, 1, gaussian=gaussian, learns=False) < times[2]
+    def told(n, **known):
+        given = {"gaussian": gaussian, "learns": True, **known}
+        return fit_cost(n, 2, 1, **given)
+
+    times = [told(n).seconds for n in (100, 1_000, 30_000, 300_000)]
+    assert times == sorted(times) and times[0] < 4
+    assert told(30_000, learns=False).seconds < told(30_000, searches=False).seconds < times[2]
+    held = [told(n).memory_bytes for n in (100, 2_800, 300_000)]
+    assert held[0] < held[1] and held[2] > 300_000 * 1_000
 
 
 def test_durations_in_words():

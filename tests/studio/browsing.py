@@ -50,7 +50,10 @@ def messy_table(path: Path, n: int = 60) -> Path:
     rows[7][1:3] = rows[7][2], rows[7][1]
     rows[11][4] = "N/A"
     rows[23][3] = "forty"
-    lines = [";".join(row) for row in [["village", "lon", "lat", "examined", "positive", "<b>height"], *rows]]
+    lines = [
+        ";".join(row)
+        for row in [["village", "Longitude (deg)", "Latitude (deg)", "examined", "positive", "<b>height"], *rows]
+    ]
     path.write_text("\ufeff" + "\n".join(lines) + "\n", encoding="utf-8")
     return path
 

@@ -98,8 +98,7 @@ def survey(visit, tmp_path_factory):
     page.wait_for_selector("#model-ready")
     page.uncheck("#covariate-0")
     page.wait_for_selector("#fit:enabled")
-    page.locator("#estimate", has_text=re.compile(r"\d")).wait_for()
-    seen.estimate = page.inner_text("#estimate")
+    seen.estimate = page.locator("#estimate", has_text=re.compile(r"\d")).inner_text()
     page.click("#fit")
     page.wait_for_selector(".run")
     page.reload()
@@ -107,6 +106,10 @@ def survey(visit, tmp_path_factory):
     seen.running = page.inner_text("#fit-body")
     page.wait_for_selector("#map-card #map")
     page.wait_for_selector("#check-body .tiles")
+    page.fill("#resolution", "0.15deg")
+    with page.expect_response(re.compile(r"/fits/\d+/map$")):
+        page.click("#draw-map")
+    page.locator("#said", has_text="The map is drawn.").wait_for(state="attached")
     seen.axe["check, map"] = violations(page, "#check-step", "#map-step")
     seen.check = page.inner_text("#check-body")
     page.locator("#threshold").fill("0.3")
@@ -128,7 +131,7 @@ def survey(visit, tmp_path_factory):
 def test_a_messy_table_is_recognised(survey):
     assert "survey.csv is a table with 60 rows" in survey.story
     assert "forty" in survey.wrong and "swapped" in survey.flags
-    assert survey.roles["lon"] == "x" and survey.roles["lat"] == "y"
+    assert survey.roles["Longitude (deg)"] == "x" and survey.roles["Latitude (deg)"] == "y"
     assert survey.roles["positive"] == "target" and survey.roles["examined"] == "trials"
     assert "amiss" in survey.problems and survey.off
     assert "mended" in survey.mended  # the swapped place was exchanged in a copy
@@ -197,19 +200,17 @@ def test_a_click_on_the_map_tells_value_and_interval(survey):
     assert "Probability that the prevalence lies above" in page.inner_text("#layer-words")
 
 
-@pytest.mark.parametrize(("size", "scheme"), [(LAPTOP, "light"), (PHONE, "dark"), ((320, 640), "light")])
-def test_nothing_sticks_out_at_any_width(visit, survey, size, scheme):
-    page = visit(survey.query, size, color_scheme=scheme)
+def test_a_phone_in_the_dark_and_the_keyboard_are_served(visit, survey):
+    """One page, opened again: at three widths nothing sticks out, axe-core is content, and keys reach every step."""
+    page = visit(survey.query, PHONE, color_scheme="dark")
     page.wait_for_selector("#map-card #map")
-    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-    if size == PHONE:
-        assert violations(page) == []
-
-
-def test_steps_are_walked_by_keyboard(visit, survey):
-    page = visit(survey.query)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
+    for width in (LAPTOP[0], 320, PHONE[0]):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.wait_for_timeout(200)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert violations(page) == []
     page.focus("#measures-positives")
     page.keyboard.press("ArrowDown")
     page.wait_for_selector("#exposure")
@@ -224,18 +225,18 @@ def test_steps_are_walked_by_keyboard(visit, survey):
 
 
 def test_a_large_map_follows_the_slider(visit, survey):
-    """Loosely: a busy machine may draw a third of what `benchmarks/studio.py` measures."""
-    page = visit("&project=none")
-    page.route(re.compile(r"/fits/\d+/map$"), lambda route: route.fulfill(json=large_map(1000)))
+    """Every frame has its threshold; how many there are in a second is measured by `benchmarks/studio.py`."""
+    page = visit("&project=none", PHONE)
+    page.route(re.compile(r"/fits/\d+/map$"), lambda route: route.fulfill(json=large_map(400)))
     page.goto(page.url.partition("?")[0] + "?" + survey.query[1:])
     page.wait_for_selector("#map-card #map")
     frames = page.evaluate((ASSETS.parents[3] / "tests/studio/slide.js").read_text())
-    assert 1000 / np.mean(frames[5:]) > 8
-    assert page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") < 5_000
+    assert len(frames) == 46 and page.evaluate("studio.panel.layer") == "exceedance"
+    assert page.evaluate("studio.panel.threshold") == pytest.approx(0.1 + 0.8 * 5 / 40)
     assert page.evaluate("performance.memory.usedJSHeapSize") < 500e6
 
 
-def test_errors_are_told_in_sentences(visit, tmp_path):
+def test_errors_are_told_in_sentences_and_a_project_can_be_removed(visit, tmp_path):
     page = visit("&project=nowhere")
     assert "there is no project 'nowhere'" in page.inner_text("#start .message.error")
     (tmp_path / "notes.csv").write_text("only one line without numbers\n")
@@ -243,6 +244,15 @@ def test_errors_are_told_in_sentences(visit, tmp_path):
     page.wait_for_selector(".message.error")
     said = page.inner_text(".message.error")
     assert said.endswith(".") and "notes.csv" in said
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.click("#leave")
+    page.click("[data-remove-project=notes]")
+    page.wait_for_selector("[data-remove-project=notes]", state="detached")
+    (tmp_path / "setup.exe").write_bytes(b"MZ")
+    drop(page, "#drop", tmp_path / "setup.exe")
+    page.wait_for_selector(".message.error")
+    assert "cannot be read" in page.inner_text(".message.error")
+    assert page.evaluate("fetch('/api/projects/setup').then((answer) => answer.status)") == 404  # nothing was begun
 
 
 def test_an_image_with_gaps_is_filled(visit, tmp_path):
@@ -259,6 +269,8 @@ def test_an_image_with_gaps_is_filled(visit, tmp_path):
     page.click("#fit")
     page.click(".run .cancel")
     page.wait_for_selector(".status.cancelled")
+    page.select_option("#tune", "none")
+    page.locator("#estimate", has_text="rows").wait_for()
     page.click("#fit")
     page.wait_for_selector("#map-card #map")
     with rasterio.open(source) as file:

@@ -14,7 +14,7 @@ from bochner.cli import _studio_worker as worker
 from bochner.cli import main
 from bochner.exceptions import BochnerError
 from bochner.studio.drawer import python_of
-from bochner.studio.specification import checked_spec, toml_of
+from bochner.studio.specification import cautions_of, checked_spec, problems_of, toml_of
 from tests.studio.serving import survey
 
 
@@ -133,3 +133,18 @@ def _stack(path: Path) -> None:
     values = rng.normal(size=(2, 8, 9))
     values[rng.random(values.shape) < 0.2] = np.nan
     xarray.DataArray(values, coords=axes, dims=tuple(axes), name="sst").to_netcdf(path, engine="h5netcdf")
+
+
+def test_few_rows_are_refused_or_cautioned():
+    """Too few for any map, few enough for a caution, enough."""
+    spec = checked_spec({"target": "temp", "coords": ["lon", "lat"], "drop_bad": True})
+    columns = [{"name": name, "missing": 0} for name in ("lon", "lat")] + [{"name": "temp", "missing": 2}]
+
+    def told(n):
+        wrong = [{"line": "line 2", "column": "temp", "text": "temp is 'x'"}]
+        view = {"file": "a.csv", "kind": "table", "n_rows": n, "columns": columns, "problems": wrong, "points": {}}
+        return problems_of(spec, view, ()), cautions_of(spec, view)
+
+    assert "too few" in told(7)[0][0] and not told(7)[1]
+    assert not told(20)[0] and "Only 17 rows" in told(20)[1][0]
+    assert told(100) == ([], [])

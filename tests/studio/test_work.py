@@ -162,7 +162,7 @@ def test_files_are_handed_out_by_name(studio: Studio, mapped: dict[str, Any]) ->
 
 
 def test_many_fits_wait_and_a_killed_worker_is_told(studio: Studio, mapped: dict[str, Any]) -> None:
-    """One runs, ten wait, one more is refused; a worker that is killed loses nothing, and the next one begins."""
+    """One runs, ten wait, one more is refused; a map passes them; a killed worker loses nothing, the next begins."""
     p = studio.project_with("many", survey(2500), measures="number", target="temp", trials=None)
     place = f"/api/projects/{p}/fits"
     first, *others = [studio.ask("POST", place, json={})["id"] for _ in range(11)]
@@ -173,6 +173,9 @@ def test_many_fits_wait_and_a_killed_worker_is_told(studio: Studio, mapped: dict
     assert n_running >= 1 and states.count("queued") == 11 - n_running
     for f in others[n_running:]:
         assert studio.ask("DELETE", f"{place}/{f}")["status"] == "cancelled"
+    job = studio.ask("POST", f"{mapped['place']}/fits/{mapped['f']}/jobs", json={"what": "map", "resolution": "0.2deg"})
+    drawn = studio.ended(f"{mapped['place']}/fits/{mapped['f']}/jobs/{job['id']}")
+    assert drawn["status"] == "done" and studio.ask("GET", f"{place}/{first}")["status"] == "running"  # beside the fit
     with studio.http.stream("GET", f"{place}/{first}/events") as events:  # a tab that is opened and closed again
         line = next(line for line in events.iter_lines() if line.startswith("data: "))
         state = json.loads(line.removeprefix("data: "))
@@ -188,8 +191,9 @@ def test_many_fits_wait_and_a_killed_worker_is_told(studio: Studio, mapped: dict
     assert studio.ask("DELETE", f"{place}/{first}") == {"removed": first}
 
 
-def test_ten_fits_at_once_all_end_well(studio: Studio, mapped: dict[str, Any]) -> None:
-    place = f"{mapped['place']}/fits"
+def test_ten_fits_at_once_all_end_well(studio: Studio) -> None:
+    p = studio.project_with("ten", survey(20), measures="number", target="temp", trials=None, **SPEC)
+    place = f"/api/projects/{p}/fits"
     numbers = [studio.ask("POST", place, json={"name": f"fit {k}"})["id"] for k in range(10)]
     assert len(set(numbers)) == 10
     assert {studio.ended(f"{place}/{f}")["status"] for f in numbers} == {"done"}
@@ -279,7 +283,7 @@ def test_a_full_disk_is_told_and_a_dead_server_loses_nothing(tmp_path: Path) -> 
     record = {**json.loads((folder / "status.json").read_text()), "status": "running"}
     write_json(folder / "status.json", record)  # as if it had been at work
     desk = Desk(tmp_path)
-    lost = desk.fit(p, f)
+    lost = desk.fits.state(p, f)
     assert lost["status"] == "lost" and lost["error"] == LOST
     desk.close()
 

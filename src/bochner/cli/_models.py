@@ -15,8 +15,9 @@ from bochner.choices import Choice
 from bochner.cli._spec import Spec
 from bochner.cli._tables import Training, training
 from bochner.cli._terminal import note
+from bochner.estimators.fit_cost import fit_cost
 from bochner.estimators.limits import SHOWN_FROM
-from bochner.estimators.progress import duration, expected_seconds, speak
+from bochner.estimators.progress import duration, speak
 from bochner.estimators.summary import describe
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
@@ -46,13 +47,14 @@ def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
     spec, rows = training(spec)
     model.set_params(coords=rows.coords, covariates=rows.covariates or None)
     columns = dict(rows.columns)
-    expected = expected_seconds(
+    expected = fit_cost(
         len(rows.table),
         len(rows.coords),
         1 + len(rows.covariates or ()),
         gaussian=family.observes_eta,
         learns=model.tune is not None,
-    )
+        searches=model.kernel is None,
+    ).seconds
     if expected >= SHOWN_FROM and not sys.stderr.isatty():  # on a terminal the fit shows a line of its own
         note(f"fitting {len(rows.table):,} rows takes about {duration(expected)}.")
     model.fit(rows.table, columns.pop("target"), predict_at=rows.predict_at, **columns)

@@ -10,6 +10,7 @@ import numpy as np
 
 from bochner.estimators import limits
 from bochner.estimators.constructor import memory_bytes, settings_of
+from bochner.estimators.fit_cost import fit_cost
 from bochner.estimators.regressor import SpatialRegressor
 from bochner.estimators.streaming import Request, requested
 from bochner.exceptions import MemoryLimitError
@@ -60,7 +61,8 @@ class FitEstimate:
 
     def __str__(self) -> str:
         if self.in_memory:
-            return f"{self.n_rows:,} rows: fitted in memory, about {as_size(self.memory_bytes)}"
+            took = f"about {self.seconds:,.0f} s and {as_size(self.memory_bytes)}"
+            return f"{self.n_rows:,} rows: fitted in memory, {took}"
         return (
             f"{self.n_rows:,} rows in {self.n_parts:,} parts: {self.passes} passes, about {self.seconds:,.0f} s and "
             f"{as_size(self.memory_bytes)} (up to {self.n_columns:,} columns)"
@@ -112,6 +114,11 @@ def estimate_fit(data: Any, y: Any = None, *, target: Any = None, model: Any = N
     read, sampled, summed = read_s / rows_at_once, *_trial(request, reading, columns, dim)
     per_row = max(read, sampled) + (passes - 1) * max(read, summed)  # reading overlaps computing
     seconds = n_rows * per_row + limits.TUNING_SECONDS + (passes - 1) * limits.SOLVE_SECONDS * (columns / 5_000) ** 3
+    if held:
+        n_trend = 1 + len(request.wanted.names) - dim - 1 - len(roles)
+        searches, learns = estimator.kernel is None, settings.learns
+        cost = fit_cost(n_rows, dim, max(n_trend, 1), gaussian=gaussian, learns=learns, searches=searches)
+        memory, seconds = max(memory, cost.memory_bytes), cost.seconds
     return FitEstimate(n_rows, n_parts, 1 if held else passes, columns, memory, float(seconds), held)
 
 

@@ -21,8 +21,16 @@ MAX_PART_ROWS         200    rows of a block
 LEAST_COVERAGE        0.9    of 95 % intervals there, that is not worth a word
 FAR_TOO_MANY_INSIDE   0.8    of 50 % intervals there, from which on given errors are doubted
 SHOWN_FROM            5.0    expected seconds of a fit from which a line tells how it goes
-FEW_TIMED_ROWS        3,000  rows up to which the kernel is exact: ...
-FEW_SECONDS           12.0   ... so many seconds for all of them (``benchmarks/zoo.py``, one core), less for fewer
+EXACTLY_TIMED_ROWS    1,000  rows up to which a kernel is learned by the exact evidence, ...
+EXACT_SECONDS         42.0   ... in so many seconds of one core for all of them: 42 of 1,000 rows, 7.7 of 400, 1.1 of
+                             100, 39 of an image of 955 pixels (``benchmarks/fit_estimates.py``), ...
+EXACT_POWER           1.85   ... by this power of the rows for fewer
+LAPLACE_SECONDS       2.0    of other families: 2.7 of 100 rows, 5.2 of 400, ...
+OTHER_EXACT_SECONDS   30.0   ... and for all of the exact rows
+ONE_KERNEL_SHARE      0.2    of the same, where the kernel is given: 7.9 of 42
+FEW_TIMED_ROWS        3,000  rows up to which the kernel is exact, and the likelihood one of neighbours: ...
+FEW_SECONDS           16.0   ... so many seconds: 18 of 2,800 rows, 16 of 6,000 with what follows
+ONE_OF_MANY_SHARE     0.5    of the same, where the kernel is given: 9 of 2,989
 GAUSSIAN_SECONDS      22.0   for every further ten thousand rows, ...
 OTHER_SECONDS         25.0   ... of other families, ...
 TREND_SECONDS         3.5    ... and for each of their fixed effects
@@ -30,6 +38,11 @@ WIDE_FACTOR           1.3    in three dimensions and more
 LATER_SHARE           0.1    of the same, beyond thirty thousand rows
 SOLVED_SHARE          0.3    of a fit that is not learning the kernel
 LEAST_LEFT            0.1    of the time so far, that is left at least
+PROGRAM_BYTES         10 MB  that a fit of a few rows takes, ...
+DENSE_BYTES           130    ... and for each entry of the kernel's matrix, up to FEW_TIMED_ROWS: 165 of 1,000 rows, 107
+                             of 2,800
+WAVES_BYTES           310 MB that a fit of more rows takes: 342 MB of 6,000, 310 MB of 12,000, 330 MB of 50,000
+WAVES_ROW_BYTES       1,000  per row beside that
 PART_ROW_BYTES        400    of memory for each row of a part: columns, places, sums on their way (benchmarks/scale)
 PART_SHARE            0.25   of a memory limit that a part may take
 SAMPLE_ROW_BYTES      2,500  of memory for each row of the sample while it tunes
@@ -65,8 +78,15 @@ MAX_PART_ROWS = 200
 LEAST_COVERAGE = 0.9
 FAR_TOO_MANY_INSIDE = 0.8
 SHOWN_FROM = 5.0
+EXACTLY_TIMED_ROWS = 1_000
+EXACT_SECONDS = 42.0
+EXACT_POWER = 1.85
+LAPLACE_SECONDS = 2.0
+OTHER_EXACT_SECONDS = 30.0
+ONE_KERNEL_SHARE = 0.2
 FEW_TIMED_ROWS = 3_000
-FEW_SECONDS = 12.0
+FEW_SECONDS = 16.0
+ONE_OF_MANY_SHARE = 0.5
 GAUSSIAN_SECONDS = 22.0
 OTHER_SECONDS = 25.0
 TREND_SECONDS = 3.5
@@ -74,6 +94,10 @@ WIDE_FACTOR = 1.3
 LATER_SHARE = 0.1
 SOLVED_SHARE = 0.3
 LEAST_LEFT = 0.1
+PROGRAM_BYTES = 10_000_000
+DENSE_BYTES = 130
+WAVES_BYTES = 310_000_000
+WAVES_ROW_BYTES = 1_000
 PART_ROW_BYTES = 400
 PART_SHARE = 0.25
 SAMPLE_ROW_BYTES = 2_500

@@ -23,19 +23,6 @@ DONE = "done"
 STAGES = {DONE: DONE, "features": "learning the kernel", "tuning": "learning the kernel", "solved": "solving"}
 
 
-def expected_seconds(n_rows: int, dim: int, n_trend: int, *, gaussian: bool, learns: bool) -> float:
-    """About how long a fit takes on one core, as those of the zoo did."""
-    few = min(n_rows, limits.FEW_TIMED_ROWS) / limits.FEW_TIMED_ROWS
-    seconds = limits.FEW_SECONDS * few**2
-    more = max(n_rows - limits.FEW_TIMED_ROWS, 0) / 1e4
-    if more:
-        rate = limits.GAUSSIAN_SECONDS if gaussian else limits.OTHER_SECONDS + limits.TREND_SECONDS * n_trend
-        wide = limits.WIDE_FACTOR if dim > 2 else 1.0
-        # beyond some ten thousand rows tuning is by a sample of them, and the rest is linear at a lower rate
-        seconds += wide * rate * (min(more, 3.0) + max(more - 3.0, 0.0) * limits.LATER_SHARE)
-    return seconds if learns else seconds * limits.SOLVED_SHARE
-
-
 def duration(seconds: float) -> str:
     """A length of time in words."""
     if seconds < 90:

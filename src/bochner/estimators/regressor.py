@@ -20,10 +20,11 @@ from bochner.estimators.crossvalidation import CrossValidation, each_group, make
 from bochner.estimators.distribution import Distribution
 from bochner.estimators.door import checked_rows, checked_training
 from bochner.estimators.doubtful_intervals import doubtful_intervals
+from bochner.estimators.fit_cost import fit_cost
 from bochner.estimators.fitted import Estimate, Fitted
 from bochner.estimators.increments import add_rows, has_sums
 from bochner.estimators.mapped import Mapped
-from bochner.estimators.progress import expected_seconds, progress_logging
+from bochner.estimators.progress import progress_logging
 from bochner.estimators.same_kind import SameKind
 from bochner.estimators.source_folds import cross_validate_source
 from bochner.estimators.streaming import Solve, Work, fit_source
@@ -333,10 +334,15 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         folds = make_folds(self.tune, coords, responses.y, at, settings.seed, groups)
         domain = layout.domain(columns.coords_of(table), wanted, groups)
         n_rows, n_trend = len(responses), responses.rows.trend.shape[1]
-        expected = expected_seconds(
-            n_rows, coords.shape[1], n_trend, gaussian=responses.gaussian, learns=settings.learns
+        cost = fit_cost(
+            n_rows,
+            coords.shape[1],
+            n_trend,
+            gaussian=responses.gaussian,
+            learns=settings.learns,
+            searches=self.kernel is None,
         )
-        shown = progress_logging(self.verbose, expected, f"{n_rows:,} rows")
+        shown = progress_logging(self.verbose, cost.seconds, f"{n_rows:,} rows")
         with settings.resources.in_use(n_rows), shown:
             if solve is None:
                 model = fit_model(settings, responses, folds, domain)

@@ -16,6 +16,10 @@ FEW_MISPRINTS      0.2         share of the rows that may have coordinates beyon
 LISTED_ROWS        20          rows that are amiss and named one by one in a message
 CUBE_BANDS_HELD    8           variables of NetCDF files that are held as rasters while a map is made: 8 bytes a pixel
 PLANE_RADIUS       2000.0      km from the centre, up to which an equal-area plane serves
+AROUND_SIDES       1.5         times its longer side that a map has outlines beyond its edge: a frame three times as
+                               wide as high is filled by them
+AROUND_UNITS       1,000,000   metres of a projection beyond the edge, at most
+HEAD_BYTES         4,096       of a file that tell whether it is text
 =================  ==========  =======================================================================================
 
 At 2,000 km from its centre an equal-area plane is 1.3 % off in distance.
@@ -33,3 +37,6 @@ FEW_MISPRINTS = 0.2
 LISTED_ROWS = 20
 CUBE_BANDS_HELD = 8
 PLANE_RADIUS = 2000.0
+AROUND_SIDES = 1.5
+AROUND_UNITS = 1e6
+HEAD_BYTES = 4_096

@@ -15,6 +15,7 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError, MissingExtraError
 from bochner.geo.entries import tidied
 from bochner.geo.formats import READ_TABLES, TABLES
+from bochner.geo.signatures import check_text
 from bochner.outputs import completed, told_as_output
 
 COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("long", "lat"), ("easting", "northing"), ("x", "y"))
@@ -71,7 +72,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
             arrow, notes = _read_csv(csv, path)
         else:
             arrow = _read_excel(path) if suffix == ".xlsx" else parquet.read_table(path)
-    except MissingExtraError:
+    except (MissingExtraError, InputError):
         raise
     except Exception as error:  # Arrow's own errors share no base but this
         raise InputError(f"{path} cannot be read as {suffix[1:]} ({first_line(error)}); check the file.") from error
@@ -171,6 +172,7 @@ def misprints(column: Any) -> Any:
 def _read_csv(csv: Any, path: Path) -> tuple[Any, tuple[str, ...]]:
     """Columns of a CSV in any of the usual encodings, and notes; the note ";" says what parts the columns."""
     encoding, notes = encoding_of(path), []
+    check_text(path, encoding)
     with open(path, encoding=encoding, errors="replace") as file:
         header = file.readline()
     if encoding == "utf-8-sig":

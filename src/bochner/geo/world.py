@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.geo import limits
 from bochner.geo.crs import LONLAT, as_crs, is_geographic, transform
 from bochner.geo.grids import Bounds
 
@@ -29,6 +30,15 @@ def outlines_in(bounds: Bounds, crs: Any) -> dict[str, list[FloatArray]]:
         own = _in_crs(line, crs, (left + right) / 2)
         found["border" if border else "coast"] += _cut(own, box)
     return found
+
+
+def outlines_around(bounds: Bounds, crs: Any) -> dict[str, list[FloatArray]]:
+    """`outlines_in` of what a frame shows around a map whose shape is not its own, so that no line ends in sight."""
+    left, bottom, right, top = bounds
+    room = limits.AROUND_SIDES * max(right - left, top - bottom)
+    if crs is not None and not is_geographic(as_crs(crs)):
+        room = min(room, limits.AROUND_UNITS)  # farther out a projection may fold back
+    return outlines_in((left - room, bottom - room, right + room, top + room), crs)
 
 
 def _degrees_of(box: Bounds, crs: Any) -> Bounds:

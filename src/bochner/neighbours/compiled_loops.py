@@ -18,7 +18,9 @@ from bochner.neighbours import limits
 OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "arcp"}}
 compiled = numba.njit(cache=True, **OPTIONS)
 literal = numba.njit(cache=True, nogil=True, error_model="numpy")  # rounded as NumPy rounds: ties stay ties
-inner = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)  # called by compiled ones alone
+# called by compiled ones alone, and written into them: left as calls, a loop just compiled and the same loop from the
+# disk would call two versions of them, whose sums are rounded differently
+inner = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, **OPTIONS)
 
 SHIFT = 52 - PIECE_BITS
 REST = (1 << SHIFT) - 1

@@ -10,9 +10,8 @@ import numpy as np
 
 from bochner.estimators import SpatialRegressor
 from bochner.geo import attributes, is_geoframe
-from bochner.geo.crs import as_crs, is_geographic
 from bochner.geo.grids import Bounds
-from bochner.geo.world import outlines_in
+from bochner.geo.world import outlines_around
 from bochner.maps import aggregate
 from bochner.maps.grids.inputs import Input
 from bochner.maps.hot_places import area_names, hotspots
@@ -190,19 +189,8 @@ def answer_of(
 
 def background(model: SpatialRegressor, extent: Bounds) -> dict[str, list[list[float]]]:
     """Coastlines and borders on the map of a model and around it, as flat lists of coordinates."""
-    crs = model.fitted_.layout.crs
-    found = outlines_in(_framed(extent, is_geographic(as_crs(crs))), crs)
+    found = outlines_around(extent, model.fitted_.layout.crs)
     return {kind: [_flat(line) for line in lines] for kind, lines in found.items()}
-
-
-def _framed(extent: Bounds, degrees: bool) -> Bounds:
-    """What a frame shows around a map that does not fill it, so that no line ends within it."""
-    west, south, east, north = extent
-    shrunk = max(float(np.cos(np.radians((south + north) / 2))), 0.05) if degrees else 1.0
-    width, height = (east - west) * shrunk, north - south
-    across = (max(width, limits.WIDEST_FRAME * height) - width) / 2 / shrunk
-    along = (max(height, limits.TALLEST_FRAME * width) - height) / 2
-    return west - across, south - along, east + across, north + along
 
 
 def total_of(

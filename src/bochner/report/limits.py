@@ -16,8 +16,6 @@ CERTAIN           0.9        probability from which an area is said to be above 
 OUTLINE_STEPS     900        of the longer side of the map that outlines of areas are simplified to: a pixel of a screen
 TOTAL_POINTS      1,500      that represent all areas together in the draws of their total
 CARD_PIXELS       56         along the longer side of the small map in a notebook
-WIDEST_FRAME      2.6        width of a frame over its height: coastlines reach as far around a map as frames show
-TALLEST_FRAME     1.6        height of a frame over its width, likewise
 ISOTROPIC         0.03       of the variance: curves closer than this are one
 ================  =========  =========================================================================================
 """
@@ -37,6 +35,4 @@ CERTAIN = 0.9
 OUTLINE_STEPS = 900
 TOTAL_POINTS = 1_500
 CARD_PIXELS = 56
-WIDEST_FRAME = 2.6
-TALLEST_FRAME = 1.6
 ISOTROPIC = 0.03

@@ -141,10 +141,16 @@ def _report(fit: FitCase, options: Mapping[str, Any]) -> Command:
         *("report", fit.model, *shown, *_option(options, "title"), *_option(options, "resolution")),
         *(*_files(fit, options, "within"), *_files(fit, options, "areas"), *_files(fit, options, "weights")),
         *(*_threshold(options, "--threshold"), *_option(options, "points"), *_covariates(fit, options)),
-        *(*(_option(fit.spec, "crs") if shown else ()), *(_option(fit.spec, "layer") if shown else ())),
+        *(_how_read(fit) if shown else ()),
         *("-o", f"{fit.place}/report.html"),
     )
     return Command("report", argv, ("report.html",))
+
+
+def _how_read(fit: FitCase) -> tuple[str, ...]:
+    """How the data were read, for a command that reads them again."""
+    coords = () if not fit.spec["coords"] else _option({"coords": ",".join(fit.spec["coords"])}, "coords")
+    return (*coords, *_option(fit.spec, "crs"), *_option(fit.spec, "layer"))
 
 
 def _validate(fit: FitCase, options: Mapping[str, Any]) -> Command:

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
-from bochner.estimators.progress import duration, expected_seconds
+from bochner.estimators.fit_cost import fit_cost
+from bochner.estimators.progress import duration
 from bochner.families import family_named
-from bochner.resources import as_size
+from bochner.resources import as_size, n_cores
 from bochner.studio import limits
 from bochner.studio.specification import family_of
 
 
 def estimate_of(spec: Mapping[str, Any], n_rows: int, dim: int = 2) -> dict[str, Any]:
-    """Memory in bytes, seconds, and both in a sentence; `dim` coordinates, of which time is one."""
-    trend = 1 + len(spec["covariates"]) + len(spec["covariate"])
-    learns = str(spec.get("tune", "evidence")).lower() != "none"
-    gaussian = family_named(family_of(spec)).observes_eta
-    seconds = expected_seconds(n_rows, dim, trend, gaussian=gaussian, learns=learns)
-    dense = n_rows <= limits.DENSE_ROWS
-    memory = limits.DENSE_BYTES * n_rows**2 if dense else limits.WAVES_BYTES + limits.ROW_BYTES * n_rows
-    text = f"{n_rows:,} rows: about {duration(seconds)} and {as_size(memory)} beyond what the program itself needs."
-    return {"memory_bytes": memory, "seconds": seconds, "text": text}
+    """Memory in bytes, seconds of one core, and both in a sentence; `dim` coordinates, of which time is one."""
+    cost = fit_cost(
+        n_rows,
+        dim,
+        1 + len(spec["covariates"]) + len(spec["covariate"]),
+        gaussian=family_named(family_of(spec)).observes_eta,
+        learns=str(spec.get("tune", "evidence")).lower() != "none",
+        searches=not spec.get("kernel"),
+    )
+    text = f"{n_rows:,} rows: about {duration(cost.seconds)} and {as_size(cost.memory_bytes)} of memory."
+    slower = busyness()
+    if slower >= limits.BUSY_FACTOR:
+        text += f" Other work keeps this machine busy: rather {duration(slower * cost.seconds)} as it is now."
+    return {"memory_bytes": cost.memory_bytes, "seconds": cost.seconds, "text": text}
+
+
+def busyness() -> float:
+    """How many times longer work on one core takes beside what runs now; 1 where the system does not tell."""
+    try:
+        return max(1.0, (os.getloadavg()[0] + 1) / n_cores())
+    except (AttributeError, OSError):
+        return 1.0

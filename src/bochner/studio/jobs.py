@@ -24,6 +24,7 @@ from bochner.studio.workers import Worker, Workers
 
 RECORD, LOG, OUT = "status.json", "log.txt", "out.txt"
 OPEN = ("queued", "running")
+LONG = ("fit", "validate", "fill")  # commands that fit models; others are quick, and do not wait for these
 LOST = "the studio was closed or broke off while this ran; nothing else is lost: run it again."
 
 
@@ -32,24 +33,24 @@ class Busy(InputError):
 
 
 class Jobs:
-    """The queue of a server."""
+    """The queue of a server: one lane for work that fits models, one for maps and the like, which pass it."""
 
     def __init__(self, workers: Workers, at_once: int | None = None) -> None:
         self.workers = workers
-        self.at_once = at_once or max(1, (os.cpu_count() or 2) // 2)
+        self.at_once = at_once or max(1, (os.cpu_count() or 2) // 2)  # of each lane
         self._lock = threading.RLock()
         self._waiting: deque[tuple[Path, dict[str, Any]]] = deque()
         self._running: dict[Path, Worker] = {}
+        self._tasks: dict[Path, dict[str, Any]] = {}  # of those that run
         self._cancelled: set[Path] = set()
         self._records: dict[Path, dict[str, Any]] = {}
 
     def submit(self, folder: Path, record: Mapping[str, Any], task: Mapping[str, Any]) -> dict[str, Any]:
         """Put a job into the queue: its record in a folder that exists, and what a worker is told."""
         with self._lock:
-            if len(self._waiting) >= limits.MAX_QUEUED:
-                raise Busy(
-                    f"{len(self._waiting)} jobs are waiting already, which is the most; wait for one, or cancel it."
-                )
+            waiting = sum(is_long(one) == is_long(task) for _, one in self._waiting)
+            if waiting >= limits.MAX_QUEUED:
+                raise Busy(f"{waiting} jobs are waiting already, which is the most; wait for one, or cancel it.")
             full = {"id": folder.name, **record, "status": "queued", "error": None, "queued": now()}
             self._keep(folder, {**full, "started": None, "ended": None})
             told = {**task, "log": str(folder / LOG), "out": str(folder / OUT)}
@@ -91,7 +92,9 @@ class Jobs:
         spoken = told_by(folder / LOG)
         if raw.get("status") == "queued":
             with self._lock:
-                ahead = next((i for i, (one, _) in enumerate(self._waiting) if one == folder), 0)
+                lane = next((is_long(task) for one, task in self._waiting if one == folder), True)
+                same = [one for one, task in self._waiting if is_long(task) == lane]
+                ahead = same.index(folder) if folder in same else 0
             spoken["progress"] = {"text": f"waiting, {ahead} before it", "fraction": None, "seconds_left": None}
         elif raw.get("status") not in OPEN:
             spoken["progress"] = None
@@ -111,17 +114,20 @@ class Jobs:
             for folder in [*(one for one, _ in waiting), *self._running]:
                 self._keep(folder, {**self._raw(folder), "status": "lost", "error": LOST, "ended": now()})
             self._running.clear()
+            self._tasks.clear()
 
     def _start_next(self) -> None:
-        while self._waiting and len(self._running) < self.at_once:
-            folder, task = self._waiting.popleft()
+        for folder, task in list(self._waiting):
+            if sum(is_long(given) == is_long(task) for given in self._tasks.values()) >= self.at_once:
+                continue
+            self._waiting.remove((folder, task))
             try:
                 worker = self.workers.start(task)
             except OSError as error:
                 text = f"no worker could be started ({error.strerror}); close other programs and run it again."
                 self._keep(folder, {**self._raw(folder), "status": "failed", "error": text, "ended": now()})
                 continue
-            self._running[folder] = worker
+            self._running[folder], self._tasks[folder] = worker, task
             self._keep(folder, {**self._raw(folder), "status": "running", "started": now()})
             threading.Thread(target=self._attend, args=(folder, worker), daemon=True).start()
 
@@ -143,7 +149,7 @@ class Jobs:
             elif code:
                 ended = {"status": "failed", "error": why_failed(code, folder / LOG)}
             self._keep(folder, {**self._raw(folder), **ended, "exit": code, "ended": now()})
-            del self._running[folder]
+            del self._running[folder], self._tasks[folder]
             self._start_next()
 
     def _wait_until_ended(self, folder: Path) -> None:
@@ -159,6 +165,11 @@ class Jobs:
         self._records[folder] = record
         with contextlib.suppress(OSError):
             write_json(folder / RECORD, record)
+
+
+def is_long(task: Mapping[str, Any]) -> bool:
+    """Whether a task fits a model."""
+    return task.get("argv", ("",))[0] in LONG
 
 
 def why_failed(code: int, log: Path) -> str:

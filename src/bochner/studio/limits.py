@@ -8,7 +8,7 @@ SPARE_DISK_BYTES   64 MiB          that an upload leaves free on the disk
 DRAINED_BYTES      4 MiB           of a refused body that are read to its end, so that the sender hears why
 DRAIN_SECONDS      2               at most, for that
 MAX_BODY_BYTES     1 MiB           of the JSON of a request; a spec of 1,000 columns has 50 kB
-MAX_QUEUED         10              jobs that wait; more are refused in words
+MAX_QUEUED         10              jobs of a lane that wait; more are refused in words
 MAX_PROJECTS       1,000           folders that are listed
 LONGEST_NAME       80              characters of a name of a project or a file
 MOST_TEXT          500             characters of a column name or an option
@@ -16,6 +16,8 @@ MOST_NAMES         1,000           columns or rasters that a spec names
 PREVIEW_ROWS       20              of the data, as text
 SHOWN_POINTS       5,000           places that the page draws
 LISTED_PROBLEMS    200             wrong rows that are listed
+FEWEST_ROWS        5               that a map is learned from; fewer are refused
+FEW_ROWS           30              below which the page says that they tell little of the range
 LISTED_LEVELS      12              of a column of categories that are named
 LOG_LINES          40              of a worker that are shown
 LOG_TAIL_BYTES     200,000         of its log that are read for them
@@ -26,11 +28,7 @@ VIEW_SECONDS       300             that one view of a model may take
 MAP_SIDE           1,000           pixels along the longer side of a map in the page
 MEAN_NODES         12              of the quadrature over the link, for the difference of two maps
 RANGE_BINS         30              of the chart of the range
-DENSE_ROWS         3,000           up to which the kernel is a matrix of all rows
-DENSE_BYTES        110             per entry of it at the peak of a fit: 127 of 1,000 rows, 96 of 2,800 (peak memory of
-                                   `bochner fit` less that of 200 rows)
-WAVES_BYTES        300 MB          that a fit of more rows takes: 310 MB of 12,000 rows, 330 MB of 50,000 (as above)
-ROW_BYTES          1,000           per row beyond that
+BUSY_FACTOR        1.5             by which other work lengthens a fit, from which the page says so
 PICTURE_SIDE       400             pixels along a side of an image as it was dropped
 IMAGE_SIDE         64              pixels of the example image: learned in some 5 s of one core
 =================  ==============  ====================================================================================
@@ -51,6 +49,8 @@ MOST_NAMES = 1_000
 PREVIEW_ROWS = 20
 SHOWN_POINTS = 5_000
 LISTED_PROBLEMS = 200
+FEWEST_ROWS = 5
+FEW_ROWS = 30
 LISTED_LEVELS = 12
 LOG_LINES = 40
 LOG_TAIL_BYTES = 200_000
@@ -61,9 +61,6 @@ VIEW_SECONDS = 300
 MAP_SIDE = 1_000
 MEAN_NODES = 12
 RANGE_BINS = 30
-DENSE_ROWS = 3_000
-DENSE_BYTES = 110
-WAVES_BYTES = 300_000_000
-ROW_BYTES = 1_000
+BUSY_FACTOR = 1.5
 PICTURE_SIDE = 400
 IMAGE_SIDE = 64

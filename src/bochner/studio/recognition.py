@@ -19,7 +19,7 @@ from bochner.geo.kinds import is_category, is_time
 from bochner.geo.lonlat import is_lonlat
 from bochner.geo.tables import find_coords, misprints, read_table
 from bochner.geo.vectors import is_geoparquet
-from bochner.geo.world import outlines_in
+from bochner.geo.world import outlines_around
 from bochner.layout.oddities import odd_places
 from bochner.random import generator
 from bochner.report.raster import pack
@@ -39,7 +39,7 @@ PRESENCE = r"presen|occur|absen|detect"
 NO_MEASURE = r"^(id|fid|ogc_fid|index|row|nr|no|number|code|zip|year|month|day|annee|mois|unnamed.*)$|_id$|^id[ _]"
 COVARIATE = (
     r"elev|alti|height|hauteur|altura|dem|slope|pente|rain|pluie|lluvia|chuva|precip|ndvi|evi|distan|dist_|densi|soil"
-    r"|aspect|humid|urban"
+    r"|aspect|humid|urban|depth|profond"
 )
 GROUP = r"station|household|cluster|site|plot|subject"
 
@@ -307,7 +307,7 @@ def _background(places: Places) -> dict[str, Any]:
     (west, south), (east, north) = np.quantile(pair, [0.005, 0.995], axis=0)
     room = 0.1 * max(east - west, north - south, 1e-9)
     box = (float(west - room), float(south - room), float(east + room), float(north + room))
-    lines = outlines_in(box, as_crs(places.crs))
+    lines = outlines_around(box, as_crs(places.crs))
     return {kind: [_short(np.asarray(line).ravel()) for line in found] for kind, found in lines.items()}
 
 

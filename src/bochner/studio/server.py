@@ -10,6 +10,7 @@ import logging
 import signal
 import socket
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable
 from importlib import resources
 from pathlib import Path
@@ -89,14 +90,16 @@ def serve(desk: Desk, port: int | None, opened: Callable[[str], None]) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Tells the desk that it is closing as soon as it is asked to, so that open streams end."""
+    """Closes the desk as soon as it is asked to, so that streams and views that somebody waits for end."""
 
     def __init__(self, config: uvicorn.Config, desk: Desk) -> None:
         super().__init__(config)
         self.desk = desk
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        self.desk.closing = True
+        if not self.desk.closing:
+            self.desk.closing = True
+            threading.Thread(target=self.desk.close, daemon=True).start()  # a signal may not wait
         super().handle_exit(sig, frame)
 
 
@@ -209,7 +212,7 @@ def _projects(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/api/projects/{p}/compare")
     def compare(p: str, a: str = "", b: str = "") -> dict[str, Any]:
-        return desk.compare(p, a, b)
+        return desk.fits.compare(p, a, b)
 
 
 def _fits(app: FastAPI, desk: Desk) -> None:
@@ -221,29 +224,29 @@ def _fits(app: FastAPI, desk: Desk) -> None:
 
     @app.get(place + "/{f}")
     def fit(p: str, f: str) -> dict[str, Any]:
-        return desk.fit(p, f)
+        return desk.fits.state(p, f)
 
     @app.delete(place + "/{f}")
     def end(p: str, f: str) -> dict[str, Any]:
-        return desk.end_fit(p, f)
+        return desk.fits.end(p, f)
 
     @app.get(place + "/{f}/events")
     async def events(p: str, f: str, request: Request) -> StreamingResponse:
-        await run_in_threadpool(desk.fit, p, f)
-        stream = _events(desk, lambda: desk.fit(p, f), request)
+        await run_in_threadpool(desk.fits.state, p, f)
+        stream = _events(desk, lambda: desk.fits.state(p, f), request)
         return StreamingResponse(stream, media_type="text/event-stream")
 
     @app.post(place + "/{f}/jobs")
     async def start_job(p: str, f: str, request: Request) -> dict[str, Any]:
-        return await run_in_threadpool(desk.start_job, p, f, await _object(request))
+        return await run_in_threadpool(desk.fits.start_job, p, f, await _object(request))
 
     @app.get(place + "/{f}/jobs/{j}")
     def job(p: str, f: str, j: str) -> dict[str, Any]:
-        return desk.job(p, f, j)
+        return desk.fits.job(p, f, j)
 
     @app.delete(place + "/{f}/jobs/{j}")
     def end_job(p: str, f: str, j: str) -> dict[str, Any]:
-        return desk.end_job(p, f, j)
+        return desk.fits.end_job(p, f, j)
 
 
 def _views(app: FastAPI, desk: Desk) -> None:
@@ -251,23 +254,23 @@ def _views(app: FastAPI, desk: Desk) -> None:
 
     @app.get(place + "/check")
     def check(p: str, f: str) -> dict[str, Any]:
-        return desk.check(p, f)
+        return desk.fits.check(p, f)
 
     @app.get(place + "/map")
     def map_payload(p: str, f: str) -> FileResponse:
-        return FileResponse(desk.map_file(p, f), media_type="application/json")
+        return FileResponse(desk.fits.map_file(p, f), media_type="application/json")
 
     @app.get(place + "/areas")
     def areas(p: str, f: str) -> dict[str, Any]:
-        return desk.areas(p, f)
+        return desk.fits.areas(p, f)
 
     @app.get(place + "/at")
     def at(p: str, f: str, x: str = "", y: str = "") -> dict[str, Any]:
-        return desk.at(p, f, _number(x, "x"), _number(y, "y"))
+        return desk.fits.at(p, f, _number(x, "x"), _number(y, "y"))
 
     @app.get(place + "/files/{name}")
     def download(p: str, f: str, name: str) -> FileResponse:
-        path = desk.download(p, f, name)
+        path = desk.fits.download(p, f, name)
         return FileResponse(path, media_type="application/octet-stream", filename=path.name)
 
 

@@ -106,7 +106,32 @@ def problems_of(spec: Mapping[str, Any], view: Mapping[str, Any] | None, files: 
     wrong = {p["line"] for p in view.get("problems", ()) if p["column"] is None or p["column"] in known}
     if wrong and not spec["drop_bad"]:
         said.append(f"{len(wrong):,} rows are amiss: mend them in the file, or leave them out.")
+    n = usable_rows(spec, view)
+    if not said and n < limits.FEWEST_ROWS:
+        said.append(
+            f"{n} rows with a value are too few to learn a map from; needed are {limits.FEWEST_ROWS} at least, and "
+            f"some {limits.FEW_ROWS} for a range that the data tell."
+        )
     return said
+
+
+def cautions_of(spec: Mapping[str, Any], view: Mapping[str, Any]) -> list[str]:
+    """What a reader of the map should know of data that can be fitted."""
+    n = usable_rows(spec, view)
+    if not limits.FEWEST_ROWS <= n < limits.FEW_ROWS:
+        return []
+    return [
+        f"Only {n} rows can be used. So few tell little of how far likeness reaches: the map will rest on assumptions "
+        f"as much as on data, and its intervals will be wide. Look at the range under Check."
+    ]
+
+
+def usable_rows(spec: Mapping[str, Any], view: Mapping[str, Any]) -> int:
+    """About how many rows will be fitted: those that are not amiss and miss nothing."""
+    used = {spec.get("target"), *spec["covariates"], *spec["coords"], spec.get("trials"), spec.get("exposure")}
+    columns = [column for column in view["columns"] if column["name"] in used]
+    wrong = {p["line"] for p in view.get("problems", ()) if p["column"] is None or p["column"] in used}
+    return int(view["n_rows"]) - max((column["missing"] for column in columns), default=0) - len(wrong)
 
 
 def _text(value: Any, name: str) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bochner.exceptions import InputError
 from bochner.studio import limits
 
 PROGRAM = (sys.executable, "-m", "bochner.cli._studio_nursery")
@@ -63,7 +64,7 @@ class Workers:
         """Start the nursery, if there is none."""
         with self._lock:
             if self._closed:
-                raise RuntimeError("the studio is closing; no work is begun.")
+                raise InputError("the studio is closing; no work is begun.")
             if self._nursery is None or self._nursery.poll() is not None:
                 self._nursery = _launched()
                 threading.Thread(target=self._listen, args=(self._nursery,), daemon=True).start()

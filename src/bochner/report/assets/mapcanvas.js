@@ -49,6 +49,7 @@ export class MapCanvas {
     around?.style.setProperty("--map-left", `${this.view.margin.left}px`);
     around?.style.setProperty("--map-right", `${this.view.margin.right}px`);
     this.view.hold();
+    if (this.cursor) this.tooltip(...this.view.toCanvas(...this.cursor)); // where it was, it may lie outside now
     this.draw();
   }
 

@@ -39,12 +39,19 @@ function options() {
   return { ...mapOptions(), threshold: state.threshold, areas: areas || null, weights: weights || null };
 }
 
+// A job with the options on the screen: the last one, if it was asked for in the same way, or a new one.
+async function done(place, what) {
+  const last = lastJob(what), asked = (given) => JSON.stringify(Object.entries(given ?? {}).sort());
+  if (last?.status === "done" && asked(last.options) === asked(options())) return last;
+  return runJob(place, what, options());
+}
+
 async function decide() {
   const place = byId("decide-job");
   if (!state.decide.areas) throw new Error("No districts were chosen: choose a file of polygons, or use hotspots below, which need none.");
   announce("Means over districts are being drawn.");
-  if (!(await runJob(place, "areas", options()))) return;
-  if (!(await runJob(place, "hotspots", options()))) return;
+  if (!(await done(place, "areas"))) return;
+  if (!(await done(place, "hotspots"))) return;
   await showAnswer();
 }
 
@@ -108,7 +115,7 @@ async function make(what, place, go) {
   if (what === "areas" && !state.decide.areas) throw new Error("Choose districts first: a file of polygons, above.");
   go.disabled = true;
   try {
-    const job = await runJob(place, what, options());
+    const job = await done(place, what);
     if (!job) return;
     place.replaceChildren(...links(job));
     announce(`${job.files.join(", ")} is made.`);

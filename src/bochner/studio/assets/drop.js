@@ -4,7 +4,7 @@ import { upload } from "./api.js";
 import { button, el } from "./dom.js";
 import { announce, bytes } from "./parts.js";
 
-export const ENDINGS = ".csv,.tsv,.txt,.xlsx,.xls,.parquet,.gpkg,.geojson,.json,.geoparquet,.zip,.tif,.tiff,.nc,.nc4";
+export const ENDINGS = ".csv,.xlsx,.parquet,.gpkg,.geojson,.json,.geoparquet,.shp,.shx,.dbf,.prj,.cpg,.tif,.tiff,.nc,.nc4";
 
 // A place for files; `taken(files)` gets them.
 export function dropZone(id, words, hint, taken) {

@@ -119,10 +119,11 @@ function row(fit) {
     button(`${fit.name || `fit ${fit.id}`}`, { class: "link", "aria-pressed": String(chosen), "data-fit": fit.id, onclick: () => { chooseFit(fit.id); showFits(); } }),
     el("span", { class: `status ${fit.status}` }, WORDS[fit.status] ?? fit.status),
     el("span", { class: "note" }, [what, when, took].filter(Boolean).join(" · ")),
-    !isOpen(fit) && button("Remove", { class: "small", "aria-label": `Remove the fit ${fit.name || fit.id}`, onclick: () => attempt(byId("fits"), () => drop(fit)) }));
+    !isOpen(fit) && button("Remove", { class: "small", "aria-label": `Remove the fit ${fit.name || fit.id}`, "data-remove": fit.id, onclick: () => attempt(byId("fits"), () => drop(fit)) }));
 }
 
 async function drop(fit) {
+  if (isDone(fit) && !window.confirm(`Remove ${fit.name || `fit ${fit.id}`} with its model, maps and reports from the disk?`)) return;
   await remove(path("fits", fit.id));
   state.view.fits = state.view.fits.filter((one) => one.id !== fit.id);
   if (state.fit === fit.id) chooseFit([...state.view.fits].reverse().find(isDone)?.id ?? null);

@@ -22,7 +22,7 @@ export function showModel() {
   const root = byId("model-body"), data = state.view.data;
   if (!data) return fill(root, note("First choose data, above."));
   const image = data.kind !== "table";
-  return fill(root, image ? target(data, "What is mapped") : [measures(), el("div", { class: "questions" }, target(data), size(data))], covariates(data, image), more(data, image), problems());
+  return fill(root, image ? target(data, "What is mapped") : [measures(), el("div", { class: "questions" }, target(data), size(data))], covariates(data, image), more(data, image), problems(), state.cautions.map((text) => message("plain caution", text)));
 }
 
 const put = (patch) => attempt(byId("model-body"), () => setSpec(patch));

@@ -1,6 +1,6 @@
 // The first page: a file, an example, or a project of before.
 
-import { get, post, put } from "./api.js";
+import { get, post, put, remove } from "./api.js";
 import { button, byId, el } from "./dom.js";
 import { dropZone, send } from "./drop.js";
 import { announce, attempt, fill, loading, message, note } from "./parts.js";
@@ -43,7 +43,11 @@ function example(root, name, title, words, line) {
 async function begin(files, line) {
   const first = files[0], name = first.name.replace(/\.[^.]+$/, "");
   const project = idOf(await post("projects", { name }));
-  const found = await send(project, files, line);
+  const found = await send(project, files, line).catch(async (error) => {
+    line.textContent = "";
+    await remove(`projects/${encodeURIComponent(project)}`); // nothing could be read, so nothing is begun
+    throw error;
+  });
   line.textContent = "Looking at its columns …";
   const data = found.find((one) => one.kind !== "raster" && one.kind !== "other") ?? found[0];
   const refusal = await put(`projects/${encodeURIComponent(project)}/data`, { file: data.name }).then(() => null, (error) => error.message);
@@ -69,5 +73,14 @@ function projectRow(one) {
   const facts = [one.data || "no data yet", one.n_fits === 1 ? "1 fit" : `${one.n_fits ?? 0} fits`, one.running ? "a fit is running" : "", String(one.created ?? "").slice(0, 10)];
   return el("li", { class: "card" },
     button(one.name, { class: "link", "data-project": one.id, onclick: () => attempt(byId("start-body"), () => openProject(one.id)) }),
-    el("span", { class: "note" }, facts.filter(Boolean).join(" · ")));
+    el("span", { class: "note" }, facts.filter(Boolean).join(" · ")),
+    button("Remove", { class: "small", "aria-label": `Remove the project ${one.name}`, "data-remove-project": one.id, onclick: () => attempt(byId("projects"), () => drop(one)) }));
+}
+
+async function drop(one) {
+  if (!window.confirm(`Remove the project ${one.name} with its data, fits and everything else in ${one.folder}?`)) return;
+  await remove(`projects/${encodeURIComponent(one.id)}`);
+  announce(`The project ${one.name} was removed.`);
+  await listProjects();
+  byId("projects").querySelector("button")?.focus();
 }

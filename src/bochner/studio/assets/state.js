@@ -8,6 +8,7 @@ export const state = {
   spec: null,
   roles: {}, // column -> part that it plays
   problems: [],
+  cautions: [],
   fit: null, // id
   threshold: null,
   map: { resolution: "", areas: "", covariate: {} },
@@ -37,8 +38,11 @@ export async function openProject(id, fit = null) {
   const last = [...view.fits].reverse();
   state.fit = (view.fits.find((one) => one.id === fit) ?? last.find(isDone) ?? last[0])?.id ?? null;
   const spec = view.spec ?? view.data?.proposal ?? {};
-  takeSpec(spec, []);
-  if (view.data) takeSpec(spec, (await put(path("spec"), spec)).problems);
+  takeSpec(spec);
+  if (view.data) {
+    const { problems, cautions } = await put(path("spec"), spec);
+    takeSpec(spec, problems, cautions);
+  }
   guessFiles();
   keepAddress();
   changed("project");
@@ -76,9 +80,9 @@ export const ROLES = [
 ];
 const SINGLE = ["x", "y", "t", "target", "trials", "exposure", "groups", "error_sd"];
 
-export function takeSpec(spec, problems = []) {
+export function takeSpec(spec, problems = [], cautions = []) {
   state.spec = { measures: "number", coords: [], covariates: [], covariate: {}, drop_bad: false, ...spec };
-  state.problems = problems;
+  Object.assign(state, { problems, cautions });
   const roles = {};
   for (const name of state.spec.covariates ?? []) roles[name] = "covariate";
   (state.spec.coords ?? []).forEach((name, k) => { roles[name] = ["x", "y", "t"][k]; });
@@ -113,7 +117,7 @@ export async function setSpec(patch) {
   const found = await put(path("spec"), state.spec);
   if (turn !== latest) return;
   const { roles } = state;
-  takeSpec(found.spec, found.problems);
+  takeSpec(found.spec, found.problems, found.cautions);
   if ((found.spec.coords ?? []).length === 1) state.roles = roles; // half a place: which half is known here alone
   if (places(state.spec) !== before) {
     await refreshView();
