@@ -18,7 +18,7 @@ GUIDES = [DOCS / f"{name}.md" for name in ("families", "kernels", "lattice")]
 PAGES = sorted([*DOCS.glob("tutorial/*.md"), *DOCS.glob("howto/*.md"), *GUIDES])
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
 WITH_CODE = [page for page, text in TEXTS.items() if "```python" in text]
-TAKE_LONG = {"million_points", "report"}
+TAKE_LONG = {"choose_a_kernel", "choose_blocks", "families", "million_points", "report", "validate_a_map"}
 
 
 @pytest.mark.parametrize(

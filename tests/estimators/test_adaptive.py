@@ -87,6 +87,7 @@ def test_held_out_predictions_are_those_of_a_fit_to_the_rest(kind):
 
 
 @every_kind
+@pytest.mark.slow
 @pytest.mark.parametrize("tune", ["evidence", "likelihood", "spatial-cv"])
 def test_tuning_of_every_kind(kind, tune):
     coords, y = survey(n=70)
@@ -97,6 +98,7 @@ def test_tuning_of_every_kind(kind, tune):
 
 
 @every_kind
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["binomial", "poisson"])
 def test_families(kind, family):
     rng = np.random.default_rng(1)
@@ -185,6 +187,7 @@ def changing(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return x[:, None], field, field + 0.2 * rng.normal(size=n)
 
 
+@pytest.mark.slow
 def test_a_field_whose_length_scale_changes_is_recovered_better_than_by_any_stationary_one():
     known, unknown = np.arange(0, 300, 2), np.arange(1, 300, 2)
     scores = {kind: [] for kind in ("exact", "nonstationary")}

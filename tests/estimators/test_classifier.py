@@ -90,6 +90,7 @@ def test_labels_of_any_kind(labels):
     assert_allclose(own[np.array(labels)[1].item()], reference.predict_proba(X)[:, 1], atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_classes", "model"), [(2, SpatialClassifier(Matern())), (3, fixed())])
 def test_probabilities_are_calibrated(n_classes, model):
     """Held-out labels come out as often as they were said to, with the kernel learned or known."""

@@ -54,6 +54,7 @@ def test_everything_chosen_by_the_library():
     assert_covers(coverage(Matern(0.2, 1.5), 150, 10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nu", [0.5, 1.5])
 @pytest.mark.parametrize("features", ["exact", "nystroem"])
 def test_known_values(nu, features):

@@ -178,6 +178,7 @@ def test_the_effect_of_single_rows_is_learned_or_said_to_be_none():
     assert gamma.noise_variance_ == gamma.choices_["noise"].value == 0
 
 
+@pytest.mark.slow
 def test_no_effect_of_single_rows_is_an_answer():
     """Counts that scatter as chance would have them: nothing is wrong, and the summary says what was found."""
     s = survey(FAMILIES["poisson"], 80)
@@ -230,6 +231,7 @@ def test_likelihood_of_many_rows_is_that_of_all_of_them(monkeypatch):
     assert_allclose(parts.coef_, whole.coef_, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_small_field_behind_small_counts_is_found():
     """Chance makes up most of the scatter of rare cases; a dispersion must not be mistaken for the field."""
     rng = np.random.default_rng(6)
@@ -350,6 +352,7 @@ def test_sampler_agrees_with_laplace_where_rows_tell_much(name, features):
     assert_allclose(draws, s.family.mean(chain.draws).T)
 
 
+@pytest.mark.slow
 def test_sampler_is_exact_where_laplace_is_not():
     """One row of a Bernoulli: the full posterior by quadrature, which is skewed."""
     X, kernel = np.array([[0.0, 0.0]]), Matern(1.0, 4.0)

@@ -32,6 +32,7 @@ def refit_scores(model, s, cv, names: tuple[str, ...]) -> dict[str, float]:
 
 @every_family
 @every_features
+@pytest.mark.slow
 def test_one_newton_step_agrees_with_refits(family, parts):
     """Within two per cent of each score, for blocks of a sixth of the map."""
     s = survey(family, 120, iid=0.1 if family.size_name else 0.0)

@@ -55,6 +55,7 @@ def test_the_surface_is_covered_in_every_dimension(dim):
     assert 0.88 < mean_coverage(8, 60, dim=dim, reach=0.15 * dim)
 
 
+@pytest.mark.slow
 def test_noise_alone_has_narrow_intervals_that_hold():
     """Without a field the surface is its mean: known to 1 / sqrt(n), and a little more as a field may hide."""
     shares, widths = [], []

@@ -43,6 +43,7 @@ def test_auto_takes_the_lattice_for_many_rows_and_says_so():
     assert model.score(X, y) > 0.9
 
 
+@pytest.mark.slow
 def test_learns_by_default_on_many_rows():
     X, y = field(3500)
     model = SpatialRegressor().fit(X, y)

@@ -63,6 +63,7 @@ def test_data_without_outliers_are_found_to_be_gaussian():
     assert robust.log_evidence_ == pytest.approx(plain.log_evidence_, abs=5)
 
 
+@pytest.mark.slow
 def test_blunders_make_student_the_likelier_family():
     """Whatever the kernel: none is given."""
     X, _, spoiled, _, _ = soundings(150)

@@ -128,6 +128,7 @@ def test_hyperparameters_are_recovered(features):
     assert np.all(np.abs(np.mean(learned, axis=0)) <= 3 * np.array([0.2, 0.28, 0.14]) / np.sqrt(3))
 
 
+@pytest.mark.slow
 def test_length_scales_per_axis_are_learned_when_asked_and_when_they_pay():
     truth = Matern((0.1, 0.8), 1.0)
     X, y = simulated(truth, 150, noise=0.05)
@@ -150,6 +151,7 @@ def test_smoothness_is_chosen(nu, names):
     assert not model.choices_["kernel"].given
 
 
+@pytest.mark.slow
 def test_smoothness_is_learned_when_asked():
     X, y = simulated(Matern(0.3, nu=0.5), 120, noise=0.001)
     model = SpatialRegressor(Matern(nu=1.5, learn_nu=True), features="exact").fit(X, y)
@@ -158,6 +160,7 @@ def test_smoothness_is_learned_when_asked():
     assert SpatialRegressor(Matern(nu=1.5)).fit(X, y).kernel_.nu == 1.5
 
 
+@pytest.mark.slow
 def test_sums_find_two_scales():
     X, y = simulated(Matern(0.03, 0.5, nu=0.5) + SquaredExponential(0.5, 2.0), 150, noise=0.01)
     model = SpatialRegressor(Matern(nu=0.5) + SquaredExponential()).fit(X, y)

@@ -75,6 +75,7 @@ def test_agrees_with_the_dense_factor(dim, kernel):
     assert -0.005 * len(obs) < fast.log_evidence - dense.log_evidence < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.01, 0.1])
 def test_evidence_ranks_kernels_as_the_dense_factor_does(noise):
     """Differences of evidence between kernels, in nats: what is compared."""

@@ -35,6 +35,7 @@ def ranks(family: str, features: str) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.stack(part) for part in zip(*found, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", LAWS)
 def test_ranks_of_the_truth_are_uniform(family):
     for part in ranks(family, "exact"):

@@ -181,7 +181,8 @@ memory_limit, n_jobs, random_state, verbose
 
     def predict(self, X: Any, *, offset: Any = None) -> Any:
         """Most probable label (n,)."""
-        labels = self.classes_[np.argmax(self._shares(X, offset), axis=1)]
+        shares = self._shares(X, offset)  # says so, if there was no fit
+        labels = self.classes_[np.argmax(shares, axis=1)]
         return self._kind_of(X, {"label": labels}, labels)
 
     def _kind_of(self, X: Any, columns: dict[str, Any], plain: Any) -> Any:

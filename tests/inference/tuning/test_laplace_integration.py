@@ -13,6 +13,7 @@ def _told(model: SpatialRegressor) -> str:
     return str(model.fitted_.model.decided["intervals"])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(f"ignore::{BochnerWarning.__module__}.{BochnerWarning.__name__}")
 def test_a_field_that_few_classes_do_not_show_is_not_ruled_out() -> None:
     """The evidence of noise is largest without a field; the surface is in doubt all the same."""
