@@ -2,7 +2,7 @@
 
     python benchmarks/latent_coverage.py                      every case, 40 fields of each: about an hour on one core
     python benchmarks/latent_coverage.py --quick              2 fields of each: a few minutes
-    python benchmarks/latent_coverage.py -o new.json          every number into a file
+    python benchmarks/latent_coverage.py -o new.json          every number into a file; Ctrl-C ends it with what there is
     python benchmarks/latent_coverage.py --against old.json   relative to an earlier run of the same fields
 
 Matern fields of variance 1 in a unit square, drawn by a dense Cholesky of their covariance. Smoothness, range,
@@ -17,6 +17,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
@@ -61,7 +62,10 @@ def main() -> None:
     parser.add_argument("--against", type=Path, help="JSON file of an earlier run, to compare with")
     args = parser.parse_args()
     fields = range(args.first, args.first + (2 if args.quick else args.fields))
-    results = list(measure([getattr(args, name) for name in DESIGN], fields))
+    results: list[Result] = []
+    with suppress(KeyboardInterrupt):  # what there is by then is told
+        for result in measure([getattr(args, name) for name in DESIGN], fields):
+            results.append(result)
     if args.output:
         args.output.write_text(json.dumps([asdict(r) for r in results]), encoding="utf-8")
     earlier = [Result(**r) for r in json.loads(args.against.read_text(encoding="utf-8"))] if args.against else None
@@ -70,10 +74,10 @@ def main() -> None:
 
 def measure(levels: list[tuple[float, ...]], fields: range) -> Iterator[Result]:
     """The default model on every field of the design."""
-    for n, noise, nu, reach in product(*levels):
-        for field in fields:
+    for field in fields:
+        for n, noise, nu, reach in product(*levels):
             yield one(int(n), noise, nu, reach, field)
-        print(f"n {n}, noise {noise}, nu {nu}, range {reach}", file=sys.stderr)
+        print(f"field {field}", file=sys.stderr)
 
 
 def one(n: int, noise: float, nu: float, reach: float, field: int) -> Result:
