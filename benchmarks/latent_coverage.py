@@ -2,7 +2,7 @@
 
     python benchmarks/latent_coverage.py                      every case, 40 fields of each: about an hour on one core
     python benchmarks/latent_coverage.py --quick              2 fields of each: a few minutes
-    python benchmarks/latent_coverage.py -o new.json          every number into a file; Ctrl-C ends it with what there is
+    python benchmarks/latent_coverage.py -o new.json          every number into a file; Ctrl-C: those so far
     python benchmarks/latent_coverage.py --against old.json   relative to an earlier run of the same fields
 
 Matern fields of variance 1 in a unit square, drawn by a dense Cholesky of their covariance. Smoothness, range,
