@@ -67,3 +67,16 @@ def test_grids_are_found_only_where_they_are():
     assert find_grid(np.column_stack([np.arange(50.0), np.zeros(50)])) is None
     scattered = rng.integers(0, 10_000, size=(100, 2)).astype(float)  # integers, but hardly a grid
     assert find_grid(scattered) is None
+
+
+def test_rows_that_crowd_on_a_surface_are_not_held_pair_by_pair(monkeypatch):
+    """Many rows on the sphere lie closer than waves of its box are long."""
+    from bochner.features import limits
+    from bochner.features.operators import SplitOperator
+
+    places = np.random.default_rng(0).normal(size=(9_000, 3))
+    places /= np.linalg.norm(places, axis=1, keepdims=True)
+    operator = SplitOperator(Matern(0.5, nu=0.5), places, (-np.ones(3), np.ones(3)))
+    assert operator.faithful
+    monkeypatch.setattr(limits, "MAX_NEAR_PAIRS", 1_000)
+    assert not operator.faithful and "pairs of rows are too near" in operator.reason

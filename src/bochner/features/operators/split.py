@@ -25,6 +25,7 @@ from bochner.frequencies.limits import FADING_STEPS, SERIES_EPS
 from bochner.frequencies.torus import TorusSeries, torus_series
 from bochner.kernels import Kernel, reaches
 from bochner.nufft.torch_backend import TorchPlan
+from bochner.resources import current
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +48,28 @@ class SplitOperator(CovarianceOperator):
     @property
     def reason(self) -> str:
         error = f"(error {self.far_error:.0e} of the variance)"
+        if self._crowded:
+            return f"{self._near_pairs:,.0f} pairs of rows are too near for waves to tell apart: too many to hold"
         if not self.faithful:
             return f"waves and a local remainder cannot follow the kernel along every axis {error}"
         return f"waves and a local remainder follow the kernel {error}"
 
     @property
     def faithful(self) -> bool:
-        return self.far_error <= limits.MAX_SPLIT_ERROR
+        return not self._crowded and self.far_error <= limits.MAX_SPLIT_ERROR
+
+    @property
+    def _crowded(self) -> bool:
+        """Whether the remainder is out of proportion, as of many rows on a surface in three dimensions."""
+        needed = limits.BYTES_PER_NEAR_PAIR * self._near_pairs
+        return self._near_pairs > limits.MAX_NEAR_PAIRS or needed > current().room
+
+    @cached_property
+    def _near_pairs(self) -> float:
+        """Pairs of rows that the remainder holds, from those of some rows."""
+        some = np.random.default_rng(0).integers(self.n_rows, size=limits.COUNTED_ROWS)
+        found = self._tree.query_ball_point(self._tree.data[some], limits.NEAR_RADIUS, return_length=True)
+        return float(np.mean(found)) * self.n_rows / 2
 
     @property
     def product_error(self) -> float:
