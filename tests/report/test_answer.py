@@ -220,3 +220,20 @@ def test_notebooks_show_what_was_learned(model):
 def test_a_model_plots_itself(model):
     figure = model.plot("25km")
     assert len(figure.axes) >= 2
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_people_and_expected_cases_are_told_of_a_rate_by_population(people, named):
+    """Cases follow from people only where a rate is by population; people are told in any case."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"lon": WEST + SIDE * rng.uniform(size=60), "lat": SOUTH + SIDE * rng.uniform(size=60)})
+    population = pd.Series(rng.integers(500, 5000, 60), name="population")
+    cases = rng.poisson(population * np.exp(surface(frame.lon, frame.lat) - 4))
+    model = SpatialRegressor(Matern(120.0, 2.0), family="poisson", noise_variance=0.01, tune=None)
+    model.fit(frame, cases, exposure=population if named else None)
+    found = answer_of(model, districts(), 0.01, weights_raster=people, noun="districts", n_points=30, resolution="30km")
+    assert found.header[4:] == (["people", "expected cases"] if named else ["people"])
+    by_name = found.areas.set_index("name")
+    for (name, _), *_, one in found.rows:
+        assert one[1] == pytest.approx(by_name.loc[name, "total" if named else "weight"], rel=1e-7)
+    assert ("cases are expected in all, 95 % interval" in found.sentences[0]) is named

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pytest
 
 from bochner.studio import limits
-from tests.studio.serving import Studio
+from tests.studio.serving import Studio, studio_in, survey
 
 GIGABYTE = 1024**3
 
@@ -192,3 +193,13 @@ def test_specs_that_are_none_are_told_as_such(studio: Studio, spec: dict[str, ob
     p = studio.ask("GET", "/api/projects")["projects"][0]["id"]
     status, sentence = studio.refusal("PUT", f"/api/projects/{p}/spec", json=spec)
     assert status == 400 and sentence
+
+
+def test_nothing_is_written_into_the_home_of_the_user(tmp_path: Path) -> None:
+    """Not by the server, and not by the libraries that its workers load."""
+    (home := tmp_path / "home").mkdir()
+    with studio_in(tmp_path / "projects", before=("env", f"HOME={home}")) as studio:
+        p = studio.project_with("quiet", survey(), target="temp", measures="number", kernel="matern32", tune="none")
+        fit = studio.ask("POST", f"/api/projects/{p}/fits", json={})["id"]
+        assert studio.ended(f"/api/projects/{p}/fits/{fit}")["status"] == "done"
+    assert not list(home.rglob("*")) and (tmp_path / "projects" / p).is_dir()

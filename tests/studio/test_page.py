@@ -286,7 +286,18 @@ def test_an_image_with_gaps_is_filled(visit, tmp_path):
     page.wait_for_selector("#drawer-shell")
     assert "--fill-only" in page.inner_text("#drawer-shell")
     page.click("#drawer-close")
+    no_code_of_another_fit_is_shown(page)
     compare_with_a_rougher_kernel(page)
+
+
+def no_code_of_another_fit_is_shown(page):
+    """The drawer is empty from the click that opens it until the code of the fit that is chosen is there."""
+    page.click("[data-fit='1']")
+    page.evaluate("document.getElementById('drawer-toggle').click()")
+    assert page.locator("#drawer-shell", has_text="fits/2").count() == 0
+    page.click("[data-fit='2']")
+    page.locator("#drawer-shell", has_text="fits/2").wait_for()
+    page.click("#drawer-close")
 
 
 def compare_with_a_rougher_kernel(page):

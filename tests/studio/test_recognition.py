@@ -148,3 +148,11 @@ def test_few_rows_are_refused_or_cautioned():
     assert "too few" in told(7)[0][0] and not told(7)[1]
     assert not told(20)[0] and "Only 17 rows" in told(20)[1][0]
     assert told(100) == ([], [])
+
+
+def test_counts_stay_whole_in_the_preview_where_one_is_missing(project: Path) -> None:
+    table = survey(30).assign(positive=lambda t: t.positive.where(t.index != 1))
+    seen = view_of("a.csv", table)["preview"]
+    row = dict(zip(seen["header"], zip(*seen["rows"], strict=True), strict=True))
+    assert row["positive"][0] == str(int(table.positive[0])) and row["positive"][1] == ""
+    assert row["temp"][0] == str(table.temp[0]) and row["examined"][0] == str(table.examined[0])

@@ -21,7 +21,8 @@ import traceback
 from contextlib import suppress
 from typing import Any
 
-LOADED = ("pandas", "pyarrow.csv", "pyarrow.parquet", "geopandas", "rasterio", "xarray", "matplotlib")
+# not matplotlib, which no task needs and which makes a folder in the home of the user
+LOADED = ("pandas", "pyarrow.csv", "pyarrow.parquet", "geopandas", "rasterio", "xarray")
 DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 

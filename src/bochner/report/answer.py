@@ -34,8 +34,10 @@ class Answer:
     is_share : bool
         Whether means are shares of people or things, told in per cent.
     total : (value, lower, upper) or None
-        Number affected, where there are weights and means are shares.
+        Number affected, or of cases, where there are weights and means are shares, or rates by population.
     hotspots : GeoDataFrame
+    is_rate : bool
+        Whether means are cases by population, so that a mean times people is a number of cases.
     """
 
     areas: Any
@@ -45,6 +47,12 @@ class Answer:
     is_share: bool
     total: tuple[float, float, float] | None
     hotspots: Any
+    is_rate: bool = False
+
+    @property
+    def counted(self) -> str:
+        """What a mean times people is called; empty where it is nothing."""
+        return "affected" if self.is_share else "expected cases" if self.is_rate else ""
 
     @property
     def chance(self) -> Any:
@@ -69,27 +77,34 @@ class Answer:
         first = f"{above} of {n} {self.noun} {verb} above {self.limit} with more than 90 % certainty"
         if self.total is not None:
             value, low, high = (_people(v) for v in self.total)
-            first += f"; about {value} people are affected, 95 % interval {low} to {high}"
+            said = "people are affected" if self.is_share else "cases are expected in all"
+            first += f"; about {value} {said}, 95 % interval {low} to {high}"
         undecided = n - above - below
         rest = "" if not undecided else f"; of {undecided} the data do not say"
-        said = [f"{first}.", f"{below} {'lies' if below == 1 else 'lie'} below with as much certainty{rest}."]
+        told = [f"{first}.", f"{below} {'lies' if below == 1 else 'lie'} below with as much certainty{rest}."]
         if len(self.hotspots):
             top = self.hotspots.iloc[0]
             people = f", {_people(top['people'])} people" if "people" in self.hotspots else ""
             near = f" near {top['near']}" if "near" in self.hotspots else ""
             n_hot = len(self.hotspots)
-            said.append(
+            told.append(
                 f"{n_hot} connected {'place is' if n_hot == 1 else 'places are'} above it with 90 % certainty; the "
                 f"first in the list lies{near}{people}."
             )
         else:
-            said.append("No single place is above it with 90 % certainty.")
-        return said
+            told.append("No single place is above it with 90 % certainty.")
+        return told
 
     @property
     def header(self) -> list[str]:
-        weighted = ["people", "affected"] if "total" in self.areas and self.is_share else []
-        return ["name", "mean", "95 % interval", f"above {self.limit}", *weighted]
+        return ["name", "mean", "95 % interval", f"above {self.limit}", *self._weighted]
+
+    @property
+    def _weighted(self) -> dict[str, str]:
+        """Columns of the table that weights bring, by their heading."""
+        if "weight" not in self.areas:
+            return {}
+        return {"people": "weight", self.counted: "total"} if self.counted else {"people": "weight"}
 
     @property
     def rows(self) -> list[list[tuple[str, float]]]:
@@ -103,8 +118,7 @@ class Answer:
                 (f"{self.value(row['lower'])} to {self.value(row['upper'])}", row["lower"]),
                 (_chance(self.chance[i]), self.chance[i]),
             ]
-            if len(self.header) > 4:
-                cells += [(_people(row["weight"]), row["weight"]), (_people(row["total"]), row["total"])]
+            cells += [(_people(row[name]), row[name]) for name in self._weighted.values()]
             out.append([(text, float(f"{value:.8g}") if np.isfinite(value) else -1.0) for text, value in cells])
         return out
 
@@ -169,9 +183,8 @@ def answer_of(
     """
     options: dict[str, Any] = {"weights_raster": weights_raster, "covariates": covariates, "random_state": random_state}
     means = aggregate(model, areas, exceed=threshold, n_points=n_points, **options)
-    is_share = model.family_.bounded_by_size or model.family_.link_function.range == (0.0, 1.0)
     total = None
-    if weights_raster is not None and is_share:
+    if weights_raster is not None and (is_share(model) or is_rate(model)):
         total = total_of(model, means, n_points, options)
     names = tuple(str(name) for name in area_names(means))
     hot = hotspots(
@@ -184,7 +197,17 @@ def answer_of(
         areas=areas,
     )
     own = means if model.crs_ is None or means.crs is None else means.to_crs(model.crs_)
-    return Answer(own, names, noun, float(threshold), bool(is_share), total, hot)
+    return Answer(own, names, noun, float(threshold), is_share(model), total, hot, is_rate(model))
+
+
+def is_share(model: SpatialRegressor) -> bool:
+    """Whether means are shares: prevalences or probabilities."""
+    return bool(model.family_.bounded_by_size or model.family_.link_function.range == (0.0, 1.0))
+
+
+def is_rate(model: SpatialRegressor) -> bool:
+    """Whether means are counts by an exposure that was given, such as population."""
+    return model.family_.size_name == "exposure" and "exposure" in model.fitted_.layout.roles
 
 
 def background(model: SpatialRegressor, extent: Bounds) -> dict[str, list[list[float]]]:

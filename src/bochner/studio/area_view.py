@@ -15,7 +15,7 @@ from bochner.geo import read_areas
 from bochner.geo.grids import Bounds
 from bochner.maps.hot_places import area_names
 from bochner.report import Answer
-from bochner.report.answer import total_of
+from bochner.report.answer import is_rate, is_share, total_of
 
 
 def areas_of(
@@ -35,7 +35,7 @@ def areas_of(
     Numbers are those of the files; the interval of the total of all areas alone is computed here, as the report does.
     """
     answer = _answer(model, areas, table, places, threshold)
-    if weights is not None and answer.is_share and "total" in answer.areas:
+    if weights is not None and answer.counted and "total" in answer.areas:
         options = {"weights_raster": weights, "covariates": inputs, "random_state": 0}
         answer = replace(answer, total=total_of(model, answer.areas, n_points, options))
     header, hot = answer.places if len(answer.hotspots) else ([], [])
@@ -70,8 +70,7 @@ def _answer(model: SpatialRegressor, areas: Path, table: Path, places: Path | No
     hot = _hotspots(places, model)
     noun = areas.stem.lower() if areas.stem.isalpha() and areas.stem.lower().endswith("s") else "areas"
     names = tuple(str(name) for name in area_names(joined))
-    share = bool(model.family_.bounded_by_size or model.family_.link_function.range == (0.0, 1.0))
-    return Answer(joined, names, noun, threshold, share, None, hot)
+    return Answer(joined, names, noun, threshold, is_share(model), None, hot, is_rate(model))
 
 
 def _hotspots(places: Path | None, model: SpatialRegressor) -> Any:

@@ -234,8 +234,15 @@ def _problems(places: Places, columns: Sequence[Mapping[str, Any]]) -> list[dict
 
 def _preview(frame: Any) -> dict[str, Any]:
     head = frame.head(limits.PREVIEW_ROWS)
-    rows = [["" if _empty(v) else str(v)[: limits.MOST_TEXT] for v in row] for row in head.itertuples(index=False)]
-    return {"header": [str(name) for name in head.columns], "rows": rows}
+    columns = [_texts(head.iloc[:, k]) for k in range(head.shape[1])]
+    return {"header": [str(name) for name in head.columns], "rows": [list(row) for row in zip(*columns, strict=True)]}
+
+
+def _texts(column: Any) -> list[str]:
+    """Values as the file has them: counts stay whole where some are missing, which makes floats of them."""
+    known = [v for v in column if not _empty(v)]
+    whole = column.dtype.kind == "f" and all(float(v).is_integer() for v in known)
+    return ["" if _empty(v) else str(int(v) if whole else v)[: limits.MOST_TEXT] for v in column]
 
 
 def _points(places: Places, spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import { listenToTable } from "./areas.js";
 import { button, byId, el } from "./dom.js";
 import { downloadLink, fileAddress, lastJob, runJob } from "./jobs.js";
 import { mapOptions, panel, showArea, showOutlines } from "./map_step.js";
-import { announce, attempt, field, fill, note, select, table } from "./parts.js";
+import { announce, attempt, field, fill, loading, note, select, table } from "./parts.js";
 import { limitText } from "./scale.js";
 import { changed, chosenFit, files, fitPath, isDone, state } from "./state.js";
 
@@ -56,7 +56,11 @@ async function decide() {
 }
 
 async function showAnswer() {
-  const found = await get(fitPath("areas"));
+  if (!byId("answer").children.length) fill(byId("answer"), loading("Writing the answer: people of all districts together …"));
+  const found = await get(fitPath("areas")).catch((error) => {
+    fill(byId("answer"));
+    throw error;
+  });
   fill(byId("answer"), sentences(found), areaTable(found), hotspots(found));
   showOutlines(found.outlines);
   const own = byId("areas-table");

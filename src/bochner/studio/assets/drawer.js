@@ -12,7 +12,7 @@ const PARTS = [
   ["toml", "model.toml", "What bochner fit --config reads."],
 ];
 
-let turn = 0, waiting = 0;
+let turn = 0, waiting = 0, written = null; // what the drawer was last written for
 
 export function listenToDrawer() {
   const toggle = byId("drawer-toggle");
@@ -31,9 +31,12 @@ function open(on) {
   } else byId("drawer-toggle").focus();
 }
 
-// Soon, once, however often it is asked for.
+// Soon, once, however often it is asked for; code of another project or fit goes at once, so that nobody copies it.
 export function refreshDrawer() {
   if (byId("drawer").hidden) return;
+  const wanted = `${state.project}/${state.fit}`;
+  if (wanted !== written) fill(byId("drawer-body"), loading("Writing it down …"));
+  written = wanted;
   clearTimeout(waiting);
   waiting = setTimeout(show, 150);
 }
@@ -41,7 +44,6 @@ export function refreshDrawer() {
 async function show() {
   const body = byId("drawer-body"), mine = ++turn;
   if (!state.project) return fill(body, note("Open a project first: the code of it stands here."));
-  if (!body.children.length) fill(body, loading("Writing it down …"));
   try {
     const found = await get(`${path("drawer")}?${question()}`), next = differs() ? await get(path("drawer")) : null;
     if (mine !== turn) return null;

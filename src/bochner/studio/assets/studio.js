@@ -52,6 +52,7 @@ function leave() {
   byId("leave").hidden = true;
   byId("project-name").textContent = "From a file to a map";
   document.title = "bochner studio";
+  refreshDrawer();
   showStart();
 }
 
