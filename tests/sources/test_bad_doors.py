@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from bochner import SpatialRegressor
-from bochner.exceptions import InputError
+from bochner.exceptions import ColumnError, InputError
 from bochner.kernels import Matern
 from bochner.sources import open_source
 from bochner.sources.parquet_source import ParquetPart
@@ -118,3 +118,13 @@ def test_a_file_that_changes_before_a_fit_goes_on_is_named(table: pd.DataFrame, 
     model = SpatialRegressor(**MODEL)
     model.fit(open_source(folder, part_rows=150), target="z", checkpoint=notes, resume=True)
     assert np.isfinite(model.log_evidence_)
+
+
+def test_a_frame_of_geometries_with_a_target_by_name_says_how_it_is_fitted():
+    gpd = pytest.importorskip("geopandas")
+    x = np.linspace(0, 1, 20)
+    frame = gpd.GeoDataFrame({"z": x}, geometry=gpd.points_from_xy(x, x**2))
+    model = SpatialRegressor(kernel=Matern(0.3, nu=1.5), tune=None, noise_variance=0.1)
+    with pytest.raises(ColumnError, match="a column of geometries"):
+        model.fit(frame, target="z")
+    assert len(model.fit(frame.drop(columns="z"), frame["z"]).predict(frame.drop(columns="z"))) == 20

@@ -189,3 +189,11 @@ def test_dates_are_read_alike_in_every_part(tmp_path: Path) -> None:
     read = np.concatenate([one.columns["day"] for one in found])
     np.testing.assert_array_equal(read, np.delete(days.to_numpy(dtype="datetime64[ns]"), 200))
     assert [text for one in found for text in one.amiss] == [f"{path}, line 202: day is 'soon'"]
+
+
+def test_misprints_and_impossible_places_are_refused_in_one_message(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("lon,lat,z\n" + "".join(f"{k / 10},{k / 10},{k}\n" for k in range(20)) + "1,2,broken\n3,195,4\n")
+    with pytest.raises(InputError, match=r"2 of 22 rows amiss .*line 22: z is 'broken'; line 23: .*195") as told:
+        SpatialRegressor(**FIXED, coords=["lon", "lat"]).fit(open_source(path), target="z")
+    assert "a place on Earth" in str(told.value)

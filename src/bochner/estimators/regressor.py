@@ -724,7 +724,8 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         """Write the fitted model to one file, without pickle; `bochner.load` reads it.
 
         It holds no training rows unless the features need them: the exact kernel (their places), conjugate gradients
-        on many rows (places and responses), Nystroem (landmarks).
+        on many rows (places and responses), Nystroem (landmarks). `bochner.diagnostics.remember(model)` before it lets
+        the file carry what `bochner map` and `bochner report` need of them: their region and summaries.
         """
         check_is_fitted(self)
         storage.save(self, path)

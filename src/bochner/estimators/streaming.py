@@ -453,6 +453,11 @@ def _coords(source: Source, rest: list[str]) -> list[str]:
         return [n for n in rest if n in places or FURTHER.fullmatch(n.lower())]
     if all(n.startswith("x") and n[1:].isdigit() for n in rest):
         return rest
+    if "geometry" in rest:
+        raise ColumnError(
+            f"the places of {source.label} are a column of geometries, and target= is for columns of numbers; give the "
+            f"two apart: fit(frame.drop(columns=TARGET), frame[TARGET])."
+        )
     raise ColumnError(
         f"no coordinate columns were recognised in {source.label} (its columns are {list(source.names)}); name them: "
         f"coords=['x', 'y']."

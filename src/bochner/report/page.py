@@ -212,8 +212,9 @@ def _diagnostics(model: SpatialRegressor, survey: Survey | None, given: Diagnost
         return known
     if survey is None:
         raise InputError(
-            "the model holds neither its rows nor diagnostics (a file of an older version does not), so the region of "
-            "the map is not known; give the data, or fit and save the model again."
+            "the model holds neither its rows nor diagnostics, so the region of the map is not known; give the data "
+            "(--data), or fit again and call bochner.diagnostics.remember(model) before model.save(...), as `bochner "
+            "fit` does."
         )
     return diagnose_survey(model.fitted_.layout, survey)
 

@@ -79,22 +79,22 @@ class Wanted:
         n = len(next(iter(columns.values())))
         rows = np.arange(n)
         if bad:
-            self._refuse(reading, bad, n, len(bad))
             rows = np.delete(rows, list(bad))
         some = columns if not bad else {name: values[rows] for name, values in columns.items()}
         some, rows, n_missing = self._present(reading, some, rows)
-        told, n_amiss = dict(bad), len(bad)
+        told, n_amiss, needed = dict(bad), len(bad), ""
         while self.door is not None and len(rows):
             try:
                 self.door(some)
                 break
             except RowError as error:
-                found = dict(zip((int(rows[i]) for i in error.rows), error.reasons, strict=False))
-                self._refuse(reading, found, n, len(error.rows), str(error).partition("; ")[2])
-                told |= found
+                told |= dict(zip((int(rows[i]) for i in error.rows), error.reasons, strict=False))
                 n_amiss += len(error.rows)
+                needed = needed or str(error).partition("; ")[2]
                 kept = np.delete(np.arange(len(rows)), list(error.rows))
                 some, rows = {name: values[kept] for name, values in some.items()}, rows[kept]
+        if n_amiss:
+            self._refuse(reading, told, n, n_amiss, needed)
         if n_amiss and not len(rows) and not self.sparse:
             self._refuse(reading, told, n, n_amiss, last=True)
         listed = sorted(told.items())[: geo_limits.LISTED_ROWS] if told else ()

@@ -76,7 +76,8 @@ def data_bounds(model: SpatialRegressor) -> tuple[float, float, float, float]:
     if diagnostics is None:
         raise InputError(
             "this model does not know where its data lie (it was loaded from a file without diagnostics); give "
-            "bounds=(left, bottom, right, top), within=POLYGONS or like=RASTER."
+            "bounds=(left, bottom, right, top), within=POLYGONS or like=RASTER, or fit again and call "
+            "bochner.diagnostics.remember(model) before model.save(...), as `bochner fit` does."
         )
     region = diagnostics.region
     i, j = lonlat_axes(region.names)
