@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import blas
 
 from bochner.arrays import unmasked
 from bochner.choices import Choice
@@ -122,7 +123,7 @@ def like(model: Any) -> Any:
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(model, name):
             setattr(blank, name, getattr(model, name))
-    moments_of_model(model.fitted_.model)  # refuses a model that is no sum
+    _check_sums(model.fitted_.model)
     blank.pattern_ = model.fitted_
     return blank
 
@@ -130,7 +131,7 @@ def like(model: Any) -> Any:
 def _adds(model: Model) -> bool:
     """Whether the rows of a model are sums."""
     try:
-        moments_of_model(model)
+        _check_sums(model)
     except PartError:
         return False
     return True
@@ -138,6 +139,20 @@ def _adds(model: Model) -> bool:
 
 def moments_of_model(model: Model) -> DenseMoments:
     """Moments of the rows of a model of waves, out of its posterior; sums of weights are not told apart."""
+    posterior, factor = _check_sums(model)
+    coef, p = posterior.coef, posterior.features.n_columns
+    gram = blas.dtrmm(1.0, factor.root, factor.root.T, lower=1) / factor.scale / factor.scale[:, None]
+    projection = gram @ coef
+    gram[np.arange(p), np.arange(p)] -= 1.0
+    # -2 log evidence = energy - sum of log weights + (n - q) log 2 pi - projection' coef + logdet: all that is of the
+    # rows alone is one number, which adds
+    constant = _n_trend(posterior) * float(np.log(2 * np.pi))
+    energy = -2 * model.log_evidence - factor.logdet() + float(projection @ coef) + constant
+    return DenseMoments(np.asfortranarray(gram), projection, energy, 0.0, 0.0, 0)
+
+
+def _check_sums(model: Model) -> tuple[CoefficientPosterior, CholeskyFactor]:
+    """Posterior and factor of a model whose rows are sums; an error says why those of others are none."""
     posterior = model.posterior
     if not isinstance(posterior, CoefficientPosterior) or not isinstance(posterior.factor, CholeskyFactor):
         raise PartError(
@@ -149,15 +164,7 @@ def moments_of_model(model: Model) -> DenseMoments:
             "the sums of this model depend on its own fit (another family than the Gaussian, or averaged "
             "hyperparameters); fit with partial_fit, then models add."
         )
-    factor, coef, p = posterior.factor, posterior.coef, posterior.features.n_columns
-    gram = (factor.root @ factor.root.T) / factor.scale / factor.scale[:, None]
-    projection = gram @ coef
-    gram[np.arange(p), np.arange(p)] -= 1.0
-    # -2 log evidence = energy - sum of log weights + (n - q) log 2 pi - projection' coef + logdet: all that is of the
-    # rows alone is one number, which adds
-    constant = _n_trend(posterior) * float(np.log(2 * np.pi))
-    energy = -2 * model.log_evidence - factor.logdet() + float(projection @ coef) + constant
-    return DenseMoments(np.asfortranarray(gram), projection, energy, 0.0, 0.0, 0)
+    return posterior, posterior.factor
 
 
 def _with_moments(fitted: Fitted, moments: DenseMoments) -> Fitted:
