@@ -11,7 +11,7 @@ from bochner.kernels import Matern
 
 @parametrize_with_checks(
     [
-        SpatialRegressor(Matern(), features="quasi", n_frequencies=30, tune=None),
+        SpatialRegressor(Matern(), features="quasi", n_frequencies=30),
         SpatialRegressor(Matern(), features="nystroem", tune=None),
         FourierFeatures(),
     ]
