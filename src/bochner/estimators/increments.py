@@ -22,7 +22,6 @@ from bochner.estimators.fitted import Fitted
 from bochner.estimators.streaming import SketchWork, Streamed, laid_out, requested, told_of
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
-from bochner.features import FeatureMap
 from bochner.inference import Model, RowSums, WavePlan, plan_waves, solve
 from bochner.layout import Given, Training
 from bochner.layout.columns import encodable, named_columns, roles_of
@@ -172,7 +171,7 @@ def _with_moments(fitted: Fitted, moments: DenseMoments) -> Fitted:
     model = fitted.model
     posterior = model.posterior
     assert isinstance(posterior, CoefficientPosterior)
-    plan = _plan(model, posterior.features)
+    plan = WavePlan.of(model, posterior.features)
     solved = plan.engine.fit_moments(moments, _n_trend(posterior))
     factor, coef = solved.posterior.factor, solved.posterior.coef
     constant = _n_trend(posterior) * float(np.log(2 * np.pi))
@@ -193,7 +192,7 @@ def _with_moments(fitted: Fitted, moments: DenseMoments) -> Fitted:
 def _take(estimator: Any, sums: RowSums) -> None:
     fitted = _founded(estimator)
     posterior = fitted.model.posterior
-    plan = _plan(fitted.model, posterior.features)  # type: ignore[attr-defined]
+    plan = WavePlan.of(fitted.model, posterior.features)  # type: ignore[attr-defined]
     alone = plan.dense(sums)
     constant = alone.n_rows * float(np.log(2 * np.pi)) - alone.log_weight - 2 * alone.copies
     new = DenseMoments(alone.gram, alone.projection, alone.energy + constant, 0.0, 0.0, 0)
@@ -208,20 +207,6 @@ def _founded(estimator: Any) -> Fitted:
     return fitted
 
 
-def _plan(model: Model, features: FeatureMap) -> WavePlan:
-    return WavePlan(
-        features,
-        model.kernel,
-        model.noise_variance,
-        model.family,
-        model.scheme,
-        model.scale,
-        model.choices,
-        model.n_frequencies,
-        model.kernel_error,
-    )
-
-
 def _sums_of_table(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[str, Any]) -> RowSums:
     fitted = _founded(estimator)
     X, y = encodable(unmasked(X)), unmasked(y)
@@ -231,13 +216,13 @@ def _sums_of_table(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[s
     if len(values) != len(part) or not np.isfinite(values).all():
         raise InputError(f"y has {len(values):,} values, {np.isfinite(values).sum():,} finite; needed is one per row.")
     responses = Training(X, y, Given(**known)).responses(fitted.layout, fitted.model.family, whole=False)
-    return _plan(fitted.model, fitted.model.posterior.features).sums(responses)  # type: ignore[attr-defined]
+    return WavePlan.of(fitted.model, fitted.model.posterior.features).sums(responses)  # type: ignore[attr-defined]
 
 
 def _sums_of_source(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[str, Any]) -> RowSums:
     fitted = _founded(estimator)
     request = requested(estimator, X, y, target, known)
-    plan = _plan(fitted.model, fitted.model.posterior.features)  # type: ignore[attr-defined]
+    plan = WavePlan.of(fitted.model, fitted.model.posterior.features)  # type: ignore[attr-defined]
 
     def work(reading: Reading) -> RowSums:
         usable = request.wanted.usable(reading)

@@ -58,18 +58,7 @@ def plan_of(model: Model, sample: Responses) -> WavePlan:
     posterior = model.posterior
     assert isinstance(posterior, CoefficientPosterior)
     told = None if model.family.observes_eta else held_where_separated(replace(sample, family=model.family))[0]
-    return WavePlan(
-        posterior.features,
-        model.kernel,
-        model.noise_variance,
-        model.family,
-        model.scheme,
-        model.scale,
-        model.choices,
-        model.n_frequencies,
-        model.kernel_error,
-        trend_precision=None if told is None else told.trend_precision,
-    )
+    return WavePlan.of(model, posterior.features, None if told is None else told.trend_precision)
 
 
 @dataclass(frozen=True)

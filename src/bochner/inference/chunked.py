@@ -135,6 +135,22 @@ class WavePlan:
         value = rows.log_likelihood(eta) - 0.5 * float(np.sum(rows.weight * own))
         return RowSums(self._moments(obs), self._copies(obs), value, linearised.correction())
 
+    @classmethod
+    def of(cls, model: Model, features: FeatureMap, trend_precision: FloatArray | None = None) -> WavePlan:
+        """The plan behind a model of waves."""
+        return cls(
+            features,
+            model.kernel,
+            model.noise_variance,
+            model.family,
+            model.scheme,
+            model.scale,
+            model.choices,
+            model.n_frequencies,
+            model.kernel_error,
+            trend_precision=trend_precision,
+        )
+
     def working(self, responses: Responses, coef: FloatArray) -> Observations:
         """Gaussian observations that stand for some rows with a weight: themselves, or seen from coefficients."""
         rows = replace(responses, family=self.family)
@@ -282,6 +298,10 @@ def plan_waves(
     features, choices, error, rough = _features(task, scheme, kernel, noise, n_rows)
     text = f"{len(sample):,} of {n_rows:,} rows, drawn while reading, tuned the model; all of them are in its sums"
     told = (chosen, Choice("rows", n_rows, text=text), *held, *learned.choices, *choices)
+    if learned.average.amplitude is not None:
+        seen = "the same everywhere, though rows of the sample say that it varies in space: sums of rows cannot follow "
+        seen += "it, so intervals are too wide in some parts and too narrow in others; a fit in memory has it"
+        told = (*told, Choice("amplitude", None, text=seen))
     n_waves = features.n_columns // 2 if isinstance(features, FourierMap) else features.n_columns
     plan = WavePlan(
         features,

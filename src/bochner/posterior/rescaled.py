@@ -4,34 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
 from bochner.features import Rows
 from bochner.frequencies import Frequencies
-from bochner.posterior.base import Cost, Posterior
+from bochner.posterior.wrapped import WrappedPosterior
 
 
 @dataclass(frozen=True)
-class RescaledPosterior(Posterior):
+class RescaledPosterior(WrappedPosterior):
     """Posterior of responses that were divided by `unit` (a power of two, so that no digit is lost)."""
 
-    inner: Posterior
     unit: float
 
     @property
     def trend_coef(self) -> FloatArray:  # type: ignore[override]
         return self.unit * self.inner.trend_coef
-
-    @property
-    def takes_areas(self) -> bool:  # type: ignore[override]
-        return self.inner.takes_areas
-
-    @property
-    def beyond(self) -> str:  # type: ignore[override]
-        return self.inner.beyond
 
     def mean(self, rows: Rows) -> FloatArray:
         return self.unit * self.inner.mean(rows)
@@ -51,13 +40,6 @@ class RescaledPosterior(Posterior):
 
     def trend_covariance(self) -> FloatArray:
         return self.unit**2 * self.inner.trend_covariance()
-
-    @property
-    def cost(self) -> Cost:
-        return self.inner.cost
-
-    def outside(self, coords: FloatArray) -> NDArray[np.bool_]:
-        return self.inner.outside(coords)
 
     @property
     def feature_coef(self) -> FloatArray:

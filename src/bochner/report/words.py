@@ -24,6 +24,7 @@ CHOICES = {
     "dtype": "Precision",
     "solver": "Solver",
     "kernel": "Kernel",
+    "amplitude": "Amplitude",
     "tuning": "Learning",
     "noise": "Noise",
     "dof": "Degrees of freedom",

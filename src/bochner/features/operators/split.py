@@ -47,9 +47,9 @@ class SplitOperator(CovarianceOperator):
 
     @property
     def reason(self) -> str:
-        error = f"(error {self.far_error:.0e} of the variance)"
         if self._crowded:
             return f"{self._near_pairs:,.0f} pairs of rows are too near for waves to tell apart: too many to hold"
+        error = f"(error {self.far_error:.0e} of the variance)"
         if not self.faithful:
             return f"waves and a local remainder cannot follow the kernel along every axis {error}"
         return f"waves and a local remainder follow the kernel {error}"
@@ -58,7 +58,7 @@ class SplitOperator(CovarianceOperator):
     def faithful(self) -> bool:
         return not self._crowded and self.far_error <= limits.MAX_SPLIT_ERROR
 
-    @property
+    @cached_property  # asked again once the remainder is there, the memory would be taken by it
     def _crowded(self) -> bool:
         """Whether the remainder is out of proportion, as of many rows on a surface in three dimensions."""
         needed = limits.BYTES_PER_NEAR_PAIR * self._near_pairs

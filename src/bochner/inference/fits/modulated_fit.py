@@ -8,38 +8,34 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.choices import Choice
 from bochner.features import Amplitude
-from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.fits.folds import Fold, HeldOut
+from bochner.inference.fits.wrapped_fit import WrappedFit
 from bochner.inference.observed.observations import Observations
 from bochner.posterior import ModulatedPosterior
 
 
-def steadied(obs: Observations, amplitude: Amplitude, noise_variance: float) -> tuple[Observations, float]:
+def steadied(
+    obs: Observations, amplitude: Amplitude, noise_variance: float, least: float | None = None
+) -> tuple[Observations, float]:
     """Observations of the field without its amplitude, and their noise variance.
 
-    Noise does not vary with the field, so it does once the responses are divided: what it exceeds its least by is
-    known of each row.
+    Noise does not vary with the field, so it does once the responses are divided: what it exceeds its least by, that
+    of these rows unless it is given, is known of each row.
     """
     rows, here = amplitude.steadied(obs.rows)
-    noise = (noise_variance + obs.error) / here**2
-    least = noise_variance / float(np.max(here)) ** 2
-    return replace(obs, rows=rows, y=obs.y / here, error=noise - least, scatter=obs.scatter / here**2), least
+    least = float(np.min(noise_variance / here**2)) if least is None else least
+    error = np.maximum((noise_variance + obs.error) / here**2 - least, 0.0)
+    return replace(obs, rows=rows, y=obs.y / here, error=error, scatter=obs.scatter / here**2), least
 
 
 @dataclass(frozen=True)
-class ModulatedFit(GaussianFit):
+class ModulatedFit(WrappedFit):
     """Fit of ``trend + a(x) f(x) + noise``; its engine stays with the field without amplitude."""
 
-    inner: GaussianFit
     amplitude: Amplitude
     noise: float
     log_sizes: float  # sum of log a over the rows, copies counted
-
-    @property
-    def engine(self) -> Engine:  # type: ignore[override]
-        return self.inner.engine
 
     @property
     def posterior(self) -> ModulatedPosterior:  # type: ignore[override]
@@ -52,14 +48,6 @@ class ModulatedFit(GaussianFit):
     @property
     def log_likelihood(self) -> float:  # type: ignore[override]
         return self.inner.log_likelihood - self.log_sizes
-
-    @property
-    def solver(self) -> Choice:  # type: ignore[override]
-        return self.inner.solver
-
-    @property
-    def forgets_rows(self) -> bool:  # type: ignore[override]
-        return self.inner.forgets_rows
 
     @property
     def noise_variance(self) -> float:
@@ -75,7 +63,7 @@ class ModulatedFit(GaussianFit):
         return self._own(self.inner.leave_out_quickly(self._steadied(obs), folds), obs)
 
     def _steadied(self, obs: Observations) -> Observations:
-        return steadied(obs, self.amplitude, self.noise)[0]
+        return steadied(obs, self.amplitude, self.noise, self.inner.noise_variance)[0]
 
     def _own(self, held: HeldOut, obs: Observations) -> HeldOut:
         here = self.amplitude.at(obs.rows.coords[held.index])

@@ -6,43 +6,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bochner.arrays import FloatArray
-from bochner.choices import Choice
-from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.fits.folds import Fold, HeldOut
+from bochner.inference.fits.wrapped_fit import WrappedFit
 from bochner.inference.observed.observations import Observations
 from bochner.posterior import RescaledPosterior
 
 
 @dataclass(frozen=True)
-class RescaledFit(GaussianFit):
+class RescaledFit(WrappedFit):
     """Fit of responses that were divided by `unit`; its engine, and how likely the data are, stay in that unit."""
 
-    inner: GaussianFit
     unit: float
-
-    @property
-    def engine(self) -> Engine:  # type: ignore[override]
-        return self.inner.engine
 
     @property
     def posterior(self) -> RescaledPosterior:  # type: ignore[override]
         return RescaledPosterior(self.inner.posterior, self.unit)
-
-    @property
-    def log_evidence(self) -> float:  # type: ignore[override]
-        return self.inner.log_evidence
-
-    @property
-    def log_likelihood(self) -> float:  # type: ignore[override]
-        return self.inner.log_likelihood
-
-    @property
-    def solver(self) -> Choice:  # type: ignore[override]
-        return self.inner.solver
-
-    @property
-    def forgets_rows(self) -> bool:  # type: ignore[override]
-        return self.inner.forgets_rows
 
     @property
     def noise_variance(self) -> float:

@@ -34,6 +34,7 @@ from bochner.inference.tuning.refinement import refine_on_lattice
 from bochner.inference.tuning.reweighting import Reweighted, first_weights, gaussian_task, settled
 from bochner.inference.tuning.search import Search, Tuned, score_objective, tune
 from bochner.inference.tuning.selection import select_kernel
+from bochner.inference.tuning.varying_amplitude import told_of_amplitude
 from bochner.kernels import Kernel, Matern
 
 UNTUNED = "the evidence could not be computed at any of the values tried, and the values begun from are kept"
@@ -97,6 +98,8 @@ def _learned(task: Task, scheme: Scheme, reached: Climb | Fixed) -> Learned:
         climb = reached
         found, intervals = _averaged(task, scheme, climb)
         told, at_bounds = (*climb.choices, intervals, *_failure(climb)), climb.tuned.at_bounds
+        if found.amplitude is not None:
+            told = (*told, told_of_amplitude(found.amplitude, task.obs.rows.coords))
     if "noise_variance" in at_bounds and _no_own_effect(task, found):
         # that is an answer, not a failure to find one: counts without effects of rows, or exact measurements
         at_bounds = tuple(name for name in at_bounds if name != "noise_variance")

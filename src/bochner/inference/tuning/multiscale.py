@@ -14,7 +14,7 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.exceptions import InputError
-from bochner.features import Amplitude, find_grid
+from bochner.features import find_grid
 from bochner.inference.fits.folds import Fold
 from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.average import Average
@@ -80,8 +80,6 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
         why = f"chosen by CRPS on rows held out as the places to be predicted lie ({told})"
     if factor != 1.0:
         why += f"; variances times {factor:.2f}, so that intervals hold of them what they say"
-    if average is not None:
-        why += f"; {_of_amplitude(average.amplitude, obs)}"
     return tuned, Choice("kernel", name, why), average
 
 
@@ -150,8 +148,6 @@ def _stacked(
     noises = np.array([t.noise_variance for t in taken])
     found = Average(tuple(t.kernel for t in taken), noises, mass[order])
     average = _modulated(found, task, taken[0], obs, folds, weight)
-    if average is not None:
-        why += f"; {_of_amplitude(average.amplitude, obs)}"
     if len(order) == 1:
         return taken[0], Choice("kernel", candidates[order[0]][0], f"chosen {why}"), average
     names = ", ".join(f"{mass[i]:.0%} {candidates[i][0]}" for i in order)
@@ -176,15 +172,6 @@ def _modulated(
     law = obs.y[held.index], held.mean, sd, obs.weight[held.index] if weight is None else weight
     found = varying_amplitude(tuned, obs, folds, held, law)
     return None if found is None else replace(average, amplitude=found)
-
-
-def _of_amplitude(amplitude: Amplitude | None, obs: Observations) -> str:
-    """What is told of an amplitude that varies."""
-    assert amplitude is not None
-    low, high = np.quantile(amplitude.at(obs.rows.coords), (0.05, 0.95))
-    return (
-        f"its amplitude varies in space, from {low:.2f} to {high:.2f} times the kernel's, as errors of held-out rows do"
-    )
 
 
 def _credible(judged: Judged) -> IntArray:

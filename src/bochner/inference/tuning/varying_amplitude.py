@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
+from bochner.choices import Choice
 from bochner.features import Amplitude
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.local_folds import held_out_locally
@@ -91,6 +92,14 @@ def varying_amplitude(tuned: Tuned, obs: Observations, folds: list[Fold], held: 
     found = amplitude_of(everywhere, best[1])
     factor = variance_factor(y, mean, inside.sd(found.at(inside.coords)), weight)
     return replace(found, log_values=found.log_values + 0.5 * np.log(factor))
+
+
+def told_of_amplitude(amplitude: Amplitude, coords: FloatArray) -> Choice:
+    """What is told of an amplitude that varies."""
+    low, high = (float(part) for part in np.quantile(amplitude.at(coords), (0.05, 0.95)))
+    why = "errors of rows held out at random vary so, and rows held out in gaps are predicted better with it"
+    text = f"varies in space, from {low:.2f} to {high:.2f} times the kernel's (nine tenths of the rows): {why}"
+    return Choice("amplitude", (low, high), text=text)
 
 
 def errors_everywhere(kernel: Kernel, noise_variance: float, obs: Observations) -> Errors:
