@@ -44,7 +44,7 @@ from bochner.frequencies import MonteCarlo, resample
 from bochner.inference import Observations
 from bochner.inference.adaptive.ascent import noise_of_few_waves
 from bochner.inference.adaptive.pool import pool_of, pool_scores, pool_size
-from bochner.inference.evidence.exact_evidence import exact_objective
+from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.observed.scale import scale_of
 from bochner.inference.tuning.search import Search
@@ -262,7 +262,7 @@ def one_kernel(X: np.ndarray, y: np.ndarray, days: list[np.ndarray], start: Kern
         parts.append(Observations(Rows(X[i, :2], trend), y[i], zero + 1, zero, zero))
 
     def objective(kernel: Kernel, noise: float) -> tuple[float, np.ndarray]:
-        found = [exact_objective(kernel, obs, noise, reml=True) for obs in parts]
+        found = [ExactEvidence(obs, True)(kernel, noise) for obs in parts]
         return sum(value for value, _ in found), np.sum([slope for _, slope in found], axis=0)
 
     best = Search(objective, scale_of(parts[0]), None).maximise(start, 0.03)

@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 
 from bochner import SpatialRegressor
 from bochner.exceptions import ApproximationWarning, FallbackWarning
-from bochner.inference.evidence.exact_evidence import exact_objective
+from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.fits.exact import ExactEngine
 from bochner.kernels import Laplacian, Matern, Polynomial, RationalQuadratic, SquaredExponential
 from bochner.validation import BlockKFold, gap_size
@@ -27,7 +27,7 @@ def simulated(kernel, n: int, seed: int = 0, noise: float = 0.1) -> tuple[np.nda
 
 def objective_at(model: SpatialRegressor, *, reml: bool) -> tuple[float, np.ndarray]:
     obs = model.training_responses().observations()
-    return exact_objective(model.kernel_, obs, model.noise_variance_, reml=reml)
+    return ExactEvidence(obs, reml)(model.kernel_, model.noise_variance_)
 
 
 def test_tune_none_keeps_the_values_given():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import stats
+from scipy import linalg, stats
 
 from bochner.features import Rows
 from bochner.frequencies import MonteCarlo, Orthogonal, QuasiMonteCarlo, StructuredOrthogonal, shares_of
 from bochner.inference import Observations, merge_equal_rows
-from bochner.inference.evidence.exact_evidence import exact_objective
+from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.evidence.feature_evidence import linear_objective
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.linear import LinearEngine
@@ -46,11 +46,27 @@ def slopes(value_at, point: np.ndarray, h: float = 1e-4) -> np.ndarray:
 
 def check_exact(kernel, obs: Observations, noise: float, reml: bool) -> None:
     def value_at(point):
-        return exact_objective(kernel.with_theta(point[:-1]), obs, float(np.exp(point[-1])), reml=reml)[0]
+        return ExactEvidence(obs, reml)(kernel.with_theta(point[:-1]), float(np.exp(point[-1])))[0]
 
-    _, gradient = exact_objective(kernel, obs, noise, reml=reml)
+    _, gradient = ExactEvidence(obs, reml)(kernel, noise)
     # central differences of values near 100: h^2 = 1e-8 and rounding 1e-14 * 100 / h = 1e-8
     assert_allclose(gradient, slopes(value_at, np.r_[kernel.theta, np.log(noise)]), rtol=1e-5, atol=1e-5)
+
+
+@every_kernel
+@every_dimension
+def test_information_is_that_of_dense_matrices(kernel_of, dim):
+    """1/2 alpha' dSigma Pi dSigma alpha, with Pi the inverse on what the trend leaves open."""
+    kernel, obs, noise = kernel_of(dim), observe(dim), 0.3
+    _, gradients = kernel.covariance_and_gradient(obs.rows.coords, obs.rows.coords)
+    spread = np.diag(noise / obs.weight)
+    sigma = kernel.covariance(obs.rows.coords, obs.rows.coords) + spread + np.diag(obs.error / obs.weight)
+    left = linalg.null_space(obs.rows.trend.T)
+    pi = left @ np.linalg.solve(left.T @ sigma @ left, left.T)
+    moved = np.column_stack([change @ (pi @ obs.y) for change in (*gradients, spread)])
+    expected = 0.5 * moved.T @ pi @ moved
+    expected[-1, -1] += 0.5 * (obs.total - len(obs))
+    assert_allclose(ExactEvidence(obs, True).information(kernel, noise), expected, rtol=1e-7, atol=1e-9)
 
 
 def check_linear(rule, kernel, obs: Observations, noise: float, reml: bool, m: int = 15) -> None:
@@ -109,11 +125,11 @@ def test_linear_gradient_for_all_observations(observe_in, reml, m):
 def test_gradient_without_noise_is_finite(reml):
     """noise_variance=0 may be held while the kernel is tuned: an interpolator."""
     obs, kernel = OBSERVATIONS["trend"](2), Matern(0.3, 1.3, nu=0.5)
-    value, gradient = exact_objective(kernel, obs, 0.0, reml=reml)
+    value, gradient = ExactEvidence(obs, reml)(kernel, 0.0)
     assert np.isfinite(value) and gradient[-1] == 0
 
     def value_at(theta):
-        return exact_objective(kernel.with_theta(theta), obs, 0.0, reml=reml)[0]
+        return ExactEvidence(obs, reml)(kernel.with_theta(theta), 0.0)[0]
 
     assert_allclose(gradient[:-1], slopes(value_at, kernel.theta), rtol=1e-5, atol=1e-5)
     draw = lambda theta: QuasiMonteCarlo().draw(kernel.with_theta(theta), 60, 2, np.random.default_rng(0))  # noqa: E731

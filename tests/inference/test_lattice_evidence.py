@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from bochner import SpatialRegressor
 from bochner.features import Rows
 from bochner.frequencies import lattice_frequencies, lattice_mass
-from bochner.inference.evidence.exact_evidence import exact_objective
+from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.evidence.lattice_evidence import lattice_objective
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Matern, OnAxes, Periodic, SquaredExponential
@@ -41,7 +41,7 @@ def test_evidence_is_that_of_the_exact_kernel(dim, reml):
     for shift in (0.0, 0.1):
         moved = kernel.with_theta(kernel.theta + shift)
         value, gradient = objective(moved, 0.45)
-        exact, slopes = exact_objective(moved, obs, 0.45, reml=reml)
+        exact, slopes = ExactEvidence(obs, reml)(moved, 0.45)
         assert abs(value - exact) < 2
         assert_allclose(gradient, slopes, atol=0.05 * np.abs(slopes).max() + 0.5)
 

@@ -6,7 +6,7 @@ is the same sum of the kernel. So points and areas enter one Gaussian model exac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from bochner.arrays import FloatArray, IntArray, box_of
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, MatrixSlopes, Slopes
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,12 @@ class Rows:
         k = kernel.covariance(self.support, other.support)
         return other.averaged(self.averaged(k).T).T
 
-    def covariance_and_slopes(self, kernel: Kernel) -> tuple[FloatArray, Callable[[FloatArray], list[float]]]:
-        """Prior covariance of the field at the rows, (n, n), and G -> tr(G dK) for each entry of theta."""
+    def covariance_within(self, kernel: Kernel) -> FloatArray:
+        """Prior covariance of the field at the rows, (n, n)."""
+        return self._both_averaged(kernel.covariance_within(self.support))
+
+    def covariance_and_slopes(self, kernel: Kernel) -> tuple[FloatArray, Slopes]:
+        """Prior covariance of the field at the rows, (n, n), and what a climb asks of its derivatives."""
         return kernel.covariance_and_slopes(self.coords)
 
     def covariance_and_gradient(self, kernel: Kernel) -> tuple[FloatArray, list[FloatArray]]:
@@ -116,9 +120,9 @@ class ArealRows(Rows):
             (self.share, (self.group, np.arange(len(self.share)))), shape=(len(self), len(self.share))
         )
 
-    def covariance_and_slopes(self, kernel: Kernel) -> tuple[FloatArray, Callable[[FloatArray], list[float]]]:
+    def covariance_and_slopes(self, kernel: Kernel) -> tuple[FloatArray, Slopes]:
         k, gradients = self.covariance_and_gradient(kernel)
-        return k, lambda g: [float(np.vdot(g, dk)) for dk in gradients]
+        return k, MatrixSlopes(gradients)
 
     @property
     def support(self) -> FloatArray:

@@ -30,6 +30,7 @@ from bochner.kernels.polynomial import Linear, Polynomial
 from bochner.kernels.rational_quadratic import RationalQuadratic
 from bochner.kernels.roles import Role, Scale, Start, register_role
 from bochner.kernels.separable import Separable
+from bochner.kernels.slopes import MatrixSlopes, Slopes
 from bochner.kernels.spectral import SpectralKernel
 from bochner.kernels.spectral_mixture import SpectralMixture
 from bochner.kernels.squared_exponential import SquaredExponential
@@ -49,6 +50,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Matern",
+    "MatrixSlopes",
     "OnAxes",
     "Peaks",
     "Periodic",
@@ -60,6 +62,7 @@ __all__ = [
     "Scale",
     "Separable",
     "SimpleKernel",
+    "Slopes",
     "SpectralKernel",
     "SpectralMixture",
     "SquaredExponential",

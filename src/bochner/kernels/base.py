@@ -8,7 +8,6 @@ multiply, so `Sum` and `Product` belong to the contract.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -22,6 +21,7 @@ from bochner.kernels.axes import Axes
 from bochner.kernels.measure import spectral_density, total_variance
 from bochner.kernels.radial_form import RadialForm
 from bochner.kernels.roles import Role, Scale, role_named
+from bochner.kernels.slopes import MatrixSlopes, Slopes
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,14 @@ class Kernel:
         """`covariance` and its derivatives with respect to each entry of `theta`. Trusts its input."""
         raise NotImplementedError
 
-    def covariance_and_slopes(self, x: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], list[float]]]:
-        """Covariance of places with themselves, and a function of G (n, n), symmetric: tr(G dK) for each of `theta`.
+    def covariance_within(self, x: FloatArray) -> FloatArray:
+        """Covariance of places (n, dim) with themselves, (n, n). Trusts its input."""
+        return self.covariance(x, x)
 
-        What a gradient of the evidence asks for; a kernel may answer without a matrix per hyperparameter.
-        """
+    def covariance_and_slopes(self, x: FloatArray) -> tuple[FloatArray, Slopes]:
+        """Covariance of places (n, dim) with themselves, and what a climb asks of its derivatives."""
         k, gradients = self.covariance_and_gradient(x, x)
-        return k, lambda g: [float(np.vdot(g, dk)) for dk in gradients]
+        return k, MatrixSlopes(gradients)
 
     def variances(self, x: FloatArray) -> FloatArray:
         """Variance at places (n, dim): (n,). Trusts its input."""

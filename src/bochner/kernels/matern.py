@@ -75,6 +75,22 @@ class Matern(IsotropicKernel):
         # d/ds s^nu K_nu(s) = -s^nu K_(nu-1)(s)
         return _bessel_form(s, self.nu, self.nu - 1, power=1, at_zero=0.0)
 
+    def correlation_and_decay(self, s: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.nu not in (0.5, 1.5, 2.5):
+            return super().correlation_and_decay(s)
+        s = np.sqrt(2 * self.nu) * s
+        fall = np.exp(-s)
+        match self.nu:
+            case 0.5:
+                return fall, s * fall
+            case 1.5:
+                decay = s * fall
+                return fall + decay, s * decay
+        decay = s * fall
+        square = s * decay
+        square /= 3
+        return fall + decay + square, square + s * square
+
     def shape_slopes(self, distance: FloatArray) -> list[FloatArray]:
         if not self.learn_nu:
             return []

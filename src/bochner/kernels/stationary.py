@@ -7,7 +7,6 @@ frequencies that follow it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Self
@@ -22,6 +21,7 @@ from bochner.kernels import anisotropy
 from bochner.kernels.base import Hyperparameter, Kernel
 from bochner.kernels.parameters import check_positive, freeze
 from bochner.kernels.radial_form import METRIC, VARIANCE, Factor, RadialForm, Slope, metric_changes, one_factor
+from bochner.kernels.slopes import PairSlopes, Slopes
 from bochner.kernels.spectral import SpectralKernel
 
 
@@ -232,48 +232,48 @@ class IsotropicKernel(ScaledKernel):
             scales = [decay]
         return k, [*scales, k, *self._shape_gradients(s)]
 
-    def covariance_and_slopes(self, x: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], list[float]]]:
-        if self.rotation is not None:
-            return super().covariance_and_slopes(x)
-        if not isinstance(self.length_scale, tuple) or x.shape[1] <= 3:
-            return self._slopes_of_pairs(x)
-        z = (x - x.mean(axis=0)) / self.scales(x.shape[1])
-        squared = distance.cdist(z, z, "sqeuclidean")
-        s = np.sqrt(squared)
-        k = self.variance * self.correlation(s)
-
-        def slopes(g: FloatArray) -> list[float]:
-            share = np.divide(self.variance * self.decay(s), squared, out=np.zeros_like(s), where=squared > 0)
-            share *= g
-            # sum_ij share_ij (z_i - z_j)^2 along every axis at once: two products in place of a matrix for each
-            along = 2 * (share.sum(axis=1) @ z**2 - np.einsum("id,id->d", z, share @ z))
-            return [*along.tolist(), float(np.vdot(g, k)), *(float(np.vdot(g, d)) for d in self._shape_gradients(s))]
-
-        return k, slopes
-
-    def _slopes_of_pairs(self, x: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], list[float]]]:
-        """`covariance_and_slopes` from every pair once: half the work of a matrix."""
-        z = (x - x.mean(axis=0)) / self.scales(x.shape[1])
-        apart = isinstance(self.length_scale, tuple)
-        squares = [distance.pdist(part, "sqeuclidean") for part in (z.T[:, :, None] if apart else [z])]
-        squared = sum(squares[1:], squares[0])
-        s = np.sqrt(squared)
-        pairs = self.variance * self.correlation(s)
-        k = distance.squareform(pairs)
+    def covariance_and_slopes(self, x: FloatArray) -> tuple[FloatArray, Slopes]:
+        # from every pair of places once: half the work of a matrix
+        z = self._whitened(x - x.mean(axis=0))
+        squared = distance.pdist(z, "sqeuclidean")
+        correlation, decay = self.correlation_and_decay(np.sqrt(squared))
+        slopes = PairSlopes(self, z, squared, self.variance * correlation, self.variance * decay)
+        k = distance.squareform(slopes.covariance)
         k[np.diag_indices(len(x))] = self.variance
-
-        def slopes(g: FloatArray) -> list[float]:
-            twice = 2 * distance.squareform(g, force="tovector", checks=False)
-            decay = self.variance * self.decay(s)
-            if apart:
-                share = np.divide(decay, squared, out=np.zeros_like(s), where=squared > 0) * twice
-                scales = [float(share @ square) for square in squares]
-            else:
-                scales = [float(decay @ twice)]
-            of_variance = float(twice @ pairs) + self.variance * float(np.trace(g))
-            return [*scales, of_variance, *(float(twice @ d) for d in self._shape_gradients(s))]
-
         return k, slopes
+
+    def covariance_within(self, x: FloatArray) -> FloatArray:
+        k = distance.squareform(self.variance * self.correlation(distance.pdist(self._whitened(x - x.mean(axis=0)))))
+        k[np.diag_indices(len(x))] = self.variance
+        return np.asarray(k)
+
+    def correlation_and_decay(self, s: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """`correlation` and `decay`, where a kernel can have both for little more than one."""
+        return self.correlation(s), self.decay(s)
+
+    def _whitened(self, x: FloatArray) -> FloatArray:
+        """Places (n, dim) in units of the length scales, along their axes."""
+        if self.rotation is None:
+            return np.asarray(x / self.scales(x.shape[1]))
+        w = anisotropy.whitening(self.length_scale, self.rotation)  # type: ignore[arg-type]
+        return np.asarray(x @ w.T)
+
+    def scale_slopes(self, moments: FloatArray) -> FloatArray:
+        """Slopes in the entries of theta that say how far the field reaches, (k, ...).
+
+        `moments` (..., dim, dim) are sums over pairs of their decay / s^2 times the products of their whitened lags.
+        """
+        if self.rotation is None:
+            return np.einsum("...ii->i...", moments)
+        # d corr / d s^2 = -decay / (2 s^2)
+        return np.asarray(-0.5 * np.einsum("kij,...ij->k...", self._metric_changes(), moments))
+
+    def _metric_changes(self) -> FloatArray:
+        """Derivatives of the metric in the entries of theta that it has, seen in whitened lags, (k, dim, dim)."""
+        assert isinstance(self.length_scale, tuple) and self.rotation is not None
+        back = np.linalg.inv(anisotropy.whitening(self.length_scale, self.rotation))
+        entries = anisotropy.stretch_of(self.length_scale, self.rotation)
+        return np.stack([back.T @ dm @ back for dm in anisotropy.metric_gradient(entries)])
 
     def _rotated_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
         assert isinstance(self.length_scale, tuple) and self.rotation is not None
@@ -288,10 +288,8 @@ class IsotropicKernel(ScaledKernel):
         slope = np.divide(-0.5 * self.variance * self.decay(s), squared, out=np.zeros_like(s), where=squared > 0)
         rows, columns = np.triu_indices(dim)
         moments = np.stack([slope * tau[i] * tau[j] for i, j in zip(rows, columns, strict=True)])
-        back = np.linalg.inv(w)
-        entries = anisotropy.stretch_of(self.length_scale, self.rotation)
-        # the change of the metric, seen in whitened lags; what is off the diagonal counts twice
-        changes = np.stack([(back.T @ dm @ back)[rows, columns] for dm in anisotropy.metric_gradient(entries)])
+        # what is off the diagonal counts twice
+        changes = self._metric_changes()[:, rows, columns]
         gradients = np.tensordot(changes * np.where(rows == columns, 1.0, 2.0), moments, axes=1)
         return k, [*gradients, k, *self._shape_gradients(s)]
 

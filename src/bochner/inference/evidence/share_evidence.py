@@ -1,17 +1,18 @@
-"""Evidence of the exact kernel for every share of the field at once, from one eigendecomposition.
+"""Evidence of the exact kernel for every share of the field at once, from one tridiagonal form.
 
 The covariance of the rows is f R + s D: a field of variance f and correlation R, and noise of variance s whose share of
-each row, D, is diagonal. With D^-1/2 R D^-1/2 = U diag(w) U' every pair (f, s) costs O(n) once the O(n^3) of the
-eigenvalues is paid. Where no errors are known beside the noise, the total variance is integrated out with a flat prior
-on its logarithm, and given the share of the field predictions follow Student's t.
+each row, D, is diagonal. With D^-1/2 R D^-1/2 = Q T Q', T tridiagonal, every pair (f, s) costs O(n) once the 4/3 n^3 of
+T are paid: a third of what eigenvectors would take. Where no errors are known beside the noise, the total variance is
+integrated out with a flat prior on its logarithm, and given the share of the field predictions follow Student's t.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy import special
+from scipy import linalg, special
 
 from bochner.arrays import FloatArray
 from bochner.inference.evidence import limits
@@ -94,15 +95,62 @@ class ShareEvidence:
     ) -> tuple[FloatArray, FloatArray]:
         """Log determinant, that of the trend's precision included, and squared length of the residual, (k,) each."""
         root = 1 / np.sqrt(rows)
-        values, vectors = np.linalg.eigh(correlation * root * root[:, None])
-        both = vectors.T @ (np.column_stack([self.trend, self.residual]) * root[:, None])
-        g = field[:, None] * np.maximum(values, 0.0) + noise[:, None]
-        products = np.einsum("ia,ki,ib->kab", both, 1 / g, both, optimize=True)
+        columns = np.column_stack([self.trend, self.residual]) * root[:, None]
+        form = Tridiagonal.of(correlation * root * root[:, None], columns)
+        found = [form.shifted(f, s) for f, s in zip(field, noise, strict=True)]
+        logdet, products = np.array([each[0] for each in found]), np.stack([each[1] for each in found])
         q = self.trend.shape[1]
-        logdet, square = np.sum(np.log(g), axis=1), products[:, q, q]
+        square = products[:, q, q]
         if q:
             precision, with_y = products[:, :q, :q], products[:, :q, q]
             coef = np.linalg.solve(precision, with_y[:, :, None])[:, :, 0]
             logdet = logdet + np.linalg.slogdet(precision)[1]
             square = square - np.sum(with_y * coef, axis=1)
         return logdet, np.maximum(square, 1e-300)
+
+
+@dataclass(frozen=True)
+class Tridiagonal:
+    """A symmetric matrix as Q T Q' with T tridiagonal, and Q' times some columns.
+
+    Attributes
+    ----------
+    diagonal : (n,)
+    beside : (n - 1,)
+    columns : (n, p)
+    """
+
+    diagonal: FloatArray
+    beside: FloatArray
+    columns: FloatArray
+
+    @classmethod
+    def of(cls, matrix: FloatArray, columns: FloatArray) -> Tridiagonal:
+        """By Householder's reflections; O(n^3)."""
+        n = len(matrix)
+        if n == 1:
+            return cls(matrix[0].copy(), np.zeros(0), columns)
+        packed, diagonal, beside, tau, _ = linalg.lapack.dsytrd(matrix, lower=1, lwork=limits.REFLECTIONS * n)
+        turned = np.array(columns, order="F")
+        # Q leaves the first row as it is; its reflections lie below the diagonal, as those of a QR factorisation do
+        work = limits.REFLECTIONS * columns.shape[1]
+        turned[1:] = linalg.lapack.dormqr("L", "T", packed[1:, :-1], tau, turned[1:], work)[0]
+        return cls(diagonal, beside, turned)
+
+    def shifted(self, factor: float, shift: float) -> tuple[float, FloatArray]:
+        """Log determinant of A = factor * matrix + shift, and columns' A^-1 columns; O(n)."""
+        if len(self.beside):
+            d, e, info = linalg.lapack.dpttrf(factor * self.diagonal + shift, factor * self.beside)
+            if info == 0:
+                solved, _ = linalg.lapack.dpttrs(d, e, self.columns)
+                return float(np.sum(np.log(d))), self.columns.T @ solved
+        # one row, or rounding has made an eigenvalue negative
+        values, both = self._eigen
+        g = factor * np.maximum(values, 0.0) + shift
+        return float(np.sum(np.log(g))), both.T @ (both / g[:, None])
+
+    @cached_property
+    def _eigen(self) -> tuple[FloatArray, FloatArray]:
+        """Eigenvalues, and the columns in terms of the eigenvectors."""
+        values, vectors = linalg.eigh_tridiagonal(self.diagonal, self.beside)
+        return values, vectors.T @ self.columns

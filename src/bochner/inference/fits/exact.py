@@ -39,10 +39,10 @@ class ExactEngine(Engine):
 
     def of(self, rows: Rows) -> ExactEngine:
         """The same, with the covariance of these rows made once."""
-        return ExactEngine(self.kernel, self.noise_variance, rows.covariance_with(self.kernel, rows))
+        return ExactEngine(self.kernel, self.noise_variance, rows.covariance_within(self.kernel))
 
     def fit(self, obs: Observations) -> ExactFit:
-        k = obs.rows.covariance_with(self.kernel, obs.rows) if self.covariance is None else self.covariance
+        k = obs.rows.covariance_within(self.kernel) if self.covariance is None else self.covariance
         return _solved(self, obs, k)
 
 
@@ -116,11 +116,30 @@ def residual_precision(posterior: KrigingPosterior) -> FloatArray:
     return pi
 
 
+def evidence_weights(posterior: KrigingPosterior, *, reml: bool) -> FloatArray:
+    """alpha alpha' - Pi, or with Sigma^-1 in the place of Pi, as an upper triangle: twice what is beside the diagonal.
+
+    Half its sum with dSigma is the change of the log evidence (of the log likelihood). One triangle is all that LAPACK
+    makes of an inverse.
+    """
+    sigma, trend = posterior.sigma, posterior.rows.trend
+    inverse, _ = linalg.lapack.dpotri(sigma.root, lower=1)
+    inverse *= sigma.scale
+    inverse *= sigma.scale[:, None]
+    columns = posterior.alpha[:, None]
+    if reml and trend.shape[1]:
+        columns = np.column_stack([columns, posterior.schur.half_solve(sigma.solve(trend).T).T])
+    diagonal = np.sum(columns**2, axis=1) - np.diag(inverse)
+    folded = linalg.blas.dsyrk(2.0, columns, beta=-2.0, c=inverse, lower=1, overwrite_c=1)
+    folded[np.diag_indices_from(folded)] = diagonal
+    return np.asarray(folded.T)
+
+
 def _solved(engine: ExactEngine, obs: Observations, k: FloatArray) -> ExactFit:
     """Solve (K + noise) alpha = y - X beta."""
     noise = obs.copy_variance(engine.noise_variance) / obs.weight
     floor = limits.EXACT_JITTER * float(np.mean(np.diag(k)))
-    sigma = cholesky_factor(k + np.diag(np.maximum(noise, floor)))
+    sigma = cholesky_factor(k, added=np.maximum(noise, floor))
     X, y, q = obs.rows.trend, obs.y, obs.n_trend
     whitened = linalg.solve_triangular(sigma.root, np.column_stack([X, y]) * sigma.scale[:, None], lower=True)
     Xw, yw = whitened[:, :q], whitened[:, q]

@@ -98,7 +98,11 @@ def integrate(
         The best hyperparameters, which come first and have no mass of their own.
     """
     levels = _noise_levels(obs, scale, noise_variance, best[0])
+    middle = float(np.mean([t for h, t in zip(best[0].hyperparameters, best[0].theta, strict=True) if h.role.is_range]))
     grids = [RangeGrid.of(obs, scale, levels, branch) for branch in branches]
+    top = -np.inf
+    for grid in grids:
+        top = grid.flood(middle - float(np.mean(grid.branch.log_units)), top)
     _refine(grids)
     grids = _worth_keeping(grids)
     total = _total(grids)
@@ -146,6 +150,7 @@ class RangeGrid:
 
     branch: Branch
     evaluate: Callable[[float], list[Weighed]]
+    first: FloatArray
     points: dict[float, list[Weighed]] = field(default_factory=dict)
 
     @classmethod
@@ -156,7 +161,7 @@ class RangeGrid:
         push = min(limits.SHORT_RANGE, 2 * scale.spacing)
 
         def lines(log_range: float) -> list[Weighed]:
-            correlation = obs.rows.covariance_with(branch.at(log_range), obs.rows)
+            correlation = obs.rows.covariance_within(branch.at(log_range))
             prior = branch.log_prior - limits.RANGE_POWER * log_range - push * np.exp(-log_range)
             if levels is None:
                 found = [(evidence.along_shares(correlation, SHARES), 0.0)]
@@ -169,10 +174,31 @@ class RangeGrid:
             densities = [line.log_evidence + p for (line, _), p in zip(found, priors, strict=True)]
             return [Weighed(line, d, _log_sum(d)) for (line, _), d in zip(found, densities, strict=True)]
 
-        grid = cls(branch, lines)
         n_points = 1 + int(np.ceil(np.log(limits.LARGEST_RANGE / least) / limits.RANGE_STEP))
-        grid.add(np.linspace(np.log(least), np.log(limits.LARGEST_RANGE), n_points))
-        return grid
+        return cls(branch, lines, np.linspace(np.log(least), np.log(limits.LARGEST_RANGE), n_points))
+
+    def flood(self, log_range: float, top: float) -> float:
+        """Evaluate the first grid from a range upwards and downwards, until it falls and is ruled out by the best.
+
+        `top` is the best of what was evaluated before; the best until now is returned.
+        """
+        start = int(np.argmin(np.abs(self.first - log_range)))
+        middle = self._evaluated(self.first[start])
+        top = max(top, middle)
+        for way in (self.first[start + 1 :], self.first[:start][::-1]):
+            before = middle
+            for t in way:
+                value = self._evaluated(t)
+                top = max(top, value)
+                if value < min(before, top - limits.VALLEY_NATS):
+                    break
+                before = value
+        return top
+
+    def _evaluated(self, log_range: float) -> float:
+        """Evaluate one more range: the log of its density."""
+        self.add([log_range])
+        return _log_sum(np.array([w.log_sum for w in self.points[float(log_range)]]))
 
     def add(self, log_ranges: Sequence[float] | FloatArray) -> None:
         """Evaluate at more ranges."""
@@ -248,7 +274,7 @@ def _noise_levels(obs: Observations, scale: Scale, noise_variance: float | None,
     logits = np.array(limits.NOISE_LOGITS)
     weights = _log_share_prior(-logits) + np.log(np.gradient(logits))
     levels = [(float(scale.variance * np.exp(x)), float(w)) for x, w in zip(logits, weights, strict=True)]
-    evidence, correlation = ShareEvidence.of(obs), obs.rows.covariance_with(_unit(best), obs.rows)
+    evidence, correlation = ShareEvidence.of(obs), obs.rows.covariance_within(_unit(best))
     lines = [evidence.along_fields(correlation, noise, SHARES, scale.variance) for noise, _ in levels]
     values = np.array([w + line.log_evidence.max() for line, (_, w) in zip(lines, levels, strict=True)])
     return [level for level, value in zip(levels, values, strict=True) if value > values.max() - limits.NOISE_DEPTH]

@@ -99,9 +99,11 @@ LEAST_RANGE            0.02                                 of the extent, or th
 LARGEST_RANGE          4.0                                  of the extent                       benchmarks/latent_
                                                                                                 coverage
 RANGE_STEP             0.66                                 of the first grid of ranges, in     benchmarks/latent_
-                                                            logs; one eigendecomposition each   coverage
+                                                            logs; one tridiagonal form each     coverage
 RANGE_REFINEMENTS      6                                    halvings of the step, at most       benchmarks/latent_
                                                                                                 coverage
+VALLEY_NATS            10.0                                 below the best: ranges beyond it    benchmarks/latent_
+                                                            are not evaluated                   coverage
 HEAVY_RANGE            0.35                                 share of the mass at one range      benchmarks/latent_
                                                             that asks for finer steps           coverage
 SHORT_RANGE            0.1                                  c of the range's prior density      benchmarks/latent_
@@ -142,6 +144,19 @@ WORTH_STRETCHING       1.0                                  log evidence below t
 REFINEMENT_ITERATIONS  20                                   on the evidence of all rows         benchmarks/fields
 SETTLED                1e-6                                 relative gain in log likelihood     benchmarks/fields
                                                             that no prediction shows
+SCORED                 1e-8                                 nats that the last step of scoring  benchmarks/speed
+                                                            gains
+FIRST_DAMPING          0.01                                 of the information's diagonal,      benchmarks/speed
+                                                            added to it at the start
+DAMPING_STEP           4.0                                  by which the damping changes        benchmarks/speed
+LARGEST_DAMPING        1e6                                  at which no step is left to take    tests/inference
+AS_EXPECTED            (0.25, 0.75)                         shares of the gain expected: below  benchmarks/speed
+                                                            more, above less damping
+LONGEST_STEP           2.0                                  of scoring, in logs                 benchmarks/speed
+LEAST_CURVATURE        1e-9                                 that everything has: none would be  benchmarks/speed
+                                                            no step
+LEAST_BEND             1e-10                                cosine of step and fall of the      tests/inference
+                                                            gradient that is believed
 CLIMBED                1e-11                                relative gain that ends a climb on  tests/inference
                                                             exact evidence: below, rounding
                                                             leads line searches astray (289
@@ -343,6 +358,7 @@ LEAST_RANGE = 0.02
 LARGEST_RANGE = 4.0
 RANGE_STEP = 0.66
 RANGE_REFINEMENTS = 6
+VALLEY_NATS = 10.0
 HEAVY_RANGE = 0.35
 SHORT_RANGE = 0.1
 RANGE_POWER = 0.8
@@ -363,6 +379,14 @@ STRETCHED_PRIOR = 0.25
 WORTH_STRETCHING = 1.0
 REFINEMENT_ITERATIONS = 20
 SETTLED = 1e-6
+SCORED = 1e-8
+FIRST_DAMPING = 0.01
+DAMPING_STEP = 4.0
+LARGEST_DAMPING = 1e6
+AS_EXPECTED = (0.25, 0.75)
+LONGEST_STEP = 2.0
+LEAST_CURVATURE = 1e-9
+LEAST_BEND = 1e-10
 CLIMBED = 1e-11
 MAX_TOLD_SMOOTHNESS = 3.0
 LEAST_MODULATED_ROWS = 2_000

@@ -15,7 +15,7 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.features import Rows
-from bochner.inference.evidence.exact_evidence import exact_objective
+from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.fits.folds import Fold
 from bochner.inference.fits.local_folds import held_out_locally
@@ -118,7 +118,7 @@ def _against_trees(task: Task, fold: Fold, y: FloatArray, mean: FloatArray) -> t
 
 
 def _exact(obs: Observations, reml: bool) -> Objective:
-    return lambda kernel, noise: exact_objective(kernel, obs, noise, reml=reml)
+    return ExactEvidence(obs, reml)
 
 
 def _sample(obs: Observations, n: int, seed: int) -> Observations:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from bochner.choices import Choice
-from bochner.inference.evidence.exact_evidence import exact_objective
+from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.evidence.feature_evidence import linear_objective
 from bochner.inference.evidence.laplace import ExactBound, LinearBound
 from bochner.inference.evidence.objective import Objective
@@ -34,7 +34,7 @@ def gaussian_objectives(task: Task, scheme: Scheme) -> tuple[list[Objective], Ch
         return [lambda k, s2: linear_objective(lambda theta: draw(k, theta), k.theta, obs, s2, reml=reml)], told
     if len(obs) <= limits.MAX_EXACT_TUNING_ROWS or obs.rows.has_areas:
         text = f"{criterion} of the exact kernel, {len(obs)} distinct rows"
-        return [lambda k, s2: exact_objective(k, obs, s2, reml=reml)], Choice("tuning", "exact", text=text)
+        return [ExactEvidence(obs, reml)], Choice("tuning", "exact", text=text)
     n_points = min(limits.VECCHIA_POINTS, len(obs))
     coarse = _vecchia(task, min(limits.COARSE_POINTS, n_points), limits.COARSE_NEIGHBOURS)
     fine = _vecchia(task, n_points, limits.FINE_NEIGHBOURS)

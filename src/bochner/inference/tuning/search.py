@@ -11,9 +11,10 @@ from scipy import optimize
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import ConvergenceError
-from bochner.inference.evidence.objective import Objective
+from bochner.inference.evidence.objective import InformedObjective, Objective
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import bounds, close, log_prior, starts
+from bochner.inference.tuning.informed_climb import scored
 from bochner.inference.tuning.limits import LEAST_NOISE
 from bochner.kernels import Kernel, Scale
 
@@ -63,6 +64,27 @@ class Search:
             value, gradient = value + more, gradient + np.r_[slope, 0.0]
         return value, gradient
 
+    def rank(self, kernel: Kernel, noise_variance: float) -> float:
+        """The objective alone, by which starts are ranked."""
+        if not isinstance(self.objective, InformedObjective):
+            return self.evaluate(kernel, noise_variance)[0]
+        try:
+            value = self.objective.value(kernel, noise_variance)
+        except (ConvergenceError, np.linalg.LinAlgError):
+            return limits.FAILED_SEARCH
+        if not np.isfinite(value):
+            return limits.FAILED_SEARCH
+        return value + (log_prior(kernel, self.prior_scale or self.scale)[0] if self.prior else 0.0)
+
+    def information_at(self, kernel: Kernel, noise_variance: float) -> FloatArray:
+        """Of the objective, as far as it can be had."""
+        assert isinstance(self.objective, InformedObjective)
+        try:
+            found = self.objective.information(kernel, noise_variance)
+        except (ConvergenceError, np.linalg.LinAlgError):
+            found = np.eye(len(kernel.theta) + 1)
+        return found if np.all(np.isfinite(found)) else np.eye(len(found))
+
     def n_scales(self, dim: int) -> int:
         """Number of length scales of a kernel with one for each axis that has its own."""
         return dim if self.shared is None else len(set(self.shared))
@@ -97,27 +119,33 @@ class Search:
             noise = float(np.exp(point[-1])) if self.noise_variance is None else self.noise_variance
             return kernel.with_theta(point[:-1]), noise
 
-        def negative(x: FloatArray) -> tuple[float, FloatArray]:
+        def positive(x: FloatArray) -> tuple[float, FloatArray]:
             nonlocal count
             count += 1
             value, gradient = self.evaluate(*unpack(x))
-            return -value, -np.bincount(ties, gradient, len(ties))[free]
+            return value, np.bincount(ties, gradient, len(ties))[free]
+
+        def negative(x: FloatArray) -> tuple[float, FloatArray]:
+            value, gradient = positive(x)
+            return -value, -gradient
 
         x0 = np.clip(full[free], *np.array(intervals)[free].T)
         box = [limit for limit, is_free in zip(intervals, free, strict=True) if is_free]
         if not len(x0):
             return Tuned(kernel, noise_variance, self.evaluate(kernel, noise_variance)[0], 1, ())
         near = [(max(low, x - self.reach), min(high, x + self.reach)) for x, (low, high) in zip(x0, box, strict=True)]
-        options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6, "maxls": 30}
-        result = optimize.minimize(negative, x0, jac=True, method="L-BFGS-B", bounds=near, options=options)
-        logger.info("tuning: %d evaluations, objective %.4f, %s", count, -result.fun, unpack(result.x)[0])
+        if isinstance(self.objective, InformedObjective):
+            tied = np.eye(len(ties))[ties][:, free]  # (entries, free): which of them each free value moves
+            information = tied.T @ self.information_at(*unpack(x0)) @ tied
+            x, value = scored(positive, x0, information, np.array(near), max_iterations, limits.SCORED)
+        else:
+            options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6, "maxls": 30}
+            result = optimize.minimize(negative, x0, jac=True, method="L-BFGS-B", bounds=near, options=options)
+            x, value = result.x, -float(result.fun)
+        logger.info("tuning: %d evaluations, objective %.4f, %s", count, value, unpack(x)[0])
         names = np.array([*(h.name for h in kernel.hyperparameters), "noise_variance"])[free]
-        stuck = [
-            str(name)
-            for name, x, (low, high) in zip(names, result.x, box, strict=True)
-            if min(x - low, high - x) < 1e-3
-        ]
-        return Tuned(*unpack(result.x), -float(result.fun), count, tuple(stuck))
+        stuck = [str(name) for name, x, (low, high) in zip(names, x, box, strict=True) if min(x - low, high - x) < 1e-3]
+        return Tuned(*unpack(x), value, count, tuple(stuck))
 
 
 def _axis_of(name: str) -> tuple[str, int] | None:
@@ -135,7 +163,7 @@ def tune(
 ) -> Tuned:
     """Best of several climbs: a coarse grid of starts is ranked, the best distinct ones are climbed."""
     candidates = [*extra_starts, *starts(kernel, search.scale, search.noise_variance)]
-    values = [search.evaluate(k, noise)[0] for k, noise in candidates]
+    values = [search.rank(k, noise) for k, noise in candidates]
     chosen: list[int] = []
     for i in np.argsort(values)[::-1]:
         near = any(close(candidates[i][0], candidates[j][0]) for j in chosen)

@@ -105,7 +105,7 @@ def _turned(search: Search, best: Tuned, least: float) -> tuple[Tuned, ...]:
         best.kernel.replace(length_scale=(limits.TURNED_START * scale, scale / limits.TURNED_START), rotation=angle)
         for angle in limits.TURNED_ANGLES
     ]
-    ranked = sorted(starts, key=lambda k: -search.evaluate(k, best.noise_variance)[0])
+    ranked = sorted(starts, key=lambda k: -search.rank(k, best.noise_variance))
     found = [search.maximise(ranked[0], best.noise_variance)]
     angle = float(found[0].kernel.rotation)  # type: ignore[attr-defined]
     if found[0].value <= least or abs(np.sin(2 * angle)) < limits.TURNED_LEAST:
