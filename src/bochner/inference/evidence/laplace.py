@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -25,7 +26,7 @@ from bochner.inference.fits.exact import ExactEngine, ExactFit, residual_precisi
 from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.fits.newton import Mode, find_mode
 from bochner.inference.observed.responses import Responses
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Slopes
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,10 @@ class Bound(Protocol):
     """A kind of features with its hyperparameters: evidence of any responses, and slopes at a point."""
 
     def point(self, responses: Responses, start: FloatArray | None) -> LaplacePoint:
-        """Mode of the responses."""
+        """Mode of the responses, and what the slopes there need."""
+
+    def mode(self, responses: Responses, start: FloatArray | None) -> Mode:
+        """Mode alone, to the digits that a value needs."""
 
     def slopes(self, point: LaplacePoint) -> FloatArray:
         """Gradient of the evidence in [theta, log noise variance]."""
@@ -71,11 +75,18 @@ class ExactBound:
     """The exact kernel on the rows of `responses`; O(n^3) a Newton step."""
 
     def __init__(self, kernel: Kernel, noise_variance: float, responses: Responses) -> None:
-        self.kernel, self.noise_variance = kernel, noise_variance
-        self.k, self.gradients = responses.rows.covariance_and_gradient(kernel)
+        self.kernel, self.noise_variance, self.rows = kernel, noise_variance, responses.rows
+
+    @cached_property
+    def _covariance(self) -> tuple[FloatArray, Slopes]:
+        return self.rows.covariance_and_slopes(self.kernel)
+
+    def mode(self, responses: Responses, start: FloatArray | None) -> Mode:
+        k = self.rows.covariance_within(self.kernel)
+        return laplace_mode(responses, ExactEngine(self.kernel, self.noise_variance, k), start, limits.VALUE_TOLERANCE)
 
     def point(self, responses: Responses, start: FloatArray | None) -> LaplacePoint:
-        mode = laplace_mode(responses, ExactEngine(self.kernel, self.noise_variance, self.k), start)
+        mode = laplace_mode(responses, ExactEngine(self.kernel, self.noise_variance, self._covariance[0]), start)
         assert isinstance(mode.fit, ExactFit)
         pi = residual_precision(mode.fit.posterior)
         return replace(laplace_point(mode, np.diag(pi), lambda v: np.asarray(pi @ v)), pi=pi)
@@ -84,7 +95,9 @@ class ExactBound:
         assert point.pi is not None
         alpha, both = point.mode.alpha, np.outer(point.b, point.mode.alpha)
         g = np.outer(alpha, alpha) - point.pi + both + both.T
-        by_theta = [0.5 * float(np.vdot(g, dk)) for dk in self.gradients]
+        folded = np.triu(2 * g)
+        folded[np.diag_indices_from(folded)] /= 2
+        by_theta = [0.5 * slope for slope in self._covariance[1].traces(folded)]
         by_noise = 0.0
         if self.noise_variance > 0:
             obs = point.mode.obs
@@ -102,6 +115,9 @@ class LinearBound:
 
     def point(self, responses: Responses, start: FloatArray | None) -> LaplacePoint:
         return feature_point(self.features, responses, self.noise_variance, start)
+
+    def mode(self, responses: Responses, start: FloatArray | None) -> Mode:
+        return self.point(responses, start).mode
 
     def slopes(self, point: LaplacePoint) -> FloatArray:
         fit = point.mode.fit
@@ -132,11 +148,16 @@ def laplace_point(mode: Mode, diagonal: FloatArray, product: Callable[[FloatArra
     return LaplacePoint(mode, spread, pull, product(pull))
 
 
-def laplace_mode(responses: Responses, engine: Engine, start: FloatArray | None) -> Mode:
-    """Mode to as many digits as a gradient needs, from `start` if that leads anywhere."""
+def laplace_mode(
+    responses: Responses,
+    engine: Engine,
+    start: FloatArray | None,
+    tolerance: float = limits.EVIDENCE_NEWTON_TOLERANCE,
+) -> Mode:
+    """Mode to as many digits as a gradient needs, unless told otherwise, from `start` if that leads anywhere."""
     try:
-        return find_mode(responses, engine, start=start, tolerance=limits.EVIDENCE_NEWTON_TOLERANCE)
+        return find_mode(responses, engine, start=start, tolerance=tolerance)
     except ConvergenceError:
         if start is None:
             raise
-        return find_mode(responses, engine, tolerance=limits.EVIDENCE_NEWTON_TOLERANCE)
+        return find_mode(responses, engine, tolerance=tolerance)

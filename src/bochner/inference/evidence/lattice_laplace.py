@@ -22,6 +22,7 @@ from bochner.inference.evidence import limits
 from bochner.inference.evidence.laplace import LaplacePoint, laplace_mode, laplace_point
 from bochner.inference.fits.exact import inverse_of
 from bochner.inference.fits.linear import LinearEngine, LinearFit, row_precision
+from bochner.inference.fits.newton import Mode
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.kernels import Kernel, total_variance
@@ -93,6 +94,9 @@ class LatticeBound:
     def __init__(self, plan: LatticePlan, kernel: Kernel, noise_variance: float) -> None:
         self.plan, self.kernel, self.noise_variance = plan, kernel, noise_variance
         self.features = plan.features(kernel)
+
+    def mode(self, responses: Responses, start: FloatArray | None) -> Mode:
+        return laplace_mode(responses, LinearEngine(self.features, self.noise_variance), start, limits.VALUE_TOLERANCE)
 
     def point(self, responses: Responses, start: FloatArray | None) -> LaplacePoint:
         mode = laplace_mode(responses, LinearEngine(self.features, self.noise_variance), start)

@@ -5,6 +5,7 @@ name                       value        what it costs, or why                   
 =========================  ===========  =======================================================  =====================
 EVIDENCE_NEWTON_TOLERANCE  1e-11        a gradient needs the mode to more digits than a          tests/inference
                                         prediction
+VALUE_TOLERANCE            1e-6         one more step of Newton's is within 1e-10 of the value   tests/inference
 DISPERSION_RANGE           (1e-4, 1e3)  range of a dispersion that is searched                   benchmarks/references
 NO_EVIDENCE                1e25         minus the evidence where there is none                   tests/inference
 ASTRAY_SLOPE               0.1          slope of the evidence at which a search cannot have      benchmarks/references
@@ -37,6 +38,7 @@ MASS_STEP                  1e-4         in theta, of the difference quotients of
 from __future__ import annotations
 
 EVIDENCE_NEWTON_TOLERANCE = 1e-11
+VALUE_TOLERANCE = 1e-6
 DISPERSION_RANGE = (1e-4, 1e3)
 NO_EVIDENCE = 1e25
 ASTRAY_SLOPE = 0.1

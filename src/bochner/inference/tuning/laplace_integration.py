@@ -113,7 +113,7 @@ class _Grid:
     def _evaluated(self, place: Place) -> float:
         prior = sum(float(part[i]) for part, i in zip(self.axes.log_prior, place, strict=True))
         try:
-            value = self.objective.settle(*self.at(place))
+            value = self.objective.value(*self.at(place))
         except (ConvergenceError, np.linalg.LinAlgError):
             return limits.FAILED_SEARCH
         return value + prior + self.branch.log_prior if np.isfinite(value) else limits.FAILED_SEARCH
