@@ -239,3 +239,24 @@ def test_parameters_of_a_simulated_field_are_recovered():
     found = minimize(loss, np.log([0.3, 2.0, 0.5]), jac=True, method="L-BFGS-B").x
     # over twelve such fields the estimates had sd 0.065 (length scale), 0.13 (variance) and 0.056 (noise)
     assert (abs(found - truth) < 5 * np.array([0.065, 0.13, 0.056])).all()
+
+
+@every_dimension
+def test_information_is_about_minus_the_hessian(dim):
+    """Both are sums of 400 slopes: within a third of each other in every direction, where the kernel is the true one."""
+    rng, kernel, noise = np.random.default_rng(dim), Matern(0.3, nu=1.5), 0.2
+    coords = rng.uniform(size=(400, dim))
+    root = np.linalg.cholesky(kernel(coords) + noise * np.eye(400))
+    informations, hessians = [], []
+    for _ in range(6):
+        plan = Vecchia.plan(coords, root @ rng.normal(size=400), np.ones((400, 1)), n_neighbours=12)
+        at = np.r_[kernel.theta, np.log(noise)]
+        slopes = [
+            plan.evaluate(kernel.with_theta((at + h)[:-1]), float(np.exp((at + h)[-1])))[1]
+            - plan.evaluate(kernel.with_theta((at - h)[:-1]), float(np.exp((at - h)[-1])))[1]
+            for h in 1e-3 * np.eye(3)
+        ]
+        hessians.append(-np.array(slopes) / 2e-3)
+        informations.append(plan.information(kernel, noise))
+    information, hessian = np.mean(informations, axis=0), np.mean(hessians, axis=0)
+    assert_allclose(np.linalg.eigvals(np.linalg.solve(information, hessian)).real, 1.0, atol=0.34)

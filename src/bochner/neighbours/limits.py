@@ -25,6 +25,7 @@ PACKED_AT_ONCE     2^15     of all systems side by side: 256 KiB an array, so th
 CROSS_AT_ONCE      2^12     covariances of two sets of places at once: 32 KiB an array
 VECCHIA_WORK       10       operations of a likelihood with its gradient for every k^3, by which a device is chosen
 DEVICE_CELLS       2,000    cells that a device takes at a time
+INFORMATION_TARGETS  500    densities whose slopes tell the curvature at the start of a climb
 TABLE_ERROR        1e-8     of the correlation: a function that its table misses by more has a kink (others: 1e-11)
 =================  =======  ============================================================================================
 """
@@ -51,6 +52,7 @@ COMPILED_RUN = 256
 MOST_LANES = 16
 PACKED_AT_ONCE = 2**15
 CROSS_AT_ONCE = 2**12
+INFORMATION_TARGETS = 500
 TABLE_ERROR = 1e-8
 VECCHIA_WORK = 10.0
 DEVICE_CELLS = 2_000

@@ -32,6 +32,11 @@ class PureError:
         log_volume = np.sum(np.log(merged.weight[several]) - merged.log_weights[several])
         return cls(merged.size[several] - 1, merged.scatter[several], measurement_variance[several], float(log_volume))
 
+    def information(self, noise_variance: float) -> float:
+        """Expected information about log `noise_variance`."""
+        s2 = np.maximum(noise_variance + self.measurement_variance, 1e-300)
+        return 0.5 * float(np.sum(self.contrasts * (noise_variance / s2) ** 2))
+
     def log_density(self, noise_variance: float) -> tuple[float, float]:
         """Log density of all contrasts, and its derivative in log `noise_variance`."""
         s2 = np.maximum(noise_variance + self.measurement_variance, 1e-300)

@@ -238,8 +238,34 @@ class Vecchia:
         log_density -= 0.5 * LOG_2PI * counts[run].sum()
         return _Sums(float(log_density[0]), d_log_density, gram, half + half.swapaxes(1, 2))
 
+    def information(self, kernel: Kernel, noise_variance: float) -> FloatArray:
+        """About minus the Hessian of `evaluate`, never negative: what the slopes of single densities sum up to.
+
+        Slopes of conditional densities are uncorrelated with mean zero where the kernel is right, and their outer
+        products then have the mean of minus the Hessian (Berndt, Hall, Hall & Hausman 1974). A sample of them is taken.
+        """
+        step = -(-len(self.targets) // limits.INFORMATION_TARGETS)
+        found = self._conditionals(kernel, noise_variance, slice(0, None, step))
+        slopes = -0.5 * np.einsum("kb,tkb->tb", found.w, found.d_w) - found.whitened[-1] * found.d_whitened[:, -1]
+        information = step * slopes @ slopes.T
+        s2 = np.maximum(noise_variance + self.measurement_variance[self.targets], 1e-300)
+        information[-1, -1] += 0.5 * float(self.own_copies[self.targets] @ (noise_variance / s2) ** 2)
+        information[-1, -1] += self.repeats.information(noise_variance)
+        return np.asarray(information)
+
     def _batch(self, kernel: Kernel, noise_variance: float, counts: FloatArray, batch: slice) -> _Sums:
         """Sums over some of the targets."""
+        found = self._conditionals(kernel, noise_variance, batch)
+        half = (counts * found.d_whitened) @ found.whitened.T
+        return _Sums(
+            log_density=-counts @ (0.5 * LOG_2PI + np.log(found.sd)),
+            d_log_density=-0.5 * np.einsum("kb,tkb->tb", found.w, found.d_w) @ counts,
+            gram=(counts * found.whitened) @ found.whitened.T,
+            d_gram=half + half.swapaxes(1, 2),
+        )
+
+    def _conditionals(self, kernel: Kernel, noise_variance: float, batch: slice) -> _Conditionals:
+        """Conditional densities of some of the targets."""
         rows = np.vstack([self.neighbours[batch].T, self.targets[batch]])  # (k, b), the target last
         covariance, gradients = _covariances(kernel, self.coords.T[:, rows], rows >= 0)
         noise, d_noise, columns = self._noise_and_columns(noise_variance, rows)
@@ -253,14 +279,7 @@ class Vecchia:
         # C w is a multiple of the last unit vector; hence dw = -C^-1 dC w + w (w' dC w) / 2.
         slope = 0.5 * whitened[:, None] * w - solved[:-1]
         d_w = np.stack([*(batches.multiply(g, w) for g in gradients), d_noise * w])
-        d_whitened = np.einsum("pkb,tkb->tpb", slope, d_w)
-        half = (counts * d_whitened) @ whitened.T
-        return _Sums(
-            log_density=-counts @ (0.5 * LOG_2PI + np.log(factor[-1, -1])),
-            d_log_density=-0.5 * np.einsum("kb,tkb->tb", w, d_w) @ counts,
-            gram=(counts * whitened) @ whitened.T,
-            d_gram=half + half.swapaxes(1, 2),
-        )
+        return _Conditionals(factor[-1, -1], w, whitened, d_w, np.einsum("pkb,tkb->tpb", slope, d_w))
 
     def _noise_and_columns(self, noise_variance: float, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Noise variances, their derivatives in log noise_variance, columns; absent rows are independent zeros."""
@@ -279,6 +298,16 @@ class Vecchia:
         d_log_density[-1] -= 0.5 * counts @ (noise_variance / s2 * self.own_copies[at])
         p = self.columns.shape[1]
         return _Sums(value + float(counts @ log_density), d_log_density, np.zeros((p, p)), np.zeros((n_theta, p, p)))
+
+
+class _Conditionals(NamedTuple):
+    """Of targets given their neighbours: sd, row w of the inverse factor, whitened columns, and dC w, d(w' columns)."""
+
+    sd: FloatArray  # (b,)
+    w: FloatArray  # (k, b)
+    whitened: FloatArray  # (q + 1, b)
+    d_w: FloatArray  # (n_theta, k, b)
+    d_whitened: FloatArray  # (n_theta, q + 1, b)
 
 
 class _Sums(NamedTuple):

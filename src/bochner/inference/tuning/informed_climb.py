@@ -23,7 +23,7 @@ def scored(
 ) -> tuple[FloatArray, float]:
     """Maximum within a box (k, 2) from a point with its information, and the value there.
 
-    It ends where the next step would gain less than `tolerance`.
+    It ends where the next step would gain less than `tolerance` of the value.
     """
     value, gradient = function(x)
     low, high = box.T
@@ -35,7 +35,7 @@ def scored(
         step[free] = _damped(gradient[free], curvature[np.ix_(free, free)], damping)
         new = np.clip(x + step, low, high)
         step = new - x
-        if not gradient @ step > tolerance:
+        if not gradient @ step > max(limits.SCORED, tolerance * abs(value)):
             break
         expected = float(gradient @ step - 0.5 * step @ curvature @ step)
         new_value, new_gradient = function(new)

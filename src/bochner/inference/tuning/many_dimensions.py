@@ -17,6 +17,7 @@ from bochner.choices import Choice
 from bochner.features import Rows
 from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.evidence.objective import Objective
+from bochner.inference.evidence.vecchia_evidence import VecchiaEvidence
 from bochner.inference.fits.folds import Fold
 from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.observations import Observations
@@ -87,7 +88,7 @@ def _from_neighbours(found: Tuned, noise: float | None, obs: Observations, seed:
     plan = Vecchia.plan(
         *white.columns, n_neighbours=limits.ARD_NEIGHBOURS, n_points=limits.ARD_VECCHIA_POINTS, seed=seed
     )
-    search = Search(plan.evaluate, scale_of(white), noise)
+    search = Search(VecchiaEvidence(plan, True), scale_of(white), noise)
     start = found.kernel.replace(length_scale=1.0)
     best = search.maximise(start, found.noise_variance, limits.ARD_FINE_ITERATIONS, limits.SETTLED)
     length = float(best.kernel.length_scale)  # type: ignore[attr-defined]

@@ -13,6 +13,7 @@ from bochner.inference.evidence.feature_evidence import linear_objective
 from bochner.inference.evidence.laplace import ExactBound, LinearBound
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.evidence.vecchia_evidence import VecchiaEvidence
 from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.scale import spacing_units
@@ -109,4 +110,4 @@ def _vecchia(task: Task, n_points: int, n_neighbours: int) -> Objective:
     plan = Vecchia.plan(
         *obs.columns, n_neighbours=n_neighbours, n_points=n_points, scales=scales, seed=task.settings.seed
     )
-    return lambda k, s2: plan.evaluate(k, s2, reml=task.settings.reml)
+    return VecchiaEvidence(plan, task.settings.reml)

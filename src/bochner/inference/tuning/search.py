@@ -137,7 +137,7 @@ class Search:
         if isinstance(self.objective, InformedObjective):
             tied = np.eye(len(ties))[ties][:, free]  # (entries, free): which of them each free value moves
             information = tied.T @ self.information_at(*unpack(x0)) @ tied
-            x, value = scored(positive, x0, information, np.array(near), max_iterations, limits.SCORED)
+            x, value = scored(positive, x0, information, np.array(near), max_iterations, tolerance)
         else:
             options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6, "maxls": 30}
             result = optimize.minimize(negative, x0, jac=True, method="L-BFGS-B", bounds=near, options=options)

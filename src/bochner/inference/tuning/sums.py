@@ -16,6 +16,7 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray
 from bochner.features import Rows
 from bochner.inference.evidence.objective import Objective
+from bochner.inference.evidence.vecchia_evidence import VecchiaEvidence
 from bochner.inference.fits.folds import Fold
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.scale import scale_of
@@ -95,14 +96,15 @@ def bounded_fields(kernel: Kernel, variance: float) -> Kernel:
 
 
 def _likelihood(obs: Observations, n_points: int, n_neighbours: int, n_first: int | None, seed: int) -> Objective:
-    return Vecchia.plan(
+    plan = Vecchia.plan(
         *obs.columns,
         n_neighbours=n_neighbours,
         n_points=n_points,
         n_first=n_first,
         coarse_share=0.25 if n_first is None else 0.5,
         seed=seed,
-    ).evaluate
+    )
+    return VecchiaEvidence(plan, True)
 
 
 def _share_of_order(coords: FloatArray, folds: list[Fold]) -> float:
