@@ -37,6 +37,16 @@ def whitening(length_scale: tuple[float, ...], rotation: Rotation) -> FloatArray
     return np.asarray(axes(rotation, dim).T / np.asarray(length_scale)[:, None])
 
 
+def turned(places: FloatArray, w: FloatArray) -> FloatArray:
+    """W x for places x (..., dim), column by column: for so few columns the threads of a matrix product only wait."""
+    out = np.empty(places.shape)
+    for i, row in enumerate(w):
+        np.multiply(places[..., 0], row[0], out=out[..., i])
+        for j in range(1, len(row)):
+            out[..., i] += row[j] * places[..., j]
+    return out
+
+
 def stretch_of(length_scale: tuple[float, ...], rotation: Rotation) -> FloatArray:
     """Independent entries of B: its mean diagonal first, then what differs from it."""
     dim = len(length_scale)

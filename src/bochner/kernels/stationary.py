@@ -212,8 +212,7 @@ class IsotropicKernel(ScaledKernel):
     def covariance(self, x: FloatArray, z: FloatArray) -> FloatArray:
         if self.rotation is not None:
             w = anisotropy.whitening(self.length_scale, self.rotation)  # type: ignore[arg-type]
-            # as one product: of many small ones, NumPy makes a call each
-            x, z = (np.reshape(np.reshape(a, (-1, a.shape[-1])) @ w.T, a.shape) for a in (x, z))
+            x, z = anisotropy.turned(x, w), anisotropy.turned(z, w)
             return self.replace(rotation=None, length_scale=1.0).covariance(x, z)
         return self.variance * self.correlation(np.sqrt(sum(self._squares(x, z))))
 
@@ -256,7 +255,7 @@ class IsotropicKernel(ScaledKernel):
         if self.rotation is None:
             return np.asarray(x / self.scales(x.shape[1]))
         w = anisotropy.whitening(self.length_scale, self.rotation)  # type: ignore[arg-type]
-        return np.asarray(x @ w.T)
+        return anisotropy.turned(x, w)
 
     def scale_slopes(self, moments: FloatArray) -> FloatArray:
         """Slopes in the entries of theta that say how far the field reaches, (k, ...).

@@ -23,7 +23,7 @@ from bochner.inference.observed.scale import scale_of
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel, Matern, Sum
-from bochner.kernels.anisotropy import whitening
+from bochner.kernels.anisotropy import turned, whitening
 from bochner.neighbours import Vecchia
 
 # lengths of short and middle in those of the single field; long, in the extent of the data
@@ -128,7 +128,7 @@ def _whitened(obs: Observations, kernel: Kernel) -> Observations:
     """The same rows in coordinates in which the kernel is isotropic, of length scale 1."""
     scale, rotation = kernel.length_scale, kernel.rotation  # type: ignore[attr-defined]
     coords = obs.rows.coords
-    coords = coords / np.asarray(scale) if rotation is None else coords @ whitening(scale, rotation).T
+    coords = coords / np.asarray(scale) if rotation is None else turned(coords, whitening(scale, rotation))
     return replace(obs, rows=Rows(coords, obs.rows.trend))
 
 
