@@ -215,13 +215,32 @@ def exact_process(plan: Plan) -> Iterator[Row]:
     name = "scikit-learn GaussianProcessRegressor"
     yield Row("learned process, kernel chosen too", f"{n:,} rows", ours[0], name, *swapped(ours, theirs))
     yield Row("learned process, Matern 3/2 given", f"{n:,} rows", given[0], name, *swapped(given, theirs))
+    if installed("gpytorch"):
+        theirs = gpytorch(X[:n], y[:n], X[n:], y[n:])
+        yield Row("learned process, Matern 3/2 given", f"{n:,} rows", given[0], "GPyTorch", *swapped(given, theirs))
+
+
+def small_fits(plan: Plan) -> Iterator[Row]:
+    """A default fit of few rows, hyperparameters averaged over: what a survey costs."""
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+    from bochner import SpatialRegressor
+
+    kernel = ConstantKernel() * Matern(0.2, nu=1.5) + WhiteKernel(NOISE)
+    for n in (100, 200, 500):
+        X, y = field(n + 500)
+        theirs = fitted(plan, GaussianProcessRegressor(kernel, normalize_y=True), X[:n], y[:n], X[n:], y[n:])
+        ours = fitted(plan, SpatialRegressor(n_jobs=plan.threads), X[:n], y[:n], X[n:], y[n:])
+        name = "scikit-learn GaussianProcessRegressor"
+        yield Row("few rows, kernel and averaging by default", f"{n} rows", ours[0], name, *swapped(ours, theirs))
 
 
 def large_field(plan: Plan) -> Iterator[Row]:
     """Default fit and prediction with sd against GPBoost's Vecchia approximation."""
     from bochner import SpatialRegressor
 
-    for n in (5_000,) if plan.quick else (10_000, 100_000):
+    for n in (5_000,) if plan.quick else (10_000, 100_000, 300_000):
         X, y = field(n + 2_000)
         ours = fitted(plan, SpatialRegressor(n_jobs=plan.threads), X[:n], y[:n], X[n:], y[n:])
         if not installed("gpboost"):
@@ -261,6 +280,40 @@ def gpboost(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) ->
     return now() - start, rmse(found["mu"], truth)
 
 
+def gpytorch(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+    """Its exact process as its first tutorial trains it: fifty steps of Adam."""
+    import gpytorch
+    import torch
+
+    class Process(gpytorch.models.ExactGP):
+        def __init__(self, x: Any, z: Any, likelihood: Any) -> None:
+            super().__init__(x, z, likelihood)
+            self.mean = gpytorch.means.ConstantMean()
+            self.kernel = gpytorch.kernels.ScaleKernel(gpytorch.kernels.MaternKernel(nu=1.5))
+
+        def forward(self, x: Any) -> Any:
+            return gpytorch.distributions.MultivariateNormal(self.mean(x), self.kernel(x))
+
+    start = now()
+    x, z, at = (torch.from_numpy(np.ascontiguousarray(a)) for a in (X, y, new))
+    likelihood = gpytorch.likelihoods.GaussianLikelihood().double()
+    model = Process(x, z, likelihood).double()
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.1)
+    objective = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
+    for _ in range(50):
+        optimiser.zero_grad()
+        loss = -objective(model(x), z)
+        loss.backward()
+        optimiser.step()
+    model.eval()
+    likelihood.eval()
+    with torch.no_grad():
+        found = likelihood(model(at))
+        mean = found.mean.numpy()
+        found.variance.numpy()
+    return now() - start, rmse(mean, truth)
+
+
 def pykrige(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
     from pykrige.ok import OrdinaryKriging
 
@@ -280,7 +333,7 @@ def gstools(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) ->
     return now() - start, rmse(np.asarray(mean), truth)
 
 
-CASES = (vecchia_likelihood, small_systems, dense_features, exact_process, large_field, ordinary_kriging)
+CASES = (vecchia_likelihood, small_systems, dense_features, small_fits, exact_process, large_field, ordinary_kriging)
 
 # ------------------------------------------------------------------------------------- cost against size
 
