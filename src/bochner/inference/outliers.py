@@ -13,6 +13,7 @@ from bochner.inference.observed.scale import residual_of
 from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import close_pairs, left_out
 from bochner.random import generator
+from bochner.resources import n_threads
 
 
 def outliers(kernel: Kernel, noise_variance: float, obs: Observations, seed: int) -> IntArray:
@@ -46,7 +47,8 @@ def _far(kernel: Kernel, obs: Observations, rows: IntArray, off: FloatArray) -> 
     coords = obs.rows.coords[rows]
     units = axis_units(kernel, np.ptp(coords, axis=0))
     places = coords if units is None else coords / units
-    around = cKDTree(places).query(places, min(1 + limits.OUTLIER_AROUND, len(rows)))[1][:, 1:]
+    n_around = min(1 + limits.OUTLIER_AROUND, len(rows))
+    around = cKDTree(places).query(places, n_around, workers=n_threads())[1][:, 1:]
     local = np.median(off[around], axis=1) / normal
     far = np.maximum(limits.OUTLIER * typical, limits.OUTLIER_OF_NEAR * local)
     return np.asarray(np.maximum(far, limits.OUTLIER_OF_MODEL))

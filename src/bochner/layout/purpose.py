@@ -11,6 +11,7 @@ from bochner.geo import Placement
 from bochner.inference import Domain
 from bochner.layout import limits
 from bochner.random import generator
+from bochner.resources import n_threads
 
 
 def domain_of(
@@ -79,7 +80,7 @@ def _on_surface(coords: FloatArray, placement: Placement) -> FloatArray | None:
         return None
     tree = cKDTree(sites)
     places = placement.forward(drawn)
-    away, nearest = tree.query(places[:, :3])
-    apart = tree.query(sites, k=[limits.EARTH_NEIGHBOURS + 1])[0][:, 0]
+    away, nearest = tree.query(places[:, :3], workers=n_threads())
+    apart = tree.query(sites, k=[limits.EARTH_NEIGHBOURS + 1], workers=n_threads())[0][:, 0]
     kept = places[away <= apart[nearest]]
     return kept if len(kept) >= limits.LEAST_SURFACE_PLACES else None

@@ -10,6 +10,7 @@ from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray, as_coords
 from bochner.exceptions import ColumnError, InputError
+from bochner.resources import n_threads
 
 
 def coords_of(table: Any, columns: Any = None, name: str = "X") -> FloatArray:
@@ -54,7 +55,7 @@ def distance_to(coords: FloatArray, places: FloatArray) -> FloatArray:
     """Distance from every row of coords to the nearest of the places."""
     if len(places) == 1:  # no tree: leave-one-out comes here once per row
         return np.asarray(np.linalg.norm(coords - places, axis=1))
-    distance: FloatArray = cKDTree(places).query(coords)[0]
+    distance: FloatArray = cKDTree(places).query(coords, workers=n_threads())[0]
     return distance
 
 
@@ -66,7 +67,8 @@ def spacing(places: FloatArray) -> FloatArray:
     n, dim = places.shape
     if n == 1:
         return np.array([np.inf])
-    distance: FloatArray = cKDTree(places).query(places, k=[1 + min(2 * dim, n - 1)])[0][:, 0]
+    rank = [1 + min(2 * dim, n - 1)]
+    distance: FloatArray = cKDTree(places).query(places, k=rank, workers=n_threads())[0][:, 0]
     return distance
 
 

@@ -11,6 +11,7 @@ from bochner.inference.observed import limits
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.kernels import Kernel, Scale, axis_groups
+from bochner.resources import n_threads
 
 
 def scale_of(obs: Observations) -> Scale:
@@ -64,7 +65,7 @@ def _spacing(unit_places: FloatArray) -> float:
     n, dim = unit_places.shape
     if n < 2:
         return 0.1
-    nearest = cKDTree(unit_places).query(unit_places, k=2)[0][:, 1]
+    nearest = cKDTree(unit_places).query(unit_places, k=2, workers=n_threads())[0][:, 1]
     typical = float(np.median(nearest))
     # clusters of near-duplicates must not push the bound to nothing
     return float(np.clip(typical, 1e-3 * n ** (-1 / dim), 0.5))

@@ -18,6 +18,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.tuning import limits
 from bochner.random import generator
+from bochner.resources import n_threads
 from bochner.validation import crps_mixture
 from bochner.validation.scores import crps_mixture_rows
 
@@ -169,7 +170,7 @@ def _surroundings(
     rows: FloatArray, places: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Distance of each place to its nearest row; the places, and some rows that surround them."""
-    distance = np.asarray(cKDTree(rows).query(places)[0])
+    distance = np.asarray(cKDTree(rows).query(places, workers=n_threads())[0])
     some = rows if len(rows) <= limits.MAX_SURROUNDING else rows[rng.choice(len(rows), limits.MAX_SURROUNDING, False)]
     return distance, places, some
 

@@ -25,6 +25,7 @@ from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel, Matern, Sum
 from bochner.kernels.anisotropy import turned, whitening
 from bochner.neighbours import Vecchia
+from bochner.resources import n_threads
 
 # lengths of short and middle in those of the single field; long, in the extent of the data
 
@@ -109,8 +110,10 @@ def _likelihood(obs: Observations, n_points: int, n_neighbours: int, n_first: in
 
 def _share_of_order(coords: FloatArray, folds: list[Fold]) -> float:
     """First share of a coarse-to-fine order: its points lie half as far apart as wanted places from data, or more."""
-    away = np.median(np.concatenate([cKDTree(coords[train]).query(coords[test])[0] for train, test in folds]))
-    apart = np.median(cKDTree(coords).query(coords, k=2)[0][:, 1])
+    away = np.median(
+        np.concatenate([cKDTree(coords[train]).query(coords[test], workers=n_threads())[0] for train, test in folds])
+    )
+    apart = np.median(cKDTree(coords).query(coords, k=2, workers=n_threads())[0][:, 1])
     return float(min(1.0, (2 * apart / max(away, 1e-300)) ** coords.shape[1]))
 
 
