@@ -22,6 +22,7 @@ COMPILED_ORDER     20,000   rows to be put in order: likewise
 COMPILED_RUN       256      systems that a thread takes at a time in compiled loops: some milliseconds
 MOST_LANES         16       of them side by side, in the innermost loops: two or four vectors of the processor
 PACKED_AT_ONCE     2^15     of all systems side by side: 256 KiB an array, so that all stay in the cache
+ROWS_AT_ONCE       2^17     rows whose neighbours are renamed at a time: 20 MB
 CROSS_AT_ONCE      2^12     covariances of two sets of places at once: 32 KiB an array
 VECCHIA_WORK       10       operations of a likelihood with its gradient for every k^3, by which a device is chosen
 DEVICE_CELLS       2,000    cells that a device takes at a time
@@ -50,6 +51,7 @@ COMPILED_ORDER = 20_000
 COMPILED_RUN = 256
 MOST_LANES = 16
 PACKED_AT_ONCE = 2**15
+ROWS_AT_ONCE = 2**17
 CROSS_AT_ONCE = 2**12
 TABLE_ERROR = 1e-8
 VECCHIA_WORK = 10.0

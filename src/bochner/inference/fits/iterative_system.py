@@ -23,6 +23,7 @@ from bochner.kernels import Kernel, axis_units, total_variance
 from bochner.neighbours import inverse_root
 from bochner.random import generator
 from bochner.solvers import CholeskyFactor, Report, cholesky_factor, conjugate_gradient
+from bochner.solvers.conjugate_gradient import Operator
 
 logger = logging.getLogger("bochner")
 
@@ -99,22 +100,48 @@ def solve_system(
     device = device_for(limits.CG_WORK_PER_ROW * len(obs))
     there = None if device is None or unwatched else operator.on_device(device, probes)
     options: dict[str, Any] = {
-        "tolerance": tolerance,
+        "tolerance": max(tolerance, _enough(root, noise, columns[:, -1])),
         "residual": limits.DENSE_DRAFT_RESIDUAL if unwatched else limits.CG_RESIDUAL,
     }
     if device is not None and there is not None:
         solution, report = _solved_there(device, there, noise, root, columns, start, options)
     else:
-        back = root.T.tocsr()
-        solution, report = conjugate_gradient(
+        solution, report = _in_turn(
             lambda v: operator.apply(v) + noise[:, None] * v,
-            lambda v: back @ (root @ v),
+            lambda v: root.T @ (root @ v),
             columns,
-            start=start,
+            obs.n_trend if len(obs) > limits.MANY_CG_ROWS else 0,
+            start,
             probe=None if unwatched else lambda v: operator.cross(probes, v),
             **options,
         )
     return _assembled(operator, obs, noise_variance, solution if report.details["converged"] else None, report, root)
+
+
+def _in_turn(
+    apply: Operator, precondition: Operator, columns: FloatArray, n_first: int, start: FloatArray | None, **options: Any
+) -> tuple[FloatArray, Report]:
+    """Solve for the first columns, then for the others: each goes on only as long as it must."""
+    parts = [part for part in (slice(0, n_first), slice(n_first, None)) if columns[:, part].shape[1]]
+    solution, details = np.empty_like(columns), []
+    for part in parts:
+        begin = None if start is None else start[:, part]
+        solution[:, part], report = conjugate_gradient(apply, precondition, columns[:, part], start=begin, **options)
+        details.append(report.details)
+    worst: dict[str, Any] = {name: max(one[name] for one in details) for name in ("iterations", "residual", "accuracy")}
+    settled = all(one["converged"] for one in details)
+    return solution, Report("conjugate gradients", len(columns), {**worst, "converged": settled})
+
+
+def _enough(root: Any, noise: FloatArray, response: FloatArray) -> float:
+    """Accuracy of predictions, relative to their spread, beyond which very many rows cannot tell: of the surface's sd.
+
+    The surface at a row of error variance s has the variance s - s^2 [Sigma^-1]_ii.
+    """
+    if len(noise) <= limits.MANY_CG_ROWS:
+        return 0.0
+    sd = float(np.sqrt(np.median(np.maximum(noise - noise**2 * _leverage(root), 0.0))))
+    return limits.CG_UNKNOWN * sd / max(float(response.std()), 1e-300)
 
 
 def _solved_there(
@@ -171,7 +198,7 @@ def _assembled(
     root = preconditioner_root(operator.kernel, noise, obs.rows.coords) if root is None else root
     columns, start = _right_hand_sides(obs)
     if solution is None:
-        solution = root.T.tocsr() @ (root @ columns)
+        solution = root.T @ (root @ columns)
     logger.info("solved: %s", report)
     weights, response, residual = solution[:, :q], solution[:, q], columns[:, q]
     schur = cholesky_factor(obs.rows.trend.T @ weights + obs.trend_prior, q)
@@ -190,8 +217,13 @@ def _assembled(
         quadratic=float((residual - obs.rows.trend @ beta) @ alpha + coef @ obs.trend_prior @ coef),
         # the last entry of a row of the root is what the row gives its own observation
         log_det=-2 * float(np.sum(np.log(root.data[root.indptr[1:] - 1]))),
-        leverage=np.asarray(root.multiply(root).sum(axis=0)).ravel(),
+        leverage=_leverage(root),
     )
+
+
+def _leverage(root: Any) -> FloatArray:
+    """Diagonal of W'W."""
+    return np.asarray(np.bincount(root.indices, root.data**2, root.shape[1]))
 
 
 def row_noise(kernel: Kernel, obs: Observations, noise_variance: float) -> FloatArray:
