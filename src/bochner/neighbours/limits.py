@@ -12,6 +12,7 @@ CELL_NEIGHBOURS    2.2      neighbours of a cell, as a multiple of those wanted 
 CELLS_AT_ONCE      16       cells that a thread takes at a time
 MAX_HALVINGS       30       halvings of the box: a cell is then smaller than rounding
 LEAST_NOISE_SHARE  1e-12    of the variance of the field: least noise, below which small systems are singular
+LIKE_UNITS         1.2      ratio of the units of two kernels up to which they share their neighbours
 THINNED            (8, 64)  one of so many observations is kept where farther ones are looked for
 CACHED_ENTRIES     2^16     of a packed batch: 0.5 MiB, so that its arrays stay in the processor's cache
 LARGEST_ENTRIES    2^21     of a packed batch: 16 MiB, whatever the number of neighbours
@@ -41,6 +42,7 @@ CELL_NEIGHBOURS = 2.2
 CELLS_AT_ONCE = 16
 MAX_HALVINGS = 30
 LEAST_NOISE_SHARE = 1e-12
+LIKE_UNITS = 1.2
 THINNED = (8, 64)
 CACHED_ENTRIES = 2**16
 LARGEST_ENTRIES = 2**21
