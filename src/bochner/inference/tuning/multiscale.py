@@ -114,7 +114,7 @@ def _stacked(
 ) -> tuple[Tuned, Choice, Average | None]:
     """The heaviest of the candidates, what was decided, and the mixture, where one alone is not clearly enough."""
     coords, everything = obs.rows.coords, np.arange(len(obs))
-    masks = mirrored_gaps(wanted, coords)
+    masks = mirrored_gaps(wanted, coords, limits.ENOUGH_MIRRORS if len(obs) > limits.MANY_MIRRORED_ROWS else None)
     folds = folds + [(everything[~mask], everything[mask]) for mask in masks]
     held = held_out_by_each([(t.kernel, t.noise_variance) for _, t in candidates], obs, folds)
     index = held[0].index
