@@ -6,6 +6,7 @@ name               value    what it bounds, and why
 COARSE_SHARE       0.25     of the evaluated points: the first of the order, which carry the long scales
 CLOSE              0.05     of the usual distance to a neighbour of rank ...
 CLOSE_RANK         4        ... four: rows so near to each other are a close pair (0.5 % of rows spread at random)
+CLOSE_SAMPLE       100,000  rows that tell what is usual
 CLOSE_SHARE        0.1      of the evaluated points: one of a close pair, which tells noise from a short field
 CELL_SIZE          0.7      half the diagonal of a cell, of the distance to the n-th neighbour of its centre: at most
 CELL_NEIGHBOURS    2.2      neighbours of a cell, as a multiple of those wanted of a place: most of which it then has
@@ -36,6 +37,7 @@ from __future__ import annotations
 COARSE_SHARE = 0.25
 CLOSE = 0.05
 CLOSE_RANK = 4
+CLOSE_SAMPLE = 100_000
 CLOSE_SHARE = 0.1
 CELL_SIZE = 0.7
 CELL_NEIGHBOURS = 2.2
