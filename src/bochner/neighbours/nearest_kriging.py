@@ -71,14 +71,14 @@ def local_kriging(
     values, variances = group_sums(ready.group, precision * residual) / weight, 1 / weight
     unit, sought = ready.sought(np.ones(coords.shape[1]) if scales is None else scales)
     k = sought.n
-    ready = compiled_kernel(kernel, coords.shape[1], len(targets))
-    if ready is not None:
+    compiled = compiled_kernel(kernel, coords.shape[1], len(targets))
+    if compiled is not None:
 
         def search(run: slice) -> IntArray:
             rows, absent = sought.of(targets[run] / unit)
             return np.where(absent, -1, rows).T
 
-        return compiled_kriging(ready, variances, known, values, targets, search)
+        return compiled_kriging(compiled, variances, known, values, targets, search)
 
     def krige(batch: slice) -> FloatArray:
         rows, absent = sought.of(targets[batch] / unit)  # (k, b)

@@ -106,7 +106,7 @@ class GridOperator(CovarianceOperator):
     def _smoothed(self, column: FloatArray) -> FloatArray:
         """Covariance with all nodes of the grid, times numbers at the rows; in the shape of the grid."""
         shape, threads = self.grid.shape, n_threads()
-        field = np.bincount(self._nodes, column, int(np.prod(shape))).reshape(shape)
+        field = np.bincount(self._nodes, column, int(np.prod(shape))).reshape(shape).astype(np.float64, copy=False)
         waves = padded_rfftn(field, self._counts, threads)
         waves *= self._spectrum
         return cropped_irfftn(waves, self._counts, shape, threads)
