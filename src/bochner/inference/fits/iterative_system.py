@@ -99,18 +99,17 @@ def solve_system(
     start = None if near is None or not near.settled else near.as_columns(trend)
     device = device_for(limits.CG_WORK_PER_ROW * len(obs))
     there = None if device is None or unwatched else operator.on_device(device, probes)
-    options: dict[str, Any] = {
-        "tolerance": max(tolerance, _enough(root, noise, columns[:, -1])),
-        "residual": limits.DENSE_DRAFT_RESIDUAL if unwatched else limits.CG_RESIDUAL,
-    }
+    tolerances = _enough(tolerance, root, noise, columns)
+    options: dict[str, Any] = {"residual": limits.DENSE_DRAFT_RESIDUAL if unwatched else limits.CG_RESIDUAL}
     if device is not None and there is not None:
+        options["tolerance"] = min(tolerances)
         solution, report = _solved_there(device, there, noise, root, columns, start, options)
     else:
         solution, report = _in_turn(
             lambda v: operator.apply(v) + noise[:, None] * v,
             lambda v: root.T @ (root @ v),
             columns,
-            obs.n_trend if len(obs) > limits.MANY_CG_ROWS else 0,
+            tolerances,
             start,
             probe=None if unwatched else lambda v: operator.cross(probes, v),
             **options,
@@ -119,29 +118,46 @@ def solve_system(
 
 
 def _in_turn(
-    apply: Operator, precondition: Operator, columns: FloatArray, n_first: int, start: FloatArray | None, **options: Any
+    apply: Operator,
+    precondition: Operator,
+    columns: FloatArray,
+    tolerances: tuple[float, float],
+    start: FloatArray | None,
+    **options: Any,
 ) -> tuple[FloatArray, Report]:
-    """Solve for the first columns, then for the others: each goes on only as long as it must."""
-    parts = [part for part in (slice(0, n_first), slice(n_first, None)) if columns[:, part].shape[1]]
+    """Solve for the trend's columns, then for the responses: each goes on only as long as it must; few rows at once."""
+    n_first = columns.shape[1] - 1 if len(columns) > limits.MANY_CG_ROWS else 0
     solution, details = np.empty_like(columns), []
-    for part in parts:
-        begin = None if start is None else start[:, part]
-        solution[:, part], report = conjugate_gradient(apply, precondition, columns[:, part], start=begin, **options)
-        details.append(report.details)
-    worst: dict[str, Any] = {name: max(one[name] for one in details) for name in ("iterations", "residual", "accuracy")}
+    for part, tolerance in zip((slice(0, n_first), slice(n_first, None)), tolerances, strict=True):
+        if columns[:, part].shape[1]:
+            begin = None if start is None else start[:, part]
+            solution[:, part], report = conjugate_gradient(
+                apply, precondition, columns[:, part], start=begin, tolerance=tolerance, **options
+            )
+            details.append(report.details)
+    worst: dict[str, Any] = {name: max(one[name] for one in details) for name in ("iterations", "residual")}
     settled = all(one["converged"] for one in details)
-    return solution, Report("conjugate gradients", len(columns), {**worst, "converged": settled})
+    worst |= {"accuracy": details[-1]["accuracy"], "converged": settled}
+    return solution, Report("conjugate gradients", len(columns), worst)
 
 
-def _enough(root: Any, noise: FloatArray, response: FloatArray) -> float:
-    """Accuracy of predictions, relative to their spread, beyond which very many rows cannot tell: of the surface's sd.
+def _enough(tolerance: float, root: Any, noise: FloatArray, columns: FloatArray) -> tuple[float, float]:
+    """Accuracies, relative to their size, of what is predicted from the trend's columns and from the responses.
 
-    The surface at a row of error variance s has the variance s - s^2 [Sigma^-1]_ii.
+    Of very many rows a part of the surface's sd is enough; at a row of error variance s its variance is
+    s - s^2 [Sigma^-1]_ii. What the trend's columns explain enters times the coefficients beside their first guess.
     """
     if len(noise) <= limits.MANY_CG_ROWS:
-        return 0.0
+        return tolerance, tolerance
     sd = float(np.sqrt(np.median(np.maximum(noise - noise**2 * _leverage(root), 0.0))))
-    return limits.CG_UNKNOWN * sd / max(float(response.std()), 1e-300)
+    size = np.sqrt(np.mean(columns**2, axis=0))
+    wanted = limits.CG_UNKNOWN * sd / np.maximum(size[-1], 1e-300)
+    whitened = root @ columns
+    gram, q = whitened.T @ whitened, columns.shape[1] - 1
+    spread = np.linalg.pinv(gram[:q, :q])
+    moved = (np.abs(spread @ gram[:q, q]) + np.sqrt(np.diag(spread).clip(min=0.0))) * size[:q]
+    trend = min(limits.CG_UNKNOWN * sd / max(float(moved.max(initial=0.0)), 1e-300), limits.CG_TREND_TOLERANCE)
+    return max(tolerance, trend), max(tolerance, float(wanted))
 
 
 def _solved_there(
