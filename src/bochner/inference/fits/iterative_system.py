@@ -156,7 +156,8 @@ def _enough(tolerance: float, root: Any, noise: FloatArray, columns: FloatArray)
     gram, q = whitened.T @ whitened, columns.shape[1] - 1
     spread = np.linalg.pinv(gram[:q, :q])
     moved = (np.abs(spread @ gram[:q, q]) + np.sqrt(np.diag(spread).clip(min=0.0))) * size[:q]
-    trend = min(limits.CG_UNKNOWN * sd / max(float(moved.max(initial=0.0)), 1e-300), limits.CG_TREND_TOLERANCE)
+    trend = limits.CG_TREND_UNKNOWN * sd / max(float(moved.max(initial=0.0)), 1e-300)
+    trend = min(trend, limits.CG_TREND_TOLERANCE)
     return max(tolerance, trend), max(tolerance, float(wanted))
 
 
