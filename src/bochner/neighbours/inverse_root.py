@@ -23,11 +23,12 @@ def inverse_root(
     """Sparse W, (n, n), with W'W close to the inverse of K + diag(noise).
 
     Each row whitens one observation given its nearest predecessors in a coarse-to-fine order. Products with
-    W and W' are all that a preconditioner needs: nothing is ever solved. Cost n k^3, memory n k.
+    W and W' are all that a preconditioner needs: nothing is ever solved. Cost n k^3, memory n k. Rows of W are those of
+    `coords`: where these go along axes, products pass near places one after the other, some three times as fast.
     """
     near = coords if scales is None else coords / scales
     order = maximin_order(near, seed)
-    return whitening_rows(kernel, noise, coords, order, n_neighbours, np.arange(len(order)), near)
+    return whitening_rows(kernel, noise, coords, order, n_neighbours, np.argsort(order), near)
 
 
 def whitening_rows(
@@ -70,11 +71,14 @@ def _compiled_rows(
     kernel: CompiledKernel, noise: FloatArray, coords: FloatArray, targets: IntArray, neighbours: IntArray
 ) -> sparse.csr_array:
     size = neighbours.shape[1] + 1
-    columns, values = np.empty((len(targets), size), dtype=np.int64), np.empty((len(targets), size))
+    columns, values = np.empty((len(targets), size), dtype=np.int32), np.empty((len(targets), size))
     places, noise = np.ascontiguousarray(coords), np.ascontiguousarray(np.broadcast_to(noise, (len(coords),)))
 
     def whiten(run: slice) -> None:
-        loops().whitening(*kernel, places, noise, targets[run], neighbours[run], columns[run], values[run])
+        given = np.ascontiguousarray(neighbours[run], dtype=np.int64)
+        found = np.empty((len(given), size), dtype=np.int64)
+        loops().whitening(*kernel, places, noise, targets[run], given, found, values[run])
+        columns[run] = found
 
     in_runs(whiten, len(targets))
     return _sparse(columns, values, len(coords))
@@ -83,5 +87,8 @@ def _compiled_rows(
 def _sparse(columns: IntArray, values: FloatArray, n: int) -> sparse.csr_array:
     """Sparse rows from columns, -1 where there is none, and values, both (t, k)."""
     kept = columns >= 0
-    pointer = np.r_[0, np.cumsum(kept.sum(axis=1))].astype(np.int32)
-    return sparse.csr_array((values[kept], columns[kept].astype(np.int32), pointer), shape=(len(columns), n))
+    pointer = np.r_[0, np.cumsum(kept.sum(axis=1))]
+    values = values[kept]
+    index = np.int32 if max(n, len(values)) < 2**31 else np.int64
+    columns = columns[kept].astype(index, copy=False)
+    return sparse.csr_array((values, columns, pointer.astype(index)), shape=(len(pointer) - 1, n))

@@ -6,12 +6,14 @@ name               value    what it bounds, and why
 COARSE_SHARE       0.25     of the evaluated points: the first of the order, which carry the long scales
 CLOSE              0.05     of the usual distance to a neighbour of rank ...
 CLOSE_RANK         4        ... four: rows so near to each other are a close pair (0.5 % of rows spread at random)
+CLOSE_SAMPLE       100,000  rows that tell what is usual
 CLOSE_SHARE        0.1      of the evaluated points: one of a close pair, which tells noise from a short field
 CELL_SIZE          0.7      half the diagonal of a cell, of the distance to the n-th neighbour of its centre: at most
 CELL_NEIGHBOURS    2.2      neighbours of a cell, as a multiple of those wanted of a place: most of which it then has
 CELLS_AT_ONCE      16       cells that a thread takes at a time
 MAX_HALVINGS       30       halvings of the box: a cell is then smaller than rounding
 LEAST_NOISE_SHARE  1e-12    of the variance of the field: least noise, below which small systems are singular
+LIKE_UNITS         1.2      ratio of the units of two kernels up to which they share their neighbours
 THINNED            (8, 64)  one of so many observations is kept where farther ones are looked for
 CACHED_ENTRIES     2^16     of a packed batch: 0.5 MiB, so that its arrays stay in the processor's cache
 LARGEST_ENTRIES    2^21     of a packed batch: 16 MiB, whatever the number of neighbours
@@ -22,6 +24,7 @@ COMPILED_ORDER     20,000   rows to be put in order: likewise
 COMPILED_RUN       256      systems that a thread takes at a time in compiled loops: some milliseconds
 MOST_LANES         16       of them side by side, in the innermost loops: two or four vectors of the processor
 PACKED_AT_ONCE     2^15     of all systems side by side: 256 KiB an array, so that all stay in the cache
+ROWS_AT_ONCE       2^17     rows whose neighbours are renamed at a time: 20 MB
 CROSS_AT_ONCE      2^12     covariances of two sets of places at once: 32 KiB an array
 VECCHIA_WORK       10       operations of a likelihood with its gradient for every k^3, by which a device is chosen
 DEVICE_CELLS       2,000    cells that a device takes at a time
@@ -35,12 +38,14 @@ from __future__ import annotations
 COARSE_SHARE = 0.25
 CLOSE = 0.05
 CLOSE_RANK = 4
+CLOSE_SAMPLE = 100_000
 CLOSE_SHARE = 0.1
 CELL_SIZE = 0.7
 CELL_NEIGHBOURS = 2.2
 CELLS_AT_ONCE = 16
 MAX_HALVINGS = 30
 LEAST_NOISE_SHARE = 1e-12
+LIKE_UNITS = 1.2
 THINNED = (8, 64)
 CACHED_ENTRIES = 2**16
 LARGEST_ENTRIES = 2**21
@@ -51,6 +56,7 @@ COMPILED_ORDER = 20_000
 COMPILED_RUN = 256
 MOST_LANES = 16
 PACKED_AT_ONCE = 2**15
+ROWS_AT_ONCE = 2**17
 CROSS_AT_ONCE = 2**12
 INFORMATION_TARGETS = 500
 TABLE_ERROR = 1e-8

@@ -13,7 +13,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.neighbours import batches, limits
 from bochner.neighbours.compiled import CompiledKernel, compiled_kernel, in_runs, loops
 from bochner.neighbours.ordering import maximin_order
-from bochner.neighbours.replicates import merge
+from bochner.neighbours.replicates import group_sums, groups
 
 
 class Covariance(Protocol):
@@ -33,6 +33,7 @@ def local_kriging(
     n_neighbours: int = 60,
     scales: FloatArray | None = None,
     n_far: int = 0,
+    ready: KnownRows | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Mean and variance of a zero-mean field, each target from its nearest observations, and some farther ones.
 
@@ -55,26 +56,29 @@ def local_kriging(
     n_far : int
         Beside the nearest, so many of every eighth and of every 64th observation, beyond the nearest: they see around
         a gap, and average noise where many rows say the same.
+    ready : KnownRows, optional
+        The same rows with the same numbers of neighbours, where several kernels are asked: trees are then built once.
 
     Returns
     -------
     mean, variance : array, shape (m,)
         Of the field without noise. Cost m k^3 in batches: memory does not grow with m.
     """
+    ready = KnownRows(coords, n_neighbours, n_far) if ready is None else ready
     prior = kernel.covariance(coords[:, None, :], coords[:, None, :])[:, 0, 0]
-    places = merge(coords, residual, 1 / np.maximum(noise, limits.LEAST_NOISE_SHARE * prior + 1e-300))
-    known, values, variances = coords[places.rows], places.mean, 1 / places.weight
-    unit = np.ones(coords.shape[1]) if scales is None else scales
-    sought = Neighbours(known / unit, min(n_neighbours, len(known)), n_far)
+    precision = 1 / np.maximum(noise, limits.LEAST_NOISE_SHARE * prior + 1e-300)
+    known, weight = ready.known, group_sums(ready.group, precision)
+    values, variances = group_sums(ready.group, precision * residual) / weight, 1 / weight
+    unit, sought = ready.sought(np.ones(coords.shape[1]) if scales is None else scales)
     k = sought.n
-    ready = compiled_kernel(kernel, coords.shape[1], len(targets))
-    if ready is not None:
+    compiled = compiled_kernel(kernel, coords.shape[1], len(targets))
+    if compiled is not None:
 
         def search(run: slice) -> IntArray:
             rows, absent = sought.of(targets[run] / unit)
             return np.where(absent, -1, rows).T
 
-        return compiled_kriging(ready, variances, known, values, targets, search)
+        return compiled_kriging(compiled, variances, known, values, targets, search)
 
     def krige(batch: slice) -> FloatArray:
         rows, absent = sought.of(targets[batch] / unit)  # (k, b)
@@ -114,6 +118,25 @@ def compiled_kriging(
 
     in_runs(krige, len(targets))
     return mean, variance
+
+
+class KnownRows:
+    """Rows to be kriged from, whatever the kernel: equal places found, and trees over the others in some units."""
+
+    def __init__(self, coords: FloatArray, n_neighbours: int, n_far: int = 0) -> None:
+        rows, self.group = groups(coords)
+        self.known = coords[rows]
+        self.n_near, self.n_far = min(n_neighbours, len(self.known)), n_far
+        self._made: list[tuple[FloatArray, Neighbours]] = []
+
+    def sought(self, unit: FloatArray) -> tuple[FloatArray, Neighbours]:
+        """Neighbours in a unit of each axis, or in the like of it that they were sought in before."""
+        for made in self._made:
+            ratio = unit / made[0]
+            if ratio.max() <= limits.LIKE_UNITS * ratio.min():
+                return made
+        self._made.append((unit, Neighbours(self.known / unit, self.n_near, self.n_far)))
+        return self._made[-1]
 
 
 class Neighbours:

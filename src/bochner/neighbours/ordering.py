@@ -81,7 +81,7 @@ def predecessors(coords: FloatArray, order: IntArray, n_neighbours: int, positio
     n = len(order)
     asked = np.arange(n) if positions is None else np.asarray(positions)
     k = min(n_neighbours, max(n - 1, 0))
-    found = np.full((len(asked), k), -1)
+    found = np.full((len(asked), k), -1, dtype=np.int32 if n < 2**31 else np.int64)
     ordered = coords[order]
     end = min(n, 64)
     begin = 0
@@ -90,7 +90,10 @@ def predecessors(coords: FloatArray, order: IntArray, n_neighbours: int, positio
         if len(inside):
             found[inside] = _earlier(ordered[:end], asked[inside], k)
         begin, end = end, min(n, 2 * end)
-    return np.where(found >= 0, order[found], -1)
+    rows = order.astype(found.dtype)
+    for part in np.array_split(found, max(1, len(found) // limits.ROWS_AT_ONCE)):  # views
+        np.copyto(part, rows[part], where=part >= 0)
+    return found
 
 
 def _morton(unit: FloatArray, n_levels: int) -> IntArray:
@@ -123,7 +126,7 @@ def _one_per_empty_cell(cell: IntArray, unit: FloatArray, waiting: NDArray[np.bo
 def _earlier(ordered: FloatArray, asked: IntArray, k: int) -> IntArray:
     """The k nearest of the points before each asked position; -1 where there are fewer."""
     tree = cKDTree(ordered)
-    found = np.full((len(asked), k), -1)
+    found = np.full((len(asked), k), -1, dtype=np.int32 if len(ordered) < 2**31 else np.int64)
     open_rows = np.arange(len(asked))
     width = 2 * k + 8  # half or more of the neighbours precede, since the tree at most doubles the prefix
     while len(open_rows):

@@ -28,7 +28,7 @@ def conjugate_gradient(
 
     A small residual does not make a good answer where A is nearly singular. So, if `probe` is given (what the solution
     is wanted for, e.g. predictions at some places), iteration goes on until the probed values have settled:
-    the change over `check_every` steps is below `tolerance` of their spread. Without it, until the
+    the change over `check_every` steps is below `tolerance` of their size. Without it, until the
     preconditioned residual has fallen to `residual`.
 
     Parameters
@@ -72,7 +72,7 @@ def conjugate_gradient(
         elif probe is not None and iteration % check_every == 0:
             now = probe(x)
             assert seen is not None
-            accuracy = float(((now - seen).std(0) / now.std(0).clip(min=1e-300)).max())
+            accuracy = float((((now - seen) ** 2).mean(0) / (now**2).mean(0).clip(min=1e-300)).max() ** 0.5)
             converged, seen = accuracy <= tolerance and fall <= 1e-3, now
         if converged:
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field, fields
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -165,11 +165,12 @@ def share_in_gaps(predict_at: FloatArray, coords: FloatArray) -> float:
     return _Shape.of(distinct(predict_at)[0], distinct(coords)[0]).share
 
 
-def mirrored_gaps(predict_at: FloatArray, coords: FloatArray) -> list[BoolArray]:
+def mirrored_gaps(predict_at: FloatArray, coords: FloatArray, most_images: int | None = None) -> list[BoolArray]:
     """Rows under mirror images of the places to be predicted, about the middle of the rows, one mask an image.
 
     Gaps at the edge stay at the edge, which moved copies of them do not: what is only half surrounded by data is so in
-    the mirror, too. Images that hold next to no row, or most of them, are left out.
+    the mirror, too. Images that hold next to no row, or most of them, are left out; of the others, `most_images` are
+    enough, if it is given.
     """
     places, place_of_row = distinct(coords)
     shape = _Shape.of(distinct(predict_at)[0], places)
@@ -177,9 +178,10 @@ def mirrored_gaps(predict_at: FloatArray, coords: FloatArray) -> list[BoolArray]
         return []
     middle, dim = places.min(axis=0) + places.max(axis=0), places.shape[1]
     signs = [sign for sign in product((1.0, -1.0), repeat=dim) if -1.0 in sign]
-    masks = [shape.holds(np.where(np.array(sign) < 0, middle - places, places)) for sign in signs]
+    masks = (shape.holds(np.where(np.array(sign) < 0, middle - places, places)) for sign in signs)
     least, most = limits.MIRRORED_SHARES
-    return [mask[place_of_row] for mask in masks if least <= mask.mean() <= most]
+    images = (mask[place_of_row] for mask in masks if least <= mask.mean() <= most)
+    return list(islice(images, most_images))
 
 
 @dataclass(frozen=True, eq=False)

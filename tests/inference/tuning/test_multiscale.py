@@ -35,9 +35,9 @@ def decide(monkeypatch: pytest.MonkeyPatch, several: Tuned | None, errors: dict[
     monkeypatch.setattr(multiscale, "refine_on_lattice", lambda found, *_, **__: found)
     monkeypatch.setattr(multiscale, "fit_sum", lambda *_: several)
 
-    def held_out(tuned, obs, folds):
-        y = errors[tuned is SUM]
-        return y, np.zeros_like(y), np.full_like(y, sd), np.ones_like(y)
+    def held_out(candidates, obs, folds):
+        each = [errors[tuned is SUM] for tuned in candidates]
+        return [(y, np.zeros_like(y), np.full_like(y, sd), np.ones_like(y)) for y in each]
 
     monkeypatch.setattr(multiscale, "_held_out", held_out)
     looked = search(quadratic((0.3,)))

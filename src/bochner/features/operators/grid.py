@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 from scipy import fft
 
 from bochner.arrays import FloatArray, IntArray
@@ -80,9 +81,8 @@ class GridOperator(CovarianceOperator):
 
     def products(self, columns: FloatArray) -> FloatArray:
         out = np.empty_like(columns)
-        at = tuple(self._positions.T)
         for j, column in enumerate(columns.T):
-            out[:, j] = self._smoothed(column)[at]
+            out[:, j] = self._smoothed(column).ravel()[self._nodes]
         return out
 
     def cross_products(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
@@ -105,12 +105,11 @@ class GridOperator(CovarianceOperator):
 
     def _smoothed(self, column: FloatArray) -> FloatArray:
         """Covariance with all nodes of the grid, times numbers at the rows; in the shape of the grid."""
-        counts, size = self._counts, int(np.prod(self._counts))
-        field = np.bincount(self._at, column, size).reshape(counts)
-        waves = fft.rfftn(field, workers=n_threads())
+        shape, threads = self.grid.shape, n_threads()
+        field = np.bincount(self._nodes, column, int(np.prod(shape))).reshape(shape).astype(np.float64, copy=False)
+        waves = padded_rfftn(field, self._counts, threads)
         waves *= self._spectrum
-        whole = fft.irfftn(waves, s=counts, workers=n_threads(), overwrite_x=True)
-        return np.ascontiguousarray(whole[tuple(slice(n) for n in self.grid.shape)])
+        return cropped_irfftn(waves, self._counts, shape, threads)
 
     def on_device(self, device: Device, probes: FloatArray) -> DeviceProducts | None:
         nodes = self.grid.nodes(probes)
@@ -145,6 +144,11 @@ class GridOperator(CovarianceOperator):
         return at
 
     @cached_property
+    def _nodes(self) -> IntArray:
+        """Place of each row among the nodes of the grid, counted through."""
+        return np.ravel_multi_index(tuple(self._positions.T), self.grid.shape)
+
+    @cached_property
     def _at(self) -> IntArray:
         """Place of each row among the nodes of the torus, counted through."""
         return np.ravel_multi_index(tuple(self._positions.T), self._counts)
@@ -166,6 +170,24 @@ class GridOperator(CovarianceOperator):
             mesh = np.stack(np.meshgrid(steps[0][part], *steps[1:], indexing="ij"), axis=-1).reshape(-1, len(steps))
             covariance[part] = self.kernel.lag_covariance(mesh).reshape(-1, *self._counts[1:])
         return np.ascontiguousarray(fft.rfftn(covariance, workers=n_threads(), overwrite_x=True).real)
+
+
+def padded_rfftn(field: FloatArray, counts: list[int], threads: int) -> NDArray[np.complex128]:
+    """Transform of an array with zeros around it, up to `counts`: axis by axis, so that few of the zeros are passed."""
+    waves = fft.rfft(field, n=counts[-1], axis=-1, workers=threads)
+    for axis in reversed(range(field.ndim - 1)):
+        waves = fft.fft(waves, n=counts[axis], axis=axis, workers=threads, overwrite_x=True)
+    return np.asarray(waves)
+
+
+def cropped_irfftn(
+    waves: NDArray[np.complex128], counts: list[int], shape: tuple[int, ...], threads: int
+) -> FloatArray:
+    """The first nodes along each axis, `shape`, of what has a transform; the others are dropped axis by axis."""
+    for axis in range(len(shape) - 1):
+        whole = fft.ifft(waves, axis=axis, workers=threads, overwrite_x=True)
+        waves = whole[(slice(None),) * axis + (slice(shape[axis]),)]
+    return np.ascontiguousarray(fft.irfft(waves, n=counts[-1], axis=-1, workers=threads)[..., : shape[-1]])
 
 
 def torus_counts(grid: Grid) -> list[int]:

@@ -181,5 +181,12 @@ def _solver(system: SolvedSystem) -> Choice:
         "solver",
         "conjugate gradients",
         text=f"conjugate gradients on {report.size:,} rows: {report.details['iterations']} iterations, residual "
-        f"{report.details['residual']:.0e}, {operator.how}",
+        f"{report.details['residual']:.0e}{_settled(system)}, {operator.how}",
     )
+
+
+def _settled(system: SolvedSystem) -> str:
+    """What is left open of the predictions of very many rows, where the residual did not end the iteration."""
+    accuracy = system.report.details["accuracy"]
+    few = len(system.alpha) <= limits.MANY_CG_ROWS
+    return "" if few or not np.isfinite(accuracy) else f", predictions settled to {accuracy:.0e} of their size"

@@ -23,6 +23,7 @@ from bochner.kernels import Kernel, axis_units, total_variance
 from bochner.neighbours import inverse_root
 from bochner.random import generator
 from bochner.solvers import CholeskyFactor, Report, cholesky_factor, conjugate_gradient
+from bochner.solvers.conjugate_gradient import Operator
 
 logger = logging.getLogger("bochner")
 
@@ -98,23 +99,66 @@ def solve_system(
     start = None if near is None or not near.settled else near.as_columns(trend)
     device = device_for(limits.CG_WORK_PER_ROW * len(obs))
     there = None if device is None or unwatched else operator.on_device(device, probes)
-    options: dict[str, Any] = {
-        "tolerance": tolerance,
-        "residual": limits.DENSE_DRAFT_RESIDUAL if unwatched else limits.CG_RESIDUAL,
-    }
+    tolerances = _enough(tolerance, root, noise, columns)
+    options: dict[str, Any] = {"residual": limits.DENSE_DRAFT_RESIDUAL if unwatched else limits.CG_RESIDUAL}
     if device is not None and there is not None:
+        options["tolerance"] = min(tolerances)
         solution, report = _solved_there(device, there, noise, root, columns, start, options)
     else:
-        back = root.T.tocsr()
-        solution, report = conjugate_gradient(
+        solution, report = _in_turn(
             lambda v: operator.apply(v) + noise[:, None] * v,
-            lambda v: back @ (root @ v),
+            lambda v: root.T @ (root @ v),
             columns,
-            start=start,
+            tolerances,
+            start,
             probe=None if unwatched else lambda v: operator.cross(probes, v),
             **options,
         )
     return _assembled(operator, obs, noise_variance, solution if report.details["converged"] else None, report, root)
+
+
+def _in_turn(
+    apply: Operator,
+    precondition: Operator,
+    columns: FloatArray,
+    tolerances: tuple[float, float],
+    start: FloatArray | None,
+    **options: Any,
+) -> tuple[FloatArray, Report]:
+    """Solve for the trend's columns, then for the responses: each goes on only as long as it must; few rows at once."""
+    n_first = columns.shape[1] - 1 if len(columns) > limits.MANY_CG_ROWS else 0
+    solution, details = np.empty_like(columns), []
+    for part, tolerance in zip((slice(0, n_first), slice(n_first, None)), tolerances, strict=True):
+        if columns[:, part].shape[1]:
+            begin = None if start is None else start[:, part]
+            solution[:, part], report = conjugate_gradient(
+                apply, precondition, columns[:, part], start=begin, tolerance=tolerance, **options
+            )
+            details.append(report.details)
+    worst: dict[str, Any] = {name: max(one[name] for one in details) for name in ("iterations", "residual")}
+    settled = all(one["converged"] for one in details)
+    worst |= {"accuracy": details[-1]["accuracy"], "converged": settled}
+    return solution, Report("conjugate gradients", len(columns), worst)
+
+
+def _enough(tolerance: float, root: Any, noise: FloatArray, columns: FloatArray) -> tuple[float, float]:
+    """Accuracies, relative to their size, of what is predicted from the trend's columns and from the responses.
+
+    Of very many rows a part of the surface's sd is enough; at a row of error variance s its variance is
+    s - s^2 [Sigma^-1]_ii. What the trend's columns explain enters times the coefficients beside their first guess.
+    """
+    if len(noise) <= limits.MANY_CG_ROWS:
+        return tolerance, tolerance
+    sd = float(np.sqrt(np.median(np.maximum(noise - noise**2 * _leverage(root), 0.0))))
+    size = np.sqrt(np.mean(columns**2, axis=0))
+    wanted = limits.CG_UNKNOWN * sd / np.maximum(size[-1], 1e-300)
+    whitened = root @ columns
+    gram, q = whitened.T @ whitened, columns.shape[1] - 1
+    spread = np.linalg.pinv(gram[:q, :q])
+    moved = (np.abs(spread @ gram[:q, q]) + np.sqrt(np.diag(spread).clip(min=0.0))) * size[:q]
+    trend = limits.CG_TREND_UNKNOWN * sd / max(float(moved.max(initial=0.0)), 1e-300)
+    trend = min(trend, limits.CG_TREND_TOLERANCE)
+    return max(tolerance, trend), max(tolerance, float(wanted))
 
 
 def _solved_there(
@@ -171,7 +215,7 @@ def _assembled(
     root = preconditioner_root(operator.kernel, noise, obs.rows.coords) if root is None else root
     columns, start = _right_hand_sides(obs)
     if solution is None:
-        solution = root.T.tocsr() @ (root @ columns)
+        solution = root.T @ (root @ columns)
     logger.info("solved: %s", report)
     weights, response, residual = solution[:, :q], solution[:, q], columns[:, q]
     schur = cholesky_factor(obs.rows.trend.T @ weights + obs.trend_prior, q)
@@ -190,8 +234,13 @@ def _assembled(
         quadratic=float((residual - obs.rows.trend @ beta) @ alpha + coef @ obs.trend_prior @ coef),
         # the last entry of a row of the root is what the row gives its own observation
         log_det=-2 * float(np.sum(np.log(root.data[root.indptr[1:] - 1]))),
-        leverage=np.asarray(root.multiply(root).sum(axis=0)).ravel(),
+        leverage=_leverage(root),
     )
+
+
+def _leverage(root: Any) -> FloatArray:
+    """Diagonal of W'W."""
+    return np.asarray(np.bincount(root.indices, root.data**2, root.shape[1]))
 
 
 def row_noise(kernel: Kernel, obs: Observations, noise_variance: float) -> FloatArray:

@@ -27,6 +27,13 @@ LEAST_CG_NOISE             1e-9      of the variance, in the system of all rows;
                                      put right what it smooths
 CG_TOLERANCE               1e-5      change of the predictions at probes, relative to their     benchmarks/agreement
                                      spread
+MANY_CG_ROWS               200,000   rows beyond which a part of the sd of the surface is all    benchmarks/images
+                                     the accuracy there need be: ...
+CG_UNKNOWN                 0.005     ... the change of predictions at probes, relative to it    benchmarks/images
+CG_TREND_UNKNOWN           0.02      the same of what the trend's columns explain, times the    benchmarks/images
+                                     coefficients beside their first guess: near data it
+                                     hardly matters, and is slow to settle
+CG_TREND_TOLERANCE         0.02      ... and relative to it, at most                            benchmarks/images
 CG_DRAFT_TOLERANCE         1e-3      the same in a Newton step                                  benchmarks/families
 CG_WORK_PER_ROW            1e6       operations of a solution for each row, by which a device   benchmarks/gpu
                                      is chosen or not
@@ -87,6 +94,10 @@ PRECONDITIONER_NEIGHBOURS = 20
 CG_PROBES = 1_000
 LEAST_CG_NOISE = 1e-9
 CG_TOLERANCE = 1e-5
+MANY_CG_ROWS = 200_000
+CG_UNKNOWN = 0.005
+CG_TREND_UNKNOWN = 0.02
+CG_TREND_TOLERANCE = 0.02
 CG_DRAFT_TOLERANCE = 1e-3
 CG_WORK_PER_ROW = 1e6
 CG_RESIDUAL = 1e-8

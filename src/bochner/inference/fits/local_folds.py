@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from bochner.inference.fits import limits
 from bochner.inference.fits.folds import Fold, HeldOut, stacked
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units
-from bochner.neighbours import local_kriging
+from bochner.neighbours import KnownRows, local_kriging
 from bochner.random import generator
 
 
@@ -22,7 +22,17 @@ def held_out_locally(
     most: int = limits.MAX_LOCAL_TARGETS,
 ) -> HeldOut:
     """Predictions at (some of) the test rows of each fold from their nearest training rows."""
-    parts = []
+    return held_out_by_each([(kernel, noise_variance)], obs, folds, most)[0]
+
+
+def held_out_by_each(
+    pairs: Sequence[tuple[Kernel, float]],
+    obs: Observations,
+    folds: Iterable[Fold],
+    most: int = limits.MAX_LOCAL_TARGETS,
+) -> list[HeldOut]:
+    """The same by several kernels with their noise variances: what does not depend on them is made once a fold."""
+    parts: list[list[HeldOut]] = [[] for _ in pairs]
     for k, (train, test) in enumerate(folds):
         test = np.asarray(test)
         if len(test) > most:
@@ -31,15 +41,18 @@ def held_out_locally(
         root = np.sqrt(known.weight)
         trend = known.rows.trend
         beta = np.linalg.lstsq(trend * root[:, None], known.y * root, rcond=None)[0] if obs.n_trend else np.zeros(0)
-        mean, variance = local_kriging(
-            kernel,
-            known.copy_variance(noise_variance) / known.weight,
-            known.rows.coords,
-            known.y - trend @ beta,
-            obs.rows.coords[test],
-            limits.LOCAL_NEIGHBOURS,
-            axis_units(kernel, np.ptp(known.rows.coords, axis=0)),
-            limits.LOCAL_FAR,
-        )
-        parts.append(HeldOut(test, np.full(len(test), k), mean + obs.rows.trend[test] @ beta, variance))
-    return stacked(parts)
+        ready = KnownRows(known.rows.coords, limits.LOCAL_NEIGHBOURS, limits.LOCAL_FAR)
+        for (kernel, noise_variance), done in zip(pairs, parts, strict=True):
+            mean, variance = local_kriging(
+                kernel,
+                known.copy_variance(noise_variance) / known.weight,
+                known.rows.coords,
+                known.y - trend @ beta,
+                obs.rows.coords[test],
+                limits.LOCAL_NEIGHBOURS,
+                axis_units(kernel, np.ptp(known.rows.coords, axis=0)),
+                limits.LOCAL_FAR,
+                ready,
+            )
+            done.append(HeldOut(test, np.full(len(test), k), mean + obs.rows.trend[test] @ beta, variance))
+    return [stacked(done) for done in parts]

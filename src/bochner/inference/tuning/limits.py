@@ -243,6 +243,9 @@ MAX_STRETCH            12.0                                 ratio of rotated len
                                                             beyond, they follow the sampling
 MAX_FIELD_VARIANCE     25.0                                 of the data's: what a field of a    benchmarks/stacking
                                                             sum may have, its slopes kept
+MANY_MIRRORED_ROWS     1,000,000                            rows: beyond, one fold has gaps     benchmarks/images
+                                                            enough, and ...
+ENOUGH_MIRRORS         3                                    ... so many mirror images serve     benchmarks/images
 ALIKE_MEANS            0.1                                  sds that two kernels differ by      benchmarks/stacking
                                                             which say the same ...
 ALIKE_SDS              0.05                                 ... and the log of their sds        benchmarks/stacking
@@ -430,6 +433,8 @@ ROUGH_STARTS = ((0.3, 1.0), (1.0, 3.0))
 ROUGH_SHARES = (0.3, 1.0)
 MAX_STRETCH = 12.0
 MAX_FIELD_VARIANCE = 25.0
+MANY_MIRRORED_ROWS = 1_000_000
+ENOUGH_MIRRORS = 3
 ALIKE_MEANS = 0.1
 ALIKE_SDS = 0.05
 CLEARLY_WORSE = 1.0

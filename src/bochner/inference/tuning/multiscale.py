@@ -15,8 +15,8 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.exceptions import InputError
 from bochner.features import find_grid
-from bochner.inference.fits.folds import Fold
-from bochner.inference.fits.local_folds import held_out_locally
+from bochner.inference.fits.folds import Fold, HeldOut
+from bochner.inference.fits.local_folds import held_out_by_each, held_out_locally
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
@@ -28,7 +28,7 @@ from bochner.inference.tuning.space_time import space_time_fields
 from bochner.inference.tuning.stacking import Judged, gaps_of, likeness, stacking_weights
 from bochner.inference.tuning.sums import fit_rough_sum, fit_sum
 from bochner.inference.tuning.variance_factor import variance_factor
-from bochner.inference.tuning.varying_amplitude import varying_amplitude
+from bochner.inference.tuning.varying_amplitude import Law, varying_amplitude
 from bochner.kernels import Kernel, Matern
 from bochner.random import generator
 from bochner.validation import GapBlocks, crps
@@ -58,7 +58,7 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     if _may_be_stacked(task, obs, wanted):
         candidates += _plain_fields(single, fine, obs, seed)
         return _stacked(candidates, fine.noise_variance, task, obs, folds, wanted, by_all_rows=single.by_all_rows)
-    held_out = [_held_out(t, obs, folds) for _, t in candidates]
+    held_out = _held_out([t for _, t in candidates], obs, folds)
     scores = [crps(y, mean, sd, sample_weight=weight) for y, mean, sd, weight in held_out]
     best = 0
     for i in range(1, len(candidates)):
@@ -114,9 +114,9 @@ def _stacked(
 ) -> tuple[Tuned, Choice, Average | None]:
     """The heaviest of the candidates, what was decided, and the mixture, where one alone is not clearly enough."""
     coords, everything = obs.rows.coords, np.arange(len(obs))
-    masks = mirrored_gaps(wanted, coords)
+    masks = mirrored_gaps(wanted, coords, limits.ENOUGH_MIRRORS if len(obs) > limits.MANY_MIRRORED_ROWS else None)
     folds = folds + [(everything[~mask], everything[mask]) for mask in masks]
-    held = [held_out_locally(t.kernel, obs, t.noise_variance, folds) for _, t in candidates]
+    held = held_out_by_each([(t.kernel, t.noise_variance) for _, t in candidates], obs, folds)
     index = held[0].index
     sds = [
         np.sqrt(h.variance + obs.copy_variance(t.noise_variance)[index])
@@ -147,7 +147,11 @@ def _stacked(
         why += f"; variances times {factor:.2f}, so that intervals hold of them what they say"
     noises = np.array([t.noise_variance for t in taken])
     found = Average(tuple(t.kernel for t in taken), noises, mass[order])
-    average = _modulated(found, task, taken[0], obs, folds, weight)
+    # variances of field and noise times one factor leave means as they are
+    first = held[order[0]]
+    alike = factor == 1.0 or (noise_variance is None and not obs.error.any())
+    known = replace(first, variance=factor * first.variance) if alike else None
+    average = _modulated(found, task, taken[0], obs, folds, weight, known)
     if len(order) == 1:
         return taken[0], Choice("kernel", candidates[order[0]][0], f"chosen {why}"), average
     names = ", ".join(f"{mass[i]:.0%} {candidates[i][0]}" for i in order)
@@ -162,12 +166,13 @@ def _modulated(
     obs: Observations,
     folds: list[Fold],
     weight: FloatArray | None = None,
+    held: HeldOut | None = None,
 ) -> Average | None:
     """The kernels with an amplitude over space, by the first of them; None where one for all places serves as well."""
     of_space = task.domain.groups is None and not task.domain.last_is_time and task.dim <= 3
     if not of_space or not task.gaussian:
         return None
-    held = held_out_locally(tuned.kernel, obs, tuned.noise_variance, folds)
+    held = held_out_locally(tuned.kernel, obs, tuned.noise_variance, folds) if held is None else held
     sd = np.sqrt(held.variance + obs.copy_variance(tuned.noise_variance)[held.index])
     law = obs.y[held.index], held.mean, sd, obs.weight[held.index] if weight is None else weight
     found = varying_amplitude(tuned, obs, folds, held, law)
@@ -290,9 +295,12 @@ def _wider(kernel: Kernel, extent: FloatArray) -> list[Kernel]:
     return starts
 
 
-def _held_out(
-    tuned: Tuned, obs: Observations, folds: list[Fold]
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    held = held_out_locally(tuned.kernel, obs, tuned.noise_variance, folds)
-    sd = np.sqrt(held.variance + obs.copy_variance(tuned.noise_variance)[held.index])
-    return obs.y[held.index], held.mean, sd, obs.weight[held.index]
+def _held_out(candidates: list[Tuned], obs: Observations, folds: list[Fold]) -> list[Law]:
+    """What each candidate says of the held-out rows."""
+    laws = []
+    for tuned, held in zip(
+        candidates, held_out_by_each([(t.kernel, t.noise_variance) for t in candidates], obs, folds), strict=True
+    ):
+        sd = np.sqrt(held.variance + obs.copy_variance(tuned.noise_variance)[held.index])
+        laws.append((obs.y[held.index], held.mean, sd, obs.weight[held.index]))
+    return laws

@@ -1,0 +1,88 @@
+"""Stacks of images by conjugate gradients: iterations stay few as they grow, and stop where nothing more is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import fft
+
+from bochner.features import Rows, covariance_operator
+from bochner.features.operators.grid import cropped_irfftn, padded_rfftn
+from bochner.inference import Observations
+from bochner.inference.fits import limits
+from bochner.inference.fits.iterative import IterativeEngine
+from bochner.inference.fits.iterative_system import solve_system
+from bochner.inference.fits.local_folds import held_out_by_each, held_out_locally
+from bochner.kernels import Matern
+
+NOISE = 0.05
+
+
+def stack(shape, seed=0):
+    """A field of three dimensions with a quarter of its pixels missing: blocks, and single ones."""
+    rng = np.random.default_rng(seed)
+    kernel = Matern((0.15 * shape[0], 0.1 * shape[1], 0.1 * shape[1]), nu=0.5)
+    nodes = np.argwhere(np.ones(shape)).astype(float)
+    waves = rng.standard_normal((40, 3)) / np.array(kernel.length_scale)
+    field = np.cos(nodes @ waves.T + rng.uniform(0, 2 * np.pi, 40)) @ rng.standard_normal(40) / np.sqrt(20)
+    seen = rng.uniform(size=len(nodes)) > 0.06
+    seen &= ~np.all(np.abs(nodes[:, 1:] / np.array(shape[1:]) - 0.5) < 0.22, axis=1)
+    y = field[seen] + np.sqrt(NOISE) * rng.standard_normal(int(seen.sum()))
+    n = len(y)
+    return kernel, Observations(Rows(nodes[seen], np.ones((n, 1))), y, np.ones(n), np.zeros(n), np.zeros(n))
+
+
+def test_iterations_stay_few_as_a_stack_grows(monkeypatch):
+    """Eight times the pixels, finer by two along each axis."""
+    monkeypatch.setattr(limits, "MANY_CG_ROWS", 100)
+    steps = []
+    for shape in ((6, 16, 20), (12, 32, 40)):
+        kernel, obs = stack(shape)
+        steps.append(solve_system(kernel, obs, NOISE, limits.CG_TOLERANCE).report.details["iterations"])
+    assert max(steps) <= 15  # 23, to a residual of 1e-8
+
+
+def test_very_many_rows_settle_to_a_part_of_what_is_unknown(monkeypatch):
+    shape = (8, 24, 30)
+    kernel, obs = stack(shape)
+    exact = IterativeEngine(kernel, NOISE).fit(obs)
+    monkeypatch.setattr(limits, "MANY_CG_ROWS", 100)
+    early = IterativeEngine(kernel, NOISE).fit(obs)
+    places = Rows(np.argwhere(np.ones(shape)).astype(float), np.ones((np.prod(shape), 1)))
+    off = early.posterior.mean(places) - exact.posterior.mean(places)
+    assert early.posterior.report.details["iterations"] < exact.posterior.report.details["iterations"]
+    # the rule watches a change, the error left may be some times larger
+    assert np.sqrt(np.mean(off**2)) < 0.02 * np.sqrt(exact.posterior.variance(places)).min()
+    assert "predictions settled to" in str(early.solver) and "settled" not in str(exact.solver)
+
+
+@pytest.mark.parametrize("shape", [(7,), (6, 5), (4, 3, 5)])
+def test_transforms_without_the_zeros_are_the_transforms(shape):
+    field = np.random.default_rng(0).standard_normal(shape)
+    counts = [fft.next_fast_len(2 * n, real=True) for n in shape]
+    waves = padded_rfftn(field, counts, 1)
+    assert_allclose(waves, fft.rfftn(field, s=counts), atol=1e-12)
+    assert_allclose(cropped_irfftn(waves, counts, shape, 1), field, atol=1e-12)
+
+
+def test_rows_of_a_stack_may_come_in_any_order():
+    kernel, obs = stack((4, 8, 10))
+    v = np.random.default_rng(1).standard_normal(len(obs))
+    order = np.random.default_rng(2).permutation(len(obs))
+    coords = obs.rows.coords
+    box = (coords.min(axis=0), coords.max(axis=0))
+    plain = covariance_operator(kernel, coords, box).apply(v)
+    assert_allclose(covariance_operator(kernel, coords[order], box).apply(v[order]), plain[order], atol=1e-9)
+    assert_allclose(plain, kernel(coords) @ v, atol=1e-9)
+
+
+def test_kernels_that_share_their_neighbours_say_what_they_say_alone():
+    kernel, obs = stack((4, 12, 12))
+    test = np.arange(0, len(obs), 9)
+    folds = [(np.setdiff1d(np.arange(len(obs)), test), test)]
+    pairs = [(kernel, NOISE), (kernel.replace(nu=1.5), 0.1), (Matern(5.0), 0.1)]
+    for held, (k, noise) in zip(held_out_by_each(pairs, obs, folds), pairs, strict=True):
+        alone = held_out_locally(k, obs, noise, folds)
+        assert_allclose(held.mean, alone.mean, atol=0.02 * obs.y.std())
+        assert_allclose(held.variance, alone.variance, rtol=0.05)
