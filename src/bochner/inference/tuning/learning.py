@@ -300,7 +300,9 @@ def _on_lattice(task: Task, search: LatticeSearch, first: Tuned) -> Climb | None
     kernel = task.settings.kernel
     rivals: list[Tuned] = []
     candidates = [] if first.failed else [(first.kernel, first.noise_variance)]
-    begun = search.begun([*candidates, *starts(first.kernel, task.scale, search.noise_variance)])
+    # on the link a field of variance 1 is middling, whatever working responses at the common mean vary by
+    sizes = search.prior_scale or task.scale
+    begun = search.begun([*candidates, *starts(first.kernel, sizes, search.noise_variance)])
     if begun is None:
         return None
     if kernel is None:
