@@ -59,11 +59,11 @@ def average_of_several(search: Search, found: Sequence[Tuned]) -> Average:
 
 def with_rivals(found: Average, best: Tuned, rivals: Sequence[Tuned]) -> Average:
     """The same with kernels of other forms beside those around the best, by what the objective is at their modes."""
-    odds = np.exp([min(rival.value - best.value, 0.0) for rival in rivals])
-    kept = np.flatnonzero(odds > limits.LEAST_RIVAL)
-    mass = np.r_[found.mass, odds[kept]]
-    noises = np.r_[found.noise_variances, [rivals[i].noise_variance for i in kept]]
-    return Average((*found.kernels, *(rivals[i].kernel for i in kept)), noises, mass / mass.sum())
+    odds = [float(np.exp(min(rival.value - best.value, 0.0))) for rival in rivals]
+    kept = [(rival, share) for rival, share in zip(rivals, odds, strict=True) if share > limits.LEAST_RIVAL]
+    mass = np.r_[found.mass, [share for _, share in kept]]
+    noises = np.r_[found.noise_variances, [rival.noise_variance for rival, _ in kept]]
+    return Average((*found.kernels, *(rival.kernel for rival, _ in kept)), noises, mass / mass.sum())
 
 
 def curvature_at_mode(search: Search, tuned: Tuned) -> FloatArray:
