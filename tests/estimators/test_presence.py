@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,10 +18,12 @@ from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_pla
 from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.fits.fixed_effects import fixed_effects, held_where_separated
 from bochner.inference.observed.responses import Responses
+from bochner.inference.tuning.bounds import starts
+from bochner.inference.tuning.lattice_search import LatticeSearch, field_gain
 from bochner.inference.tuning.limits import FAILED_SEARCH
 from bochner.inference.tuning.objectives import composite_parts, with_shared_trend
 from bochner.inference.tuning.search import Search
-from bochner.kernels import Matern
+from bochner.kernels import Matern, Scale
 
 TRUTH = Matern(0.25, 1.5, nu=1.5)
 
@@ -70,6 +73,36 @@ def test_a_cluster_of_one_class_and_a_rare_covariate():
     assert_tuned(model)
     mean, _ = model.fitted_.fixed_effects
     assert np.sign(mean[1]) == 1 and np.sign(mean[2]) == -1
+
+
+def test_five_percent_of_six_thousand_rows_are_asked_as_a_whole():
+    """Parts of them hold some dozen cases and prefer any range; all of them know it, wherever the climb begins."""
+    X, y = table(6_000, 0.05)
+    data = responses(X, y, "bernoulli")
+    parts = LaplaceObjective(composite_parts(with_shared_trend(data), 0, 4, 150, 300), ExactBound, reml=True)
+    scale = Scale(np.ones(2), 0.013, 1.0)
+    search = LatticeSearch.of(data, scale, 0.0, parts)
+    short = Matern(0.002, 1.0, nu=1.5)
+    begun = search.begun([(short, 0.0), *starts(short, scale, 0.0)])
+    assert begun is not None
+    found = search.maximise(*begun)
+    assert 0.12 < found.kernel.length_scale < 0.6 and 0.5 < found.kernel.variance < 5
+    # plans made for two kernels may differ by SETTLED_NATS
+    assert found.value > search.evaluate(TRUTH, 0.0)[0] - 0.3
+    n_parts = sum(len(part) for part in parts.parts)
+    assert search.gain(found) > 20 > field_gain(parts, replace(found, kernel=short)) * len(y) / n_parts
+
+
+@pytest.mark.slow
+def test_villages_far_apart_are_not_taken_for_a_long_field():
+    """Households share what their village does, and nothing beyond: too short for waves, and found by parts."""
+    rng = np.random.default_rng(3)
+    villages = rng.uniform(size=(200, 2))
+    home = np.repeat(np.arange(200), 8)
+    places = villages[home] + 0.001 * rng.standard_normal((1_600, 2))
+    y = (rng.uniform(size=1_600) < special.expit(2.0 * rng.standard_normal(200)[home] - 1.0)) * 1.0
+    model = SpatialRegressor(Matern(nu=1.5), family="bernoulli", features="lattice").fit(places, y)
+    assert 0.001 < model.kernel_.length_scale < 0.05 and 2 < model.kernel_.variance < 8
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "poisson"])

@@ -71,6 +71,11 @@ class Mode:
         return self.linearised.eta
 
     @property
+    def start(self) -> FloatArray | None:
+        """Where Newton's method may begin with other hyperparameters; None where one step is enough."""
+        return None if self.linearised is None else self.linearised.eta
+
+    @property
     def _correction(self) -> float:
         return 0.0 if self.linearised is None else self.linearised.correction()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.exceptions import MemoryLimitError
 from bochner.inference.fits.exact import ExactEngine
@@ -42,7 +43,9 @@ class ExactKernel(Scheme):
             )
 
     def solve(self, task: Task, learned: Average) -> Solved:
-        modes = [exact_mode(k, s2, task.data) for k, s2 in learned.pairs]
+        modes: list[Mode] = []
+        for k, s2 in learned.pairs:
+            modes.append(exact_mode(k, s2, task.data, modes[0].start if modes else None))
         asked = task.settings.n_frequencies
         unused = (
             ()
@@ -53,6 +56,6 @@ class ExactKernel(Scheme):
         return Solved(self.name, modes, (*unused, *double, modes[0].solver))
 
 
-def exact_mode(kernel: Kernel, noise_variance: float, data: Data) -> Mode:
+def exact_mode(kernel: Kernel, noise_variance: float, data: Data, start: FloatArray | None = None) -> Mode:
     """Mode with the exact kernel; its matrix is made once."""
-    return find_mode(data, ExactEngine(kernel, noise_variance).of(data.rows))
+    return find_mode(data, ExactEngine(kernel, noise_variance).of(data.rows), start=start)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.exceptions import ApproximationWarning, PartError
 from bochner.features import find_grid
@@ -53,7 +54,9 @@ class LatticeScheme(Scheme):
             return self._solve_one(task, *learned.pairs[0])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ApproximationWarning)  # a kernel whose system does not settle leaves
-            done = [self._solve_one(task, k, s2) for k, s2 in learned.pairs]
+            done: list[Solved] = []
+            for k, s2 in learned.pairs:
+                done.append(self._solve_one(task, k, s2, done[0].modes[0].start if done else None))
         kept = [i for i, one in enumerate(done) if one.scheme != NearestRows.name] or [0]
         first = done[kept[0]]
         choices = first.choices
@@ -63,7 +66,7 @@ class LatticeScheme(Scheme):
         modes = [mode for i in kept for mode in done[i].modes]
         return replace(first, modes=modes, choices=choices, kept=tuple(kept), kernel=learned.kernels[kept[0]])
 
-    def _solve_one(self, task: Task, kernel: Kernel, noise_variance: float) -> Solved:
+    def _solve_one(self, task: Task, kernel: Kernel, noise_variance: float, start: FloatArray | None = None) -> Solved:
         n = len(task.obs)
         unseen = limits.UNSEEN if task.gaussian else limits.UNSEEN_BY_LAPLACE
         noise = noise_variance + task.noise_of_row
@@ -75,7 +78,7 @@ class LatticeScheme(Scheme):
             task.settings, kernel, noise, n, box, unseen=unseen, last=last, information=told, on_grid=gridded
         )
         if waves.features is not None:
-            mode = linear_mode(task, waves.features, noise_variance)
+            mode = linear_mode(task, waves.features, noise_variance, start=start)
             if waves.left is not None and _may_be_nearest(task):
                 better, compared = _nearest_are_better(task, kernel, noise_variance, mode, waves.left)
                 if better:
@@ -85,7 +88,7 @@ class LatticeScheme(Scheme):
             return self._solved(task, self.name, mode, waves.choice, waves.features.frequencies.n, waves.error)
         if n <= limits.MAX_EXACT_ROWS and task.settings.resources.fits(exact_bytes(n)):
             text = f"none: for {n:,} rows the dense factor is cheaper than the waves needed"
-            mode = exact_mode(kernel, noise_variance, task.data)
+            mode = exact_mode(kernel, noise_variance, task.data, start)
             return self._solved(task, ExactKernel.name, mode, Choice("n_frequencies", None, text=text))
         mode = iterative_mode(kernel, noise_variance, task.data)
         return self._solved(task, scheme_of(mode), mode, waves.choice)

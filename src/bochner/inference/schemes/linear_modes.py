@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.features import FeatureMap, wave_dtype
 from bochner.inference.fits.linear import LinearEngine
@@ -17,13 +18,19 @@ from bochner.inference.schemes import limits
 from bochner.kernels import Kernel, total_variance
 
 
-def linear_mode(task: Task, features: FeatureMap, noise_variance: float, data: Data | None = None) -> Mode:
+def linear_mode(
+    task: Task,
+    features: FeatureMap,
+    noise_variance: float,
+    data: Data | None = None,
+    start: FloatArray | None = None,
+) -> Mode:
     """Mode of a linear model on some features, of all the data or of a part of them."""
     data = task.data if data is None else data
     if task.ordinary:
         assert isinstance(data, Observations)
         return Mode(fit_ordinary(features, data), data, None, np.zeros(0), 1)
-    return find_mode(data, LinearEngine(features, noise_variance))
+    return find_mode(data, LinearEngine(features, noise_variance), start=start)
 
 
 def wave_precision(task: Task, kernel: Kernel, noise_variance: float) -> tuple[Any, Choice]:

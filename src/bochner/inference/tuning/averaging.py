@@ -57,6 +57,15 @@ def average_of_several(search: Search, found: Sequence[Tuned]) -> Average:
     return Average(tuple(kernels[i] for i in chosen), noises[chosen], mass[chosen] / mass[chosen].sum())
 
 
+def with_rivals(found: Average, best: Tuned, rivals: Sequence[Tuned]) -> Average:
+    """The same with kernels of other forms beside those around the best, by what the objective is at their modes."""
+    odds = [float(np.exp(min(rival.value - best.value, 0.0))) for rival in rivals]
+    kept = [(rival, share) for rival, share in zip(rivals, odds, strict=True) if share > limits.LEAST_RIVAL]
+    mass = np.r_[found.mass, [share for _, share in kept]]
+    noises = np.r_[found.noise_variances, [rival.noise_variance for rival, _ in kept]]
+    return Average((*found.kernels, *(rival.kernel for rival, _ in kept)), noises, mass / mass.sum())
+
+
 def curvature_at_mode(search: Search, tuned: Tuned) -> FloatArray:
     """Minus the Hessian of the objective in the free entries of [theta, log noise variance]."""
     mode, _, free = _free_part(search, tuned)

@@ -1,12 +1,15 @@
 """Search on the Laplace evidence of all rows, on waves of a lattice that follows the kernel.
 
 A lattice serves kernels near the one that it was planned for. So a climb goes in rounds: plan, climb, and plan again at
-the kernel that was found, until it stays where it is. A dispersion is held during a climb and settled after it.
+the kernel that was found, until it stays where it is. A dispersion is held during a climb and settled after it. Parts
+of rare presence hold few cases and tell little of the range, so a climb begins at whichever of several ranges the
+evidence of all rows is largest for, and each evaluation where the mode of the last one was.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,6 +20,7 @@ from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.fits.fixed_effects import information_of
 from bochner.inference.observed.responses import Responses
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.bounds import close
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel, Scale
 
@@ -27,6 +31,7 @@ class LatticeSearch(Search):
 
     responses: Responses | None = None
     information: float = 0.0  # of the rows in all, as if they were spread evenly
+    modes: list[FloatArray] = field(default_factory=list)  # linear predictor at the last mode, if there was one
 
     @classmethod
     def of(
@@ -63,14 +68,47 @@ class LatticeSearch(Search):
             [self.responses], lambda kernel, noise, _: LatticeBound(plan, kernel, noise), reml=True
         )
         whole.family, whole.first = family_of.family, family_of.first
+        whole.starts = [self.modes[-1] if self.modes else None]
         return whole
+
+    def evaluate(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
+        """Evidence of all rows and its gradient on waves made for this kernel; very bad where there are none."""
+        plan = self.plan(kernel)
+        if plan is None:
+            return limits.FAILED_SEARCH, np.zeros(len(kernel.theta) + 1)
+        assert isinstance(self.objective, LaplaceObjective)
+        laplace = self.at(plan, self.objective)
+        found = self.plain(_Held(laplace)).evaluate(kernel, noise_variance)
+        self._remember(laplace)
+        return found
+
+    def begun(self, candidates: Iterable[tuple[Kernel, float]]) -> tuple[Kernel, float] | None:
+        """The candidate with the largest evidence of all rows, of those that waves hold; None if they hold none."""
+        tried: list[tuple[Kernel, float]] = []
+        for kernel, noise in candidates:
+            if not any(close(kernel, other) for other, _ in tried):
+                tried.append((kernel, noise))
+        values = [self.evaluate(*candidate)[0] for candidate in tried]
+        best = int(np.argmax(values))
+        return None if values[best] <= limits.FAILED_SEARCH else tried[best]
+
+    def gain(self, tuned: Tuned) -> float:
+        """Log evidence of all rows that the field adds to that of the fixed effects alone; none without waves."""
+        plan = self.plan(tuned.kernel)
+        if plan is None:
+            return 0.0
+        assert isinstance(self.objective, LaplaceObjective)
+        return field_gain(_Held(self.at(plan, self.objective)), tuned)
+
+    def _remember(self, laplace: LaplaceObjective) -> None:
+        self.modes[:] = [eta for eta in laplace.starts if eta is not None]
 
     def maximise(
         self,
         kernel: Kernel,
         noise_variance: float,
         max_iterations: int = limits.LATTICE_ITERATIONS,
-        tolerance: float = limits.LATTICE_SETTLED,
+        tolerance: float | None = None,
     ) -> Tuned:
         """Climb, plan again where it ended, and climb on until nothing is gained."""
         laplace = self.objective
@@ -84,7 +122,9 @@ class LatticeSearch(Search):
             climb = _Held(laplace)
             search = self.plain(climb, limits.PLANNED_REACH)
             before = search.evaluate(kernel, noise_variance)[0]
-            new = search.maximise(kernel, noise_variance, max_iterations, tolerance)
+            enough = limits.LATTICE_SETTLED / max(abs(before), 1.0) if tolerance is None else tolerance
+            new = search.maximise(kernel, noise_variance, max_iterations, enough)
+            self._remember(laplace)
             if new.failed:
                 break
             moved = float(np.max(np.abs(new.kernel.theta - kernel.theta), initial=0.0))
@@ -110,6 +150,12 @@ class LatticeSearch(Search):
         most = limits.LATTICE_WAVES * (n / 1e4) ** (1 / 3)
         most = min(max(most, limits.LATTICE_WAVES), 2 * limits.LATTICE_WAVES, n / 3)
         return lattice_plan(kernel, self.responses.rows.coords, self.information, int(most))
+
+
+def field_gain(objective: Objective, tuned: Tuned) -> float:
+    """Log evidence that a kernel adds to that of next to no field."""
+    none = tuned.kernel.scaled(limits.NO_FIELD)
+    return float(objective(tuned.kernel, tuned.noise_variance)[0] - objective(none, tuned.noise_variance)[0])
 
 
 class _Held:

@@ -20,12 +20,13 @@ from bochner.inference.observed.responses import Responses, distinct_responses
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.averaging import average, average_of_several
+from bochner.inference.tuning.averaging import average, average_of_several, with_rivals
+from bochner.inference.tuning.bounds import starts
 from bochner.inference.tuning.branches import integrated
 from bochner.inference.tuning.fold_score import fold_score
 from bochner.inference.tuning.integration import is_one_field
 from bochner.inference.tuning.laplace_integration import laplace_integrated
-from bochner.inference.tuning.lattice_search import LatticeSearch
+from bochner.inference.tuning.lattice_search import LatticeSearch, field_gain
 from bochner.inference.tuning.many_dimensions import select_many_dimensions
 from bochner.inference.tuning.multiscale import select_multiscale
 from bochner.inference.tuning.objectives import gaussian_objectives, laplace_objectives
@@ -66,6 +67,7 @@ class Climb:
     per_axis: Tuned | None = None  # the best with a length scale per axis, where no kernel was given
     stack: Average | None = None  # a mixture of kernels, or an amplitude, where one alone is not enough
     turned: tuple[Tuned, ...] = ()  # those of every smoothness along turned axes, where they are the best
+    rivals: tuple[Tuned, ...] = ()  # those of other smoothness, by the evidence of all rows on waves
 
 
 Fixed = tuple[Average, tuple[Choice, ...]]  # hyperparameters that need no search, and what is told of them
@@ -235,8 +237,8 @@ def _by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
             return replace(summed, choices=(told, *summed.choices), laplace=climbs[1])
     shared = None if task.settings.kernel is not None else task.domain.shared
     search = LatticeSearch.of(data, task.scale, noise, climbs[0], shared)
-    on_waves = None if first.failed or not search.holds(first.kernel) else _on_lattice(task, search, first)
-    if on_waves is None:
+    on_waves = _on_lattice(task, search, first)
+    if on_waves is None or _rather_by_parts(search, climbs[1], first, on_waves.tuned):
         dense = scheme.exact and len(data) <= limits.MAX_DENSE_ENDING_ROWS
         climb = _climb(task, climbs[:1] if dense else climbs, noise)
         if not dense or climb.tuned.failed:
@@ -260,14 +262,22 @@ def _near_and_far(task: Task, objective: LaplaceObjective, first: Tuned, noise: 
     """
     search = Search(objective, task.scale, noise, shared=task.domain.shared)
     nu = min(limits.SELECTED_SMOOTHNESS)
-    single = search.maximise(first.kernel.replace(nu=nu), first.noise_variance)
+    single = search.maximise(first.kernel.replace(nu=nu), first.noise_variance, tolerance=limits.SETTLED)
     one: Any = single.kernel
     extent = float(task.scale.extent.max())
     short = one.replace(length_scale=min(float(one.length_scale), extent * limits.SHORT_START) / 2)
     long = one.replace(length_scale=extent * limits.LONG_START)
-    two = search.maximise(short.scaled(0.5) + long.scaled(0.5), single.noise_variance)
+    share = limits.SUMMED_SHARE
+    sums = [
+        short.scaled(0.5) + long.scaled(0.5),
+        *(other.scaled(share) + one.scaled(1 - share) for other in (short, long)),
+    ]
+    values = [search.evaluate(k, single.noise_variance)[0] for k in sums]
+    if single.failed or max(values) <= single.value:  # the best single field gains by neither
+        return None
+    two = search.maximise(sums[int(np.argmax(values))], single.noise_variance, tolerance=limits.SETTLED)
     gain = two.value - single.value
-    if single.failed or two.failed or gain <= limits.WORTH_SUM:
+    if two.failed or gain <= limits.WORTH_SUM:
         return None
     ranges = sorted(float(k.length_scale) for k in two.kernel.leaves())  # type: ignore[attr-defined]
     text = (
@@ -288,18 +298,42 @@ def _first_climb(task: Task, objective: LaplaceObjective, noise: float | None) -
 def _on_lattice(task: Task, search: LatticeSearch, first: Tuned) -> Climb | None:
     """The evidence of all rows chooses; None where the waves do not hold what it came to."""
     kernel = task.settings.kernel
+    rivals: list[Tuned] = []
+    candidates = [] if first.failed else [(first.kernel, first.noise_variance)]
+    # on the link a field of variance 1 is middling, whatever working responses at the common mean vary by
+    sizes = search.prior_scale or task.scale
+    begun = search.begun([*candidates, *starts(first.kernel, sizes, search.noise_variance)])
+    if begun is None:
+        return None
     if kernel is None:
-        selected = select_kernel(search, task.obs.total, task.dim, 0.5 * float(np.log(task.obs.total)), first)
+        selected = select_kernel(search, task.obs.total, task.dim, limits.SMOOTHER_TOLL, begun)
         tuned, told = selected.tuned, selected.choice
+        nu = tuned.kernel.nu  # type: ignore[attr-defined]
+        rivals = [t for t in selected.isotropic if t.kernel.nu != nu and not t.failed]  # type: ignore[attr-defined]
     else:
-        tuned = search.maximise(first.kernel, first.noise_variance)
+        tuned = search.maximise(*begun)
         told = _as_given(kernel)
     plan = search.plan(tuned.kernel)
     if tuned.failed or plan is None:
         return None
     assert isinstance(search.objective, LaplaceObjective)
     whole = search.at(plan, search.objective)
-    return Climb(search.plain(whole), tuned, (told,), whole)
+    return Climb(search.plain(whole), tuned, (told,), whole, rivals=tuple(rivals))
+
+
+def _rather_by_parts(search: LatticeSearch, parts: LaplaceObjective, first: Tuned, found: Tuned) -> bool:
+    """Whether a field too short for waves explains more of the rows than the one that waves have found.
+
+    What it adds to the evidence of the parts, it adds to that of all rows in proportion.
+    """
+    if first.failed or search.holds(first.kernel):
+        return False
+    assert search.responses is not None
+    tuned = Search(parts, search.scale, search.noise_variance).maximise(
+        first.kernel, first.noise_variance, tolerance=limits.SETTLED
+    )
+    share = sum(len(part) for part in parts.parts) / len(search.responses)
+    return not tuned.failed and field_gain(parts, tuned) / share > search.gain(found)
 
 
 def _as_given(kernel: Kernel) -> Choice:
@@ -386,6 +420,7 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
             return gridded
     several = bool(climb.turned) and climb.turned[0].kernel == climb.tuned.kernel
     found = average_of_several(climb.search, climb.turned) if several else average(climb.search, climb.tuned)
+    found = with_rivals(found, climb.tuned, climb.rivals)
     text = f"averaged over {len(found.mass)} sets of hyperparameters: {told} do not pin them down"
     return found, Choice("intervals", len(found.mass), text=text)
 

@@ -29,9 +29,21 @@ LATTICE_WAVES          600                                  waves that the evide
                                                             second
 LATTICE_ROUNDS         5                                    plans of a climb on waves           benchmarks/presence
 LATTICE_ITERATIONS     12                                   of each                             benchmarks/presence
-LATTICE_SETTLED        1e-7                                 relative gain that ends it          benchmarks/presence
+LATTICE_SETTLED        0.01                                 log evidence of a step that ends it benchmarks/presence
 SETTLED_NATS           0.3                                  gain that calls for another round:  benchmarks/presence
                                                             plans differ by about as much
+SMOOTHER_TOLL          1.0                                  log evidence of all rows that a     benchmarks/presence
+                                                            smoother field than the roughest
+                                                            must gain
+LEAST_RIVAL            0.05                                 odds of another smoothness that is  benchmarks/presence
+                                                            worth a solve
+NO_FIELD               1e-8                                 of a kernel's variance: evidence    benchmarks/presence
+                                                            that a field is compared with
+SPLIT_STEP             0.3                                  in logs of length scales: where     benchmarks/presence
+                                                            slopes are compared before axes
+                                                            are given their own
+SPLIT_DOUBT            0.3                                  of the price: expected gain below   benchmarks/presence
+                                                            which no climb is made
 PLANNED_REACH          0.5                                  in theta: kernels that one plan     benchmarks/presence
                                                             serves
 SAME_PLAN              0.2                                  and after a smaller move no other   benchmarks/presence
@@ -222,6 +234,9 @@ SHORT_START            1/20                                 of the extent: lengt
                                                             short field, at most, ...
 LONG_START             1/4                                  ... and of the long one, that the   benchmarks/zoo
                                                             climb begins from
+SUMMED_SHARE           0.1                                  of the variance that a second field benchmarks/presence
+                                                            is given; unless that gains
+                                                            already, no climb is made
 WORTH_SUM              3.0                                  log evidence of the parts that it   benchmarks/presence
                                                             must gain: two parameters
 LEAST_GROUPS           5                                    groups from which whole ones are    benchmarks/stations
@@ -327,7 +342,12 @@ SHARED_SHARE = 0.1
 LATTICE_WAVES = 600
 LATTICE_ROUNDS = 5
 LATTICE_ITERATIONS = 12
-LATTICE_SETTLED = 1e-7
+LATTICE_SETTLED = 0.01
+SMOOTHER_TOLL = 1.0
+LEAST_RIVAL = 0.05
+NO_FIELD = 1e-8
+SPLIT_STEP = 0.3
+SPLIT_DOUBT = 0.3
 SETTLED_NATS = 0.3
 PLANNED_REACH = 0.5
 SAME_PLAN = 0.2
@@ -422,6 +442,7 @@ WORTH_LIKELIHOOD = 4.0
 MIN_SUM_ROWS = 3_000
 SHORT_START = 1 / 20
 LONG_START = 1 / 4
+SUMMED_SHARE = 0.1
 WORTH_SUM = 3.0
 LEAST_GROUPS = 5
 MANY_GROUPS = 300

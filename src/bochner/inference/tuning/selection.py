@@ -20,21 +20,25 @@ class Selected:
     choice: Choice
     per_axis: Tuned | None = None
     turned: tuple[Tuned, ...] = ()  # of every smoothness, where length scales lie along turned axes
+    isotropic: tuple[Tuned, ...] = ()  # the same with one length scale, where that is the choice
 
 
-def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0, first: Tuned | None = None) -> Selected:
+def select_kernel(
+    search: Search, n_rows: float, dim: int, toll: float = 0.0, first: tuple[Kernel, float] | None = None
+) -> Selected:
     """Matern kernel of the best smoothness; per-axis length scales if the evidence pays for them.
 
     An added length scale must raise the objective by log(n) / 2 (Schwarz's criterion). A kernel smoother than the
     roughest must raise it by `toll`: of counts the evidence hardly sees smoothness, and a field taken to be too
-    smooth has intervals too narrow, while the mean is the same either way. `first` is where to begin, if that is known.
+    smooth has intervals too narrow, while the mean is the same either way. `first` is where to begin, if
+    that is known.
     """
     best: Tuned | None = None
     middle: Tuned | None = None
-    values, count = {}, 0
+    found, count = {}, 0
     for nu in limits.SELECTED_SMOOTHNESS:
         if best is None and first is not None:
-            tuned = middle = search.maximise(first.kernel.replace(nu=nu), first.noise_variance)
+            tuned = middle = search.maximise(first[0].replace(nu=nu), first[1])
         elif best is None:
             tuned = tune(search, Matern(nu=nu))
         elif middle is not None:
@@ -43,13 +47,13 @@ def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0, fi
             assert best is not None
             start = best.kernel.replace(nu=nu)
             tuned = search.maximise(start, best.noise_variance)
-        values[nu], count = tuned.value, count + tuned.n_evaluations
+        found[nu], count = tuned, count + tuned.n_evaluations
         if best is None or tuned.value - _due(tuned, toll) > best.value - _due(best, toll):
             best = tuned
     assert best is not None
     smoothness = best.kernel.nu  # type: ignore[attr-defined]
     reason = f"Matern with nu = {smoothness:g}: best of " + ", ".join(
-        f"{nu:g} ({value:.1f})" for nu, value in sorted(values.items()) if value > limits.FAILED_SEARCH
+        f"{nu:g} ({tuned.value:.1f})" for nu, tuned in sorted(found.items()) if not tuned.failed
     )
     if best.failed:
         choice = Choice("kernel", f"matern {smoothness:g}", "none could be judged")
@@ -57,28 +61,32 @@ def select_kernel(search: Search, n_rows: float, dim: int, toll: float = 0.0, fi
     if toll:
         reason += f"; a smoother one than {min(limits.SELECTED_SMOOTHNESS):g} must gain {toll:.1f}"
     split = None
-    if dim > 1:
+    price = 0.5 * (search.n_scales(dim) - 1) * float(np.log(n_rows))
+    # an evidence that is dear (of other families, with a toll) is first asked whether to climb at all
+    if dim > 1 and not (toll and _alike(search, best, dim, price)):
         split = _per_axis(search, best, dim)
         count += split.n_evaluations
     if dim == 2 and split is not None and not toll and search.shared is None and first is None:
-        price = float(np.log(n_rows))  # of two more than one length scale
-        least = max(best.value, split.value - price / 2) + price
+        more = float(np.log(n_rows))  # of two more than one length scale
+        least = max(best.value, split.value - more / 2) + more
         turned = _turned(search, best, least)
         if turned:
             gain, nu = turned[0].value - best.value, turned[0].kernel.nu  # type: ignore[attr-defined]
-            told = f"Matern with nu = {nu:g} along turned axes, which gain {gain:.1f} > {price:.1f}"
+            told = f"Matern with nu = {nu:g} along turned axes, which gain {gain:.1f} > {more:.1f}"
             count += sum(t.n_evaluations for t in turned)
             choice = Choice("kernel", f"matern {nu:g} turned", text=told)
             return Selected(replace(turned[0], n_evaluations=count), choice, None, turned)
     if split is not None:
-        price = 0.5 * (search.n_scales(dim) - 1) * np.log(n_rows)
         if split.value > best.value + price:
             gain = split.value - best.value
             told = f"{reason}; one length scale per axis gains {gain:.1f} > {price:.1f}"
             choice = Choice("kernel", f"matern {smoothness:g} per axis", text=told)
             return Selected(replace(split, n_evaluations=count), choice, split)
         reason += f"; one length scale per axis gains {max(split.value - best.value, 0):.1f}, less than {price:.1f}"
-    return Selected(replace(best, n_evaluations=count), Choice("kernel", f"matern {smoothness:g}", text=reason), split)
+    elif dim > 1:
+        reason += f"; one length scale per axis would gain less than {price:.1f}"
+    choice = Choice("kernel", f"matern {smoothness:g}", text=reason)
+    return Selected(replace(best, n_evaluations=count), choice, split, isotropic=tuple(found.values()))
 
 
 def _of_smoothness(kernel: Kernel, nu: float) -> Kernel:
@@ -114,6 +122,25 @@ def _turned(search: Search, best: Tuned, least: float) -> tuple[Tuned, ...]:
         if nu != best.kernel.nu:  # type: ignore[attr-defined]
             found.append(search.maximise(found[0].kernel.replace(nu=nu), found[0].noise_variance))
     return tuple(sorted(found, key=lambda t: -t.value))
+
+
+def _alike(search: Search, best: Tuned, dim: int, price: float) -> bool:
+    """Whether unequal length scales would gain far less than their price: by slopes at equal ones and a step away."""
+    extent = search.scale.extent
+    if extent.max() > limits.UNLIKE_EXTENTS * extent.min():
+        return False
+    scale = float(best.kernel.length_scale)  # type: ignore[attr-defined]
+    equal = best.kernel.replace(length_scale=(scale,) * dim)
+    ranges = np.array([h.role.is_range for h in equal.hyperparameters])
+    slope = search.evaluate(equal, best.noise_variance)[1][:-1] * ranges
+    apart = slope - ranges * slope.sum() / ranges.sum()
+    steepness = float(np.linalg.norm(apart))
+    if steepness * limits.SPLIT_STEP < 1e-6:
+        return True
+    along = apart / steepness
+    there = search.evaluate(equal.with_theta(equal.theta + limits.SPLIT_STEP * along), best.noise_variance)[1][:-1]
+    bend = (steepness - float(there @ along)) / limits.SPLIT_STEP
+    return bend > 0 and steepness**2 / (2 * bend) < limits.SPLIT_DOUBT * price
 
 
 def _per_axis(search: Search, best: Tuned, dim: int) -> Tuned:
