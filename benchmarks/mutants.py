@@ -6,31 +6,43 @@
 
 A fault is an operator, comparison, constant, sign or condition changed, or a statement left out. Each is written into a
 scratch copy of the tree, and the tests that reach its line are run, the fastest first, until one fails: the fault is
-killed. Which tests reach a line is known from `make coverage` (out/coverage); without it, the tests of the file's room
-are run. A fault whose tests run out of time is killed, too: a user would notice a program that hangs. Faults that
-cannot matter are left out beforehand: texts, types, logging, guards below 1e-5, keywords such as strict=True, and
-`limits.py` (thresholds are measured, not proved). A fault on a line that no test reaches has survived. Every result is
+killed, if that test passes without it. Which tests reach a line is known from `make coverage` (out/coverage); without
+it, the tests of the file's room are run. A fault whose tests run out of time is killed, too: a user would notice a
+program that hangs. A fault on a line that no test reaches has survived.
+
+Left out beforehand are faults that cannot matter: texts, types, logging, guards below 1e-5, keywords such as
+strict=True, `limits.py` (thresholds are measured, not proved), and `device_*.py` on machines without a device. A fault
+that was drawn, survived, and was read and found to change no result that the library promises stands in EQUIVALENT with
+the reason; such faults are counted apart, and the share that was killed is told with and without them. Every result is
 a line of out/mutants/SEED.jsonl, from which a run that was stopped goes on.
+
+The parent has the library and the tests imported. A child is forked for each fault, in which the code of the one
+function at fault is exchanged; only faults outside of functions, and in compiled loops, take a fresh import.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import copy
-import importlib.util
+import gc
+import importlib
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
 import tempfile
 import time
+import types
 import xml.etree.ElementTree
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "bochner"
@@ -40,9 +52,13 @@ TESTS = {  # of a room, where it is not known which tests reach a line
     "families": ("tests/laws/test_families.py", "tests/laws/test_links.py", "tests/laws/test_distributions.py"),
     "geo": ("tests/geo",),
 }
+# compiled loops are not traced: what compares them with NumPy's, and what goes by them
+COMPILED = ["tests/laws/test_compiled.py", "tests/neighbours/test_compiled_loops.py", "tests/neighbours"]
 COVERAGE = ROOT / "out" / "coverage"
-MAX_TESTS, MAX_TEST_SECONDS = 60, 60.0
-TIMEOUT, ROOM_TIMEOUT = 300.0, 3_600.0  # of those tests, and of all tests of a room
+MAX_TESTS, MAX_TEST_SECONDS = 120, 60.0
+TIMEOUT, ROOM_TIMEOUT = 240, 1_200  # seconds of computing, of those tests and of all tests of a room
+OPTIONS = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=no")
+OPTIMISED = 0x1  # flag of the code of functions, which the code of modules and classes has not
 SWAPPED = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -67,6 +83,8 @@ SWAPPED = {
 CHECKS = ("strict", "copy", "check_finite", "overwrite_a", "overwrite_b")  # keywords that change no result
 GUARD = 1e-5  # constants below keep from dividing by zero, or say when to stop: their size is of no account
 QUIET = ("logger", "warn", "logging")  # calls that tell and do nothing
+# file, part of its line, fault, and why it changes no result: read one by one after they had survived
+EQUIVALENT: tuple[tuple[str, str, str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +95,11 @@ class Mutant:
     line: int
     node: int
     told: str
+
+    @property
+    def key(self) -> str:
+        """Name of the fault, the same in every run over the same source."""
+        return f"{self.file}:{self.line}:{self.node}"
 
 
 # --------------------------------------------------------------------------------------------------------- the faults
@@ -96,17 +119,22 @@ def mutants_of(path: Path) -> list[Mutant]:
     return found
 
 
-def mutated(path: Path, mutant: Mutant) -> str:
-    """Source of a file with the fault in it."""
+def mutated_tree(path: Path, mutant: Mutant) -> ast.AST:
+    """Syntax of a file with the fault in it, its lines where they were."""
     tree = ast.parse(path.read_text())
     target = next(node for number, node in enumerate(ast.walk(tree)) if number == mutant.node)
-    new = _changed(copy.deepcopy(target))
+    new = ast.copy_location(_changed(copy.deepcopy(target)), target)
 
     class Replace(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> ast.AST:
             return new if node is target else super().generic_visit(node)
 
-    return ast.unparse(ast.fix_missing_locations(Replace().visit(tree)))
+    return ast.fix_missing_locations(Replace().visit(tree))
+
+
+def mutated(path: Path, mutant: Mutant) -> str:
+    """Source of a file with the fault in it."""
+    return ast.unparse(mutated_tree(path, mutant))
 
 
 def _changed(node: ast.AST) -> ast.AST:
@@ -199,6 +227,8 @@ class Reached:
             self.files = {f.split("/src/bochner/")[-1]: f for f in self.data.measured_files()}
             for report in COVERAGE.glob("tests*.xml"):
                 for case in xml.etree.ElementTree.parse(report).iter("testcase"):
+                    if case.find("failure") is not None or case.find("skipped") is not None:
+                        continue
                     name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
                     self.seconds[name] = float(case.get("time") or 0)
 
@@ -224,62 +254,163 @@ class Reached:
         return chosen or near[:1] or None
 
 
-def survives(mutant: Mutant, scratch: Path, tests: list[str]) -> str:
-    """`killed`, `timeout` or `survived`."""
-    at = scratch / "src" / "bochner" / mutant.file
-    original = at.read_text()
-    at.write_text(mutated(SOURCE / mutant.file, mutant))
-    try:
-        code = in_a_fork(scratch, tests, TIMEOUT if "::" in tests[0] else ROOM_TIMEOUT)
-    finally:
-        at.write_text(original)
-    if code is None:
-        return "timeout"
-    return "survived" if code in (0, 5) else "killed"
+class Trials:
+    """Faults tried in children of this process, which has the library and its tests imported from a scratch tree."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.scratch = scratch
+        self.sound: dict[str, bool] = {}  # tests, and whether they pass without a fault
+
+    def fate(self, mutant: Mutant, tests: list[str]) -> tuple[str, str]:
+        """`killed`, `timeout` or `survived`, and the test that failed."""
+        at, tests = self.scratch / "src" / "bochner" / mutant.file, list(tests)
+        original, stamp = at.read_text(), at.stat()
+        while tests:
+            at.write_text(mutated(SOURCE / mutant.file, mutant))
+            try:
+                code, failed = self._in_a_fork(tests, lambda: put_in(mutant, at, original))
+            finally:
+                at.write_text(original)
+                os.utime(at, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # what Numba has cached stays good
+            if code is None:
+                return "timeout", ""
+            if code in (0, 5):
+                return "survived", ""
+            if not failed or self._passes(failed):
+                return "killed", failed
+            tests = [test for test in tests if test != failed] if failed in tests else []
+        return "survived", ""
+
+    def _passes(self, test: str) -> bool:
+        if test not in self.sound:
+            self.sound[test] = self._in_a_fork([test], lambda: None)[0] == 0
+        return self.sound[test]
+
+    def _in_a_fork(self, tests: list[str], prepare: Callable[[], None]) -> tuple[int | None, str]:
+        """Exit code of pytest in a child, None if it ran out of time, and the test that failed first."""
+        listen, tell = os.pipe()
+        limit = TIMEOUT if "::" in tests[0] else ROOM_TIMEOUT
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            os.close(listen)
+            resource.setrlimit(resource.RLIMIT_CPU, (_spent() + limit, _spent() + limit))
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(quiet, 1)
+            os.dup2(quiet, 2)
+            prepare()
+            import pytest
+
+            os._exit(int(pytest.main([*OPTIONS, *tests], plugins=[Told(tell)])))
+        os.close(tell)
+        status = _waited(child, 4 * limit)
+        with os.fdopen(listen) as told:
+            failed = told.readline().strip()
+        return status, failed
 
 
-def in_a_fork(scratch: Path, tests: list[str], timeout: float) -> int | None:
-    """Exit code of pytest in a child that has the heavy imports of its parent; None: it ran out of time."""
-    child = os.fork()
-    if child == 0:
-        os.setsid()
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 1)
-        os.dup2(quiet, 2)
-        os.chdir(scratch)
-        sys.path.insert(0, str(scratch / "src"))
-        sys.dont_write_bytecode = True
-        os.environ["PYTHONPATH"] = str(scratch / "src")
-        import pytest
+class Told:
+    """Plugin of pytest that tells the first test that fails."""
 
-        options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
-        os._exit(int(pytest.main([*options, *tests])))
-    end = time.monotonic() + timeout
+    def __init__(self, pipe: int) -> None:
+        self.pipe = pipe
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Called by pytest after every phase of a test."""
+        if report.failed:
+            os.write(self.pipe, f"{report.nodeid}\n".encode())
+
+
+def _spent() -> int:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return int(used.ru_utime + used.ru_stime) + 1
+
+
+def _waited(child: int, seconds: float) -> int | None:
+    """Exit code of a child; None if it was ended for the time that it took."""
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.05)
+            code = os.waitstatus_to_exitcode(status)
+            return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
+        time.sleep(0.02)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return None
 
 
-def import_what_is_heavy() -> None:
-    """What every run of the tests would import anew, but not the library itself."""
-    sys.path = [path for path in sys.path if Path(path or ".").resolve() != ROOT / "benchmarks"]  # it has a coverage.py
-    for name in (
-        "numpy",
-        "scipy.optimize",
-        "scipy.stats",
-        "scipy.spatial",
-        "sklearn.cluster",
-        "sklearn.model_selection",
-    ):
-        importlib.import_module(name)
-    for name in ("pandas", "hypothesis", "pytest", "xdist", "numba"):
-        if importlib.util.find_spec(name):
-            importlib.import_module(name)
+def put_in(mutant: Mutant, at: Path, original: str) -> None:
+    """Put a fault into this process: into the function at fault, or by a fresh import of all that may hold it."""
+    new = functions_of(compile(mutated_tree(SOURCE / mutant.file, mutant), str(at), "exec"))
+    old = functions_of(compile(original, str(at), "exec"))
+    changed = [name for name in old if old[name] != new.get(name)]
+    if changed and MODULE not in changed and "numba" not in original:
+        found = {name: _loaded(str(at), name) for name in changed}
+        if all(found.values()):
+            for name, functions in found.items():
+                for function in functions:
+                    function.__code__ = new[name]
+            return
+    for name in [name for name in sys.modules if name.split(".")[0] in ("bochner", "tests")]:
+        del sys.modules[name]
+    if "numba" in original:
+        import numba
+
+        numba.config.CACHE_DIR = tempfile.mkdtemp(dir=at.parents[3])
+    importlib.invalidate_caches()
+
+
+MODULE = ("", 0)  # stands for all that is not inside of a function
+
+
+def functions_of(code: types.CodeType) -> dict[tuple[str, int], Any]:
+    """Code of the functions and methods of a module by name and line, and what else it does."""
+    found: dict[tuple[str, int], Any] = {}
+    outside: list[Any] = []
+    twice = False
+    rest = [code]
+    while rest:
+        one = rest.pop()
+        outside += [one.co_code, one.co_names, [c for c in one.co_consts if not isinstance(c, types.CodeType)]]
+        for part in (c for c in one.co_consts if isinstance(c, types.CodeType)):
+            if part.co_flags & OPTIMISED:
+                name = (part.co_qualname, part.co_firstlineno)
+                twice |= name in found
+                found[name] = part
+            else:
+                rest.append(part)
+    # two lambdas of one line cannot be told apart: then all of it counts as outside
+    found[MODULE] = repr((outside, [c.co_code for c in found.values()] if twice else []))
+    return found
+
+
+def _loaded(file: str, name: tuple[str, int]) -> list[types.FunctionType]:
+    """Functions of a file in this process, however they are wrapped."""
+    return [
+        one
+        for one in gc.get_objects()
+        if type(one) is types.FunctionType
+        and one.__code__.co_filename == file
+        and (one.__code__.co_qualname, one.__code__.co_firstlineno) == name
+    ]
+
+
+def import_all(scratch: Path, folders: list[str]) -> None:
+    """The library and the tests, from the scratch tree, into this process."""
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(scratch / "src"))
+    os.environ["PYTHONPATH"] = str(scratch / "src")
+    os.chdir(scratch)
+    import pytest
+
+    for path in sorted((scratch / "src" / "bochner").rglob("*.py")):
+        room = path.relative_to(scratch / "src").with_suffix("").parts
+        if room[1] in (*ROOMS, "geo", "layout", "estimators") and room[-1] != "__init__":
+            with contextlib.suppress(ImportError):  # of an extra that is not installed
+                importlib.import_module(".".join(room))
+    with open(os.devnull, "w") as quiet, contextlib.redirect_stdout(quiet):
+        pytest.main(["--collect-only", "-q", "-n", "0", "-p", "no:cacheprovider", *folders])
 
 
 # -------------------------------------------------------------------------------------------------------------- the run
@@ -288,11 +419,16 @@ def import_what_is_heavy() -> None:
 def sampled(n: int, seed: int, only: str) -> list[Mutant]:
     """Faults drawn from all of the rooms, or of files whose name holds `only`; files weigh by their faults."""
     rooms = ("geo",) if only.startswith("geo") else ROOMS
-    files = [
-        p for room in rooms for p in sorted((SOURCE / room).rglob("*.py")) if p.name not in ("limits.py", "__init__.py")
-    ]
+    files = [p for room in rooms for p in sorted((SOURCE / room).rglob("*.py")) if _is_tried(p)]
     every = [m for p in files if only in str(p.relative_to(SOURCE)) for m in mutants_of(p)]
     return random.Random(seed).sample(every, min(n, len(every)))
+
+
+def _is_tried(path: Path) -> bool:
+    """Whether faults of a file are drawn: not of thresholds, and of code for a device only where there is one."""
+    if path.name.startswith("device_"):
+        return shutil.which("nvidia-smi") is not None
+    return path.name not in ("limits.py", "__init__.py")
 
 
 def main() -> None:
@@ -307,30 +443,69 @@ def main() -> None:
     results = ROOT / "out" / "mutants" / f"{args.seed}{args.only.replace('/', '-')}.jsonl"
     results.parent.mkdir(parents=True, exist_ok=True)
     done = dict(_done(results, args.again))
-    import_what_is_heavy()
-    reached, end = Reached(), time.monotonic() + 60 * args.minutes
+    sys.path = [path for path in sys.path if Path(path or ".").resolve() != ROOT / "benchmarks"]  # it has a coverage.py
+    end, drawn = time.monotonic() + 60 * args.minutes, sampled(args.n, args.seed, args.only)
+    reached = Reached()
     with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder)
-        for part in ("src", "tests", "docs", "benchmarks"):
-            shutil.copytree(ROOT / part, scratch / part, ignore=shutil.ignore_patterns("__pycache__", "_build"))
-        for part in ("pyproject.toml", "README.md"):
-            shutil.copy(ROOT / part, scratch / part)
-        for mutant in sampled(args.n, args.seed, args.only):
-            key = f"{mutant.file}:{mutant.line}:{mutant.node}"
-            if key in done or time.monotonic() > end:
+        trials = Trials(_scratch(Path(folder).resolve()))
+        if any(mutant.key not in done for mutant in drawn):
+            import_all(
+                trials.scratch, sorted({f"tests/{test.split('/')[1]}" for m in drawn for test in tests_of(m, reached)})
+            )
+        for mutant in drawn:
+            if mutant.key in done or time.monotonic() > end:
                 continue
-            tests = reached.tests(mutant)
-            if tests is None:
-                tests = [t for t in TESTS[mutant.file.split("/")[0]] if (ROOT / t).exists()]
-            fate = survives(mutant, scratch, tests) if tests else "not reached"
-            done[key] = fate
+            tests = tests_of(mutant, reached)
+            fate, by = trials.fate(mutant, tests) if tests else ("not reached", "")
+            done[mutant.key] = fate
             with results.open("a") as lines:
-                lines.write(json.dumps({"key": key, "told": mutant.told, "fate": fate, "tests": len(tests)}) + "\n")
-            print(f"{fate:12} {mutant.file}:{mutant.line}  {mutant.told}  ({len(tests)} tests)", flush=True)
-    wanted = {f"{m.file}:{m.line}:{m.node}" for m in sampled(args.n, args.seed, args.only)}
-    fates = [fate for key, fate in done.items() if key in wanted]
-    killed = sum(fate in ("killed", "timeout") for fate in fates)
-    print(f"seed {args.seed}: {killed} of {len(fates)} killed ({killed / max(len(fates), 1):.1%})")
+                told = {"key": mutant.key, "told": mutant.told, "fate": fate, "tests": len(tests), "by": by}
+                lines.write(json.dumps(told) + "\n")
+            print(f"{fate:12} {mutant.file}:{mutant.line}  {mutant.told}  ({by or f'{len(tests)} tests'})", flush=True)
+    _sum_up(drawn, done, args.seed)
+
+
+def _sum_up(drawn: list[Mutant], done: dict[str, str], seed: int) -> None:
+    """Survivors with their lines, those that change nothing with the reason, and the share that was killed."""
+    tried = [mutant for mutant in drawn if mutant.key in done]
+    left = [mutant for mutant in tried if done[mutant.key] not in ("killed", "timeout")]
+    same = [mutant for mutant in left if why_equivalent(mutant)]
+    print("\nSurvived:" if left else "")
+    for mutant in left:
+        text = (SOURCE / mutant.file).read_text().splitlines()[mutant.line - 1].strip()
+        why = why_equivalent(mutant)
+        print(f"  {mutant.file}:{mutant.line}  {mutant.told}: {text}{f'  -- equivalent: {why}' if why else ''}")
+    killed = len(tried) - len(left)
+    print(
+        f"seed {seed}: {killed} of {len(tried)} killed ({killed / max(len(tried), 1):.1%}); "
+        f"without {len(same)} that change no result: {killed / max(len(tried) - len(same), 1):.1%}"
+    )
+
+
+def tests_of(mutant: Mutant, reached: Reached) -> list[str]:
+    """Tests that reach a mutant, or those of its room."""
+    known = COMPILED if mutant.file == "neighbours/compiled_loops.py" else reached.tests(mutant)
+    return known if known is not None else [t for t in TESTS[mutant.file.split("/")[0]] if (ROOT / t).exists()]
+
+
+def _folder(test: str) -> str:
+    return "/".join(test.split("::")[0].split("/")[:2])
+
+
+def why_equivalent(mutant: Mutant) -> str:
+    """Why a fault changes no result, from the list of those that were read; empty if it is not on it."""
+    text = (SOURCE / mutant.file).read_text().splitlines()[mutant.line - 1]
+    found = (why for file, part, told, why in EQUIVALENT if (file, told) == (mutant.file, mutant.told) and part in text)
+    return next(found, "")
+
+
+def _scratch(folder: Path) -> Path:
+    """A copy of the tree, with what Numba has compiled."""
+    for part in ("src", "tests", "docs", "benchmarks"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("*.pyc", "_build"))
+    for part in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / part, folder / part)
+    return folder
 
 
 def _done(results: Path, again: bool) -> Iterator[tuple[str, str]]:
