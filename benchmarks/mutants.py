@@ -11,10 +11,11 @@ it, the tests of the file's room are run. A fault whose tests run out of time is
 program that hangs. A fault on a line that no test reaches has survived.
 
 Left out beforehand are faults that cannot matter: texts, types, logging, guards below 1e-5, keywords such as
-strict=True, `limits.py` (thresholds are measured, not proved), and `device_*.py` on machines without a device. A fault
-that was drawn, survived, and was read and found to change no result that the library promises stands in EQUIVALENT with
-the reason; such faults are counted apart, and the share that was killed is told with and without them. Every result is
-a line of out/mutants/SEED.jsonl, from which a run that was stopped goes on.
+strict=True, `limits.py` (thresholds are measured, not proved), and on machines without a device the code for one:
+`device_*.py` and functions that take a `Device`. A fault that was drawn, survived, and was read and found to change no
+result that the library promises stands in EQUIVALENT with the reason; such faults are counted apart, and the share that
+was killed is told with and without them. Every result is a line of out/mutants/SEED.jsonl, from which a run that was
+stopped goes on.
 
 The parent has the library and the tests imported. A child is forked for each fault, in which the code of the one
 function at fault is exchanged; only faults outside of functions, and in compiled loops, take a fresh import.
@@ -52,8 +53,8 @@ TESTS = {  # of a room, where it is not known which tests reach a line
     "families": ("tests/laws/test_families.py", "tests/laws/test_links.py", "tests/laws/test_distributions.py"),
     "geo": ("tests/geo",),
 }
-# compiled loops are not traced: what compares them with NumPy's, and what goes by them
-COMPILED = ["tests/laws/test_compiled.py", "tests/neighbours/test_compiled_loops.py", "tests/neighbours"]
+# compiled loops are not traced: what compares them with NumPy's
+COMPILED = ["tests/laws/test_compiled.py", "tests/neighbours/test_compiled_loops.py"]
 COVERAGE = ROOT / "out" / "coverage"
 MAX_TESTS, MAX_TEST_SECONDS = 120, 60.0
 TIMEOUT, ROOM_TIMEOUT = 240, 1_200  # seconds of computing, of those tests and of all tests of a room
@@ -82,6 +83,7 @@ SWAPPED = {
 }
 CHECKS = ("strict", "copy", "check_finite", "overwrite_a", "overwrite_b")  # keywords that change no result
 GUARD = 1e-5  # constants below keep from dividing by zero, or say when to stop: their size is of no account
+HAS_DEVICE = shutil.which("nvidia-smi") is not None
 QUIET = ("logger", "warn", "logging")  # calls that tell and do nothing
 # file, part of its line, fault, and why it changes no result: read one by one after they had survived
 EQUIVALENT: tuple[tuple[str, str, str, str], ...] = ()
@@ -186,6 +188,8 @@ def _skipped(tree: ast.AST) -> set[int]:
                 leave(arg and arg.annotation)
             for decorator in node.decorator_list:
                 leave(decorator)
+            if not HAS_DEVICE and any(_is_device(arg.annotation) for arg in node.args.args):
+                leave(node)
         elif isinstance(node, ast.ClassDef):
             for decorator in node.decorator_list:
                 leave(decorator)
@@ -208,6 +212,10 @@ def _skipped(tree: ast.AST) -> set[int]:
             if name in QUIET:
                 leave(node)
     return skipped
+
+
+def _is_device(annotation: ast.AST | None) -> bool:
+    return isinstance(annotation, ast.Name) and annotation.id == "Device"
 
 
 # ----------------------------------------------------------------------------------------------------------- the tests
@@ -427,7 +435,7 @@ def sampled(n: int, seed: int, only: str) -> list[Mutant]:
 def _is_tried(path: Path) -> bool:
     """Whether faults of a file are drawn: not of thresholds, and of code for a device only where there is one."""
     if path.name.startswith("device_"):
-        return shutil.which("nvidia-smi") is not None
+        return HAS_DEVICE
     return path.name not in ("limits.py", "__init__.py")
 
 

@@ -96,6 +96,8 @@ def test_classes_are_a_covariate(land_cover, tmp_path):
     )
     amounts = SpatialRegressor(covariates=["cover"], tune=None)
     amounts.fit(table.assign(cover=table["lon"] ** 2).drop(columns="y"), table["y"])
+    with pytest.raises(InputError, match="'cover' is a category, and the model was fitted to it as a number"):
+        amounts.predict(table.assign(cover=pd.Categorical([1] * len(table))).drop(columns="y"))
     with pytest.raises(InputError, match="holds classes"):
         amounts.predict_grid(like=land_cover, covariates={"cover": land_cover})
 
