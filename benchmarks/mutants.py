@@ -56,9 +56,10 @@ TESTS = {  # of a room, where it is not known which tests reach a line
 # compiled loops are not traced: what compares them with NumPy's
 COMPILED = ["tests/laws/test_compiled.py", "tests/neighbours/test_compiled_loops.py"]
 COVERAGE = ROOT / "out" / "coverage"
-MAX_TESTS, MAX_TEST_SECONDS = 120, 60.0
-TIMEOUT, ROOM_TIMEOUT = 240, 1_200  # seconds of computing, of those tests and of all tests of a room
+MAX_TESTS, MAX_TEST_SECONDS, MAX_ROOM_SECONDS = 120, 20.0, 120.0  # a fault that is not killed by then has survived
+TIMEOUT, ROOM_TIMEOUT = 90, 400  # seconds of computing, of those tests and of all tests of a room
 OPTIONS = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=no")
+ENOUGH = "enough"
 OPTIMISED = 0x1  # flag of the code of functions, which the code of modules and classes has not
 SWAPPED = {
     ast.Add: ast.Sub,
@@ -252,6 +253,8 @@ class Reached:
         names = {name for name in names if name in self.seconds}
         if not names and mutant.line not in lines:
             return []
+        if not names:  # run when the file is imported: whatever uses the file
+            names = {c.split("|")[0] for contexts in lines.values() for c in contexts} & set(self.seconds)
         room = mutant.file.split("/")[0]
         near = sorted(names, key=lambda t: (f"/{room}/" not in t and "/laws/" not in t, self.seconds[t]))
         chosen, total = [], 0.0
@@ -282,7 +285,7 @@ class Trials:
                 os.utime(at, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # what Numba has cached stays good
             if code is None:
                 return "timeout", ""
-            if code in (0, 5):
+            if code in (0, 5) or failed == ENOUGH:
                 return "survived", ""
             if not failed or self._passes(failed):
                 return "killed", failed
@@ -291,13 +294,13 @@ class Trials:
 
     def _passes(self, test: str) -> bool:
         if test not in self.sound:
-            self.sound[test] = self._in_a_fork([test], lambda: None)[0] == 0
+            self.sound[test] = self._in_a_fork([test], lambda: None)[1] in ("", ENOUGH)
         return self.sound[test]
 
     def _in_a_fork(self, tests: list[str], prepare: Callable[[], None]) -> tuple[int | None, str]:
         """Exit code of pytest in a child, None if it ran out of time, and the test that failed first."""
         listen, tell = os.pipe()
-        limit = TIMEOUT if "::" in tests[0] else ROOM_TIMEOUT
+        limit, seconds = (TIMEOUT, MAX_TEST_SECONDS) if "::" in tests[0] else (ROOM_TIMEOUT, MAX_ROOM_SECONDS)
         child = os.fork()
         if child == 0:
             os.setsid()
@@ -309,24 +312,32 @@ class Trials:
             prepare()
             import pytest
 
-            os._exit(int(pytest.main([*OPTIONS, *tests], plugins=[Told(tell)])))
+            os._exit(int(pytest.main([*OPTIONS, *tests], plugins=[Told(tell, seconds)])))
         os.close(tell)
         status = _waited(child, 4 * limit)
         with os.fdopen(listen) as told:
-            failed = told.readline().strip()
+            lines = told.read().split("\n")
+            failed = next((line for line in lines if line and line != ENOUGH), ENOUGH if ENOUGH in lines else "")
         return status, failed
 
 
 class Told:
-    """Plugin of pytest that tells the first test that fails."""
+    """Plugin of pytest that tells the first test that fails, and begins none once enough was computed."""
 
-    def __init__(self, pipe: int) -> None:
-        self.pipe = pipe
+    def __init__(self, pipe: int, seconds: float) -> None:
+        self.pipe, self.end, self.session = pipe, time.process_time() + seconds, None
+
+    def pytest_sessionstart(self, session: Any) -> None:
+        """Called by pytest before tests are collected."""
+        self.session = session
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Called by pytest after every phase of a test."""
         if report.failed:
             os.write(self.pipe, f"{report.nodeid}\n".encode())
+        elif time.process_time() > self.end:
+            os.write(self.pipe, f"{ENOUGH}\n".encode())
+            self.session.shouldstop = ENOUGH  # type: ignore[attr-defined]
 
 
 def _spent() -> int:
