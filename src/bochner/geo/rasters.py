@@ -190,7 +190,7 @@ def _read_of(dataset: Any) -> Iterator[None]:
     rasterio = _rasterio()
     try:
         yield
-    except (rasterio.errors.RasterioError, ValueError, MemoryError) as error:
+    except (rasterio.errors.RasterioError, rasterio._err.CPLE_BaseError, ValueError, MemoryError) as error:
         if isinstance(error, BochnerError):
             raise
         raise InputError(
@@ -267,6 +267,7 @@ def _near(position: FloatArray, size: int) -> Any:
 def _rasterio() -> Any:
     try:
         import rasterio
+        import rasterio._err
         import rasterio.errors
     except ImportError as error:
         raise MissingExtraError(
