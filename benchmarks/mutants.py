@@ -27,6 +27,7 @@ import argparse
 import ast
 import contextlib
 import copy
+import functools
 import gc
 import importlib
 import json
@@ -108,6 +109,7 @@ class Mutant:
 # --------------------------------------------------------------------------------------------------------- the faults
 
 
+@functools.cache
 def mutants_of(path: Path) -> list[Mutant]:
     """Every fault that can be put into a file."""
     tree = ast.parse(path.read_text())
@@ -149,7 +151,8 @@ def _changed(node: ast.AST) -> ast.AST:
         return node.operand
     elif isinstance(node, ast.Constant):
         value = node.value
-        node.value = (not value) if isinstance(value, bool) else value + 1 if isinstance(value, int) else 1.5 * value
+        whole = isinstance(value, int) or value == 0
+        node.value = (not value) if isinstance(value, bool) else value + 1 if whole else 1.5 * value
     elif isinstance(node, ast.If | ast.IfExp | ast.While):
         node.test = ast.UnaryOp(ast.Not(), node.test)
     else:

@@ -13,7 +13,16 @@ from numpy.testing import assert_allclose
 from bochner import SpatialRegressor, load
 from bochner.cli import main
 from bochner.exceptions import BochnerWarning, InputError, OutputError
-from bochner.geo import area_points, grid_over, raster_at, read_areas, read_places, sample_raster, write_places
+from bochner.geo import (
+    area_points,
+    grid_over,
+    raster_at,
+    read_areas,
+    read_places,
+    sample_raster,
+    transform,
+    write_places,
+)
 from bochner.geo.writing import check_written
 from bochner.sources.opening import open_source
 from tests.geo.test_grids import write_tif
@@ -172,3 +181,9 @@ def test_a_shapefile_that_was_cut_short_is_noticed(tmp_path):
             check_written(tmp_path / "a.shp", 3)
         (tmp_path / f"a{end}").write_bytes(whole)
     assert issubclass(OutputError, OSError)
+
+
+def test_a_crs_without_a_way_to_the_other_is_told():
+    local = 'LOCAL_CS["yard",LOCAL_DATUM["yard",0],UNIT["metre",1],AXIS["x",EAST],AXIS["y",NORTH]]'
+    with pytest.raises(InputError, match=r"there is no way from the CRS .* to "):
+        transform(np.zeros((1, 2)), local, "EPSG:4326")

@@ -160,3 +160,13 @@ def test_a_mean_beyond_all_numbers_has_no_sd_that_is_none():
         law = Response(Poisson(), eta, np.ones(2), new)
         assert np.isfinite(law.mean).all() and not np.isnan(law.sd).any()
         assert law.sd[1] < 10
+
+
+def test_one_row_to_spare_has_a_residual_variance():
+    """Least squares with one row more than columns: the square of what is left, for the one degree of freedom."""
+    X = np.array([[0.0], [0.4], [0.7], [1.0]])
+    y = np.array([0.3, -1.0, 2.0, 0.5])
+    model = SpatialRegressor(Matern(0.5), features="quasi", n_frequencies=1, noise_variance=0.0, tune=None).fit(X, y)
+    left = np.sum((y - model.predict(X)) ** 2)
+    assert left > 0.01
+    assert_allclose(model.fitted_.model.fits[0].engine.noise_variance, left, rtol=1e-6)
