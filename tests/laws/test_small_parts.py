@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,11 +12,19 @@ from scipy import special
 
 from bochner import SpatialRegressor
 from bochner.exceptions import InputError
+from bochner.families import FAMILIES as BY_NAME
 from bochner.families import stirling
 from bochner.families.links import probit
+from bochner.features import Rows
 from bochner.frequencies import MonteCarlo, lattice_frequencies
+from bochner.inference import Observations
+from bochner.inference.adaptive import limits as adaptive_limits
+from bochner.inference.adaptive.varying_spectrum import surface_over
+from bochner.inference.fits.companion import companion
 from bochner.inference.fits.sampling import _effective
+from bochner.inference.schemes import limits as scheme_limits
 from bochner.inference.tuning.branches import _star
+from bochner.inference.tuning.integration import RangeGrid
 from bochner.kernels import Linear, Matern, Polynomial, Scale
 from bochner.kernels import limits as kernel_limits
 from bochner.kernels.roles import Shape, Variance
@@ -140,3 +151,50 @@ def test_a_trend_is_told_in_the_unit_of_the_response(unit):
         assert_allclose(trends[1] / unit, trends[0], rtol=1e-6)
     assert_allclose(other.fitted_.fixed_effects[0] / unit, one.fitted_.fixed_effects[0], rtol=1e-6)
     assert_array_equal(np.shape(other.predict(X)), (30,))
+
+
+def test_only_the_identity_is_linear():
+    eta = np.array([-1.5, 0.25, 2.0])
+    for family in BY_NAME.values():
+        for link in family.links.values():
+            assert link.linear == np.allclose(link.mean(eta), eta)
+
+
+def test_a_range_alone_weighs_as_its_lines_do():
+    """One range has width one; of several each has the space between its neighbours."""
+    lines = {t: [SimpleNamespace(log_sum=np.log(w))] for t, w in ((0.0, 2.0), (1.0, 3.0), (3.0, 5.0))}
+    one, two, three = (RangeGrid(None, None, dict(list(lines.items())[:k])) for k in (1, 2, 3))
+    assert_allclose(np.exp(one.log_masses), [2.0])
+    assert_allclose(np.exp(two.log_masses), [2.0, 3.0])
+    assert_allclose(np.exp(three.log_masses), [2.0 * 1, 3.0 * 1.5, 5.0 * 2])
+    assert_allclose(np.exp(three.log_mass), 16.5)
+
+
+def test_waves_of_a_rule_are_as_many_as_there_may_be(monkeypatch):
+    monkeypatch.setattr(scheme_limits, "MAX_RULE_WAVES", 24)
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(60, 2)), rng.normal(size=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SpatialRegressor(Matern(0.05, nu=0.5), features="quasi", noise_variance=0.1, tune=None).fit(X, y)
+    assert model.fitted_.model.n_frequencies == 24
+
+
+def test_surfaces_over_a_line_in_the_plane_are_smooth():
+    """An axis along which nothing lies has the reach of the others."""
+    rng = np.random.default_rng(0)
+    coords = np.column_stack([rng.uniform(0, 4, 40), np.zeros(40)])  # places are around their middle
+    one, zero = np.ones(40), np.zeros(40)
+    found = surface_over(Observations(Rows(coords, one[:, None]), zero, one, zero, zero), 0)
+    wanted = adaptive_limits.SURFACE_REACH * np.ptp(coords[:, 0])
+    assert_allclose(found.kernel.length_scale, (wanted, wanted))
+
+
+@pytest.mark.parametrize(("noise", "there"), [(1e-9, False), (0.5, True)])
+def test_waves_accompany_neighbours_where_noise_hides_what_they_leave_out(noise, there):
+    rng = np.random.default_rng(0)
+    coords = rng.uniform(size=(80, 2))
+    one, zero = np.ones(80), np.zeros(80)
+    obs = Observations(Rows(coords, one[:, None]), rng.normal(size=80), one, zero, zero)
+    found = companion(Matern(0.6, 1.0, nu=2.5), obs, noise, (np.zeros(2), np.ones(2)))
+    assert (found is not None) == there
