@@ -89,7 +89,7 @@ def is_count(number: Any) -> bool:
     """Whether a value is a whole number >= 1, of those that a double can hold."""
     if not isinstance(number, numbers.Real) or isinstance(number, bool):
         return False
-    return bool(1 <= number <= 2**53) and float(number).is_integer()
+    return bool(number >= 1) and bool(number <= 2**53) and float(number).is_integer()  # type: ignore[operator]
 
 
 def one_of(value: Any, name: str, allowed: tuple[Any, ...], more: str = "") -> Any:

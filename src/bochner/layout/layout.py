@@ -100,7 +100,7 @@ class Layout:
 
     def _refuse_categories(self, part: Any) -> None:
         """Refuse a column of classes for a covariate that the model knows as a number: a code is no amount."""
-        kinds = getattr(part, "dtypes", None)
+        kinds: Any = getattr(part, "dtypes", None)
         for name in self.columns.covariate_names if hasattr(kinds, "get") else ():
             if str(kinds.get(name)) == "category":
                 raise InputError(
