@@ -29,10 +29,10 @@ import contextlib
 import copy
 import functools
 import gc
+import hashlib
 import importlib
 import json
 import os
-import random
 import resource
 import shutil
 import signal
@@ -41,6 +41,7 @@ import tempfile
 import time
 import types
 import xml.etree.ElementTree
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,11 +108,7 @@ class Mutant:
     line: int
     node: int
     told: str
-
-    @property
-    def key(self) -> str:
-        """Name of the fault, the same in every run over the same source."""
-        return f"{self.file}:{self.line}:{self.node}"
+    key: str  # the same as long as its line is, wherever that moves
 
 
 # --------------------------------------------------------------------------------------------------------- the faults
@@ -121,14 +118,17 @@ class Mutant:
 def mutants_of(path: Path) -> list[Mutant]:
     """Every fault that can be put into a file."""
     tree = ast.parse(path.read_text())
-    skipped = _skipped(tree)
-    found = []
+    skipped, lines = _skipped(tree), path.read_text().splitlines()
+    found, seen = [], Counter[str]()
     for number, node in enumerate(ast.walk(tree)):
         if id(node) in skipped:
             continue
         told = _told(node)
         if told:
-            found.append(Mutant(str(path.relative_to(SOURCE)), node.lineno, number, told))
+            file = str(path.relative_to(SOURCE))
+            key = f"{file}: {lines[node.lineno - 1].strip()}: {told}"
+            seen[key] += 1
+            found.append(Mutant(file, node.lineno, number, told, f"{key}: {seen[key]}"))
     return found
 
 
@@ -447,11 +447,14 @@ def import_all(scratch: Path, folders: list[str]) -> None:
 
 
 def sampled(n: int, seed: int, only: str) -> list[Mutant]:
-    """Faults drawn from all of the rooms, or of files whose name holds `only`; files weigh by their faults."""
+    """Faults drawn from all of the rooms, or of files whose name holds `only`; files weigh by their faults.
+
+    They are those of the smallest hashes, so that a change to the source leaves the rest of the sample as it is.
+    """
     rooms = ("geo",) if only.startswith("geo") else ROOMS
     files = [p for room in rooms for p in sorted((SOURCE / room).rglob("*.py")) if _is_tried(p)]
     every = [m for p in files if only in str(p.relative_to(SOURCE)) for m in mutants_of(p)]
-    return random.Random(seed).sample(every, min(n, len(every)))
+    return sorted(every, key=lambda mutant: hashlib.sha256(f"{seed}: {mutant.key}".encode()).digest())[:n]
 
 
 def _is_tried(path: Path) -> bool:

@@ -13,18 +13,22 @@ from scipy import special
 from bochner import SpatialRegressor
 from bochner.exceptions import InputError
 from bochner.families import FAMILIES as BY_NAME
-from bochner.families import stirling
+from bochner.families import Student, stirling
 from bochner.families.links import probit
 from bochner.features import Rows
 from bochner.frequencies import MonteCarlo, lattice_frequencies
-from bochner.inference import Observations
+from bochner.inference import Observations, Responses
 from bochner.inference.adaptive import limits as adaptive_limits
 from bochner.inference.adaptive.varying_spectrum import surface_over
 from bochner.inference.fits.companion import companion
+from bochner.inference.fits.folds import HeldOut
+from bochner.inference.fits.memory import rows_bytes
 from bochner.inference.fits.sampling import _effective
 from bochner.inference.schemes import limits as scheme_limits
 from bochner.inference.tuning.branches import _star
 from bochner.inference.tuning.integration import RangeGrid
+from bochner.inference.tuning.reweighting import _median_around
+from bochner.inference.tuning.stacking import gaps_of
 from bochner.kernels import Linear, Matern, Polynomial, Scale
 from bochner.kernels import limits as kernel_limits
 from bochner.kernels.roles import Shape, Variance
@@ -198,3 +202,39 @@ def test_waves_accompany_neighbours_where_noise_hides_what_they_leave_out(noise,
     obs = Observations(Rows(coords, one[:, None]), rng.normal(size=80), one, zero, zero)
     found = companion(Matern(0.6, 1.0, nu=2.5), obs, noise, (np.zeros(2), np.ones(2)))
     assert (found is not None) == there
+
+
+def test_rows_of_more_dimensions_take_more_memory():
+    """Three doubles for every coordinate: as given, in the frame of the model, and in order."""
+    assert_allclose(rows_bytes(1_000, 5) - rows_bytes(1_000, 2), 1_000 * 3 * 24.0)
+    assert_allclose(rows_bytes(2_000, 2), 2 * rows_bytes(1_000, 2))
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_medians_around_do_not_depend_on_the_units_of_the_axes(unit):
+    rng = np.random.default_rng(0)
+    coords, y = rng.uniform(size=(80, 2)), rng.normal(size=80)
+    one, zero = np.ones(80), np.zeros(80)
+    found = [
+        _median_around(Responses(Student(), Rows(coords * scale, one[:, None]), y, one, zero, one, zero))
+        for scale in ([1.0, 1.0], [unit, 3.0])
+    ]
+    assert_allclose(found[0], found[1])
+
+
+def test_two_rows_held_out_may_be_one_gap():
+    """Each lies in the gap of the other where they are all there is; a row alone is a gap."""
+    coords = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0]])
+    held = HeldOut(np.array([0, 1, 2]), np.array([0, 0, 1]), np.zeros(3), np.ones(3))
+    assert gaps_of(coords, held).tolist() == [0, 0, 1]
+
+
+def test_roles_that_have_a_unit_say_so():
+    """A variance, a shape and a smoothness stay as they are in another unit of the coordinates; a range does not."""
+    assert not Variance().measures_lags and not Shape().measures_lags
+    assert [h.role.measures_lags for h in Matern((1.0, 2.0), learn_nu=True).hyperparameters] == [
+        True,
+        True,
+        False,
+        False,
+    ]
