@@ -479,8 +479,8 @@ def main() -> None:
     sys.path = [path for path in sys.path if Path(path or ".").resolve() != ROOT / "benchmarks"]  # it has a coverage.py
     end, drawn = time.monotonic() + 60 * args.minutes, sampled(args.n, args.seed, args.only)
     reached = Reached()
-    with tempfile.TemporaryDirectory() as folder:
-        trials = Trials(_scratch(Path(folder).resolve()))
+    with _folder_of_this_process() as folder:
+        trials = Trials(_scratch(folder))
         if any(mutant.key not in done for mutant in drawn):
             import_all(
                 trials.scratch, sorted({f"tests/{test.split('/')[1]}" for m in drawn for test in tests_of(m, reached)})
@@ -530,6 +530,17 @@ def why_equivalent(mutant: Mutant) -> str:
     text = (SOURCE / mutant.file).read_text().splitlines()[mutant.line - 1]
     found = (why for file, part, told, why in EQUIVALENT if (file, told) == (mutant.file, mutant.told) and part in text)
     return next(found, "")
+
+
+@contextlib.contextmanager
+def _folder_of_this_process() -> Iterator[Path]:
+    """A folder that this process removes, and no child of a test that leaves by another way."""
+    folder, owner = Path(tempfile.mkdtemp()).resolve(), os.getpid()
+    try:
+        yield folder
+    finally:
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _scratch(folder: Path) -> Path:
