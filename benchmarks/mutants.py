@@ -97,6 +97,21 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("posterior/quantiles.py", "_MOST_TURNS = 300", "constant 300", "turns that a search never needs"),
     ("posterior/ranked.py", "_ENTRIES_AT_ONCE //", "constant 1", "rows that are treated at once"),
     ("families/links/base.py", "NARROW**2", "Pow -> Mult", "which of two quadratures, both exact there, is taken"),
+    ("families/averages.py", "_ROWS_AT_ONCE = 2**17", "constant 17", "rows that are treated at once"),
+    (
+        "features/operators/split.py",
+        "MIN_COEFFICIENTS",
+        "constant 3",
+        "how much of a kernel goes by waves, of one product",
+    ),
+    ("features/operators/split.py", "COEFFICIENTS_PER_ROW", "Mult -> Div", "how much goes by waves, of one product"),
+    (
+        "inference/tuning/integration.py",
+        "if size < 1e-8",
+        "constant 1",
+        "when rounding has used up the nodes of a rule",
+    ),
+    ("posterior/quadrature.py", "tail = np.minimum", "constant 25", "how far nodes reach where nothing is left"),
 )
 
 
