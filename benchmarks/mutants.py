@@ -102,14 +102,14 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "features/operators/split.py",
         "MIN_COEFFICIENTS",
         "constant 3",
-        "how much of a kernel goes by waves, of one product",
+        "how much goes by waves, of one product",
     ),
     ("features/operators/split.py", "COEFFICIENTS_PER_ROW", "Mult -> Div", "how much goes by waves, of one product"),
     (
         "inference/tuning/integration.py",
         "if size < 1e-8",
         "constant 1",
-        "when rounding has used up the nodes of a rule",
+        "when rounding has used the nodes up",
     ),
     ("posterior/quadrature.py", "tail = np.minimum", "constant 25", "how far nodes reach where nothing is left"),
 )
