@@ -58,7 +58,7 @@ TESTS = {  # of a room, where it is not known which tests reach a line
 # compiled loops are not traced: what compares them with NumPy's
 COMPILED = ["tests/laws/test_compiled.py", "tests/neighbours/test_compiled_loops.py"]
 COVERAGE = ROOT / "out" / "coverage"
-MAX_TESTS, MAX_TEST_SECONDS, MAX_ROOM_SECONDS = 120, 20.0, 120.0  # a fault that is not killed by then has survived
+MAX_TESTS, MAX_TEST_SECONDS, MAX_ROOM_SECONDS = 400, 20.0, 120.0  # a fault that is not killed by then has survived
 TIMEOUT, ROOM_TIMEOUT = 90, 400  # seconds of computing, of those tests and of all tests of a room
 OPTIONS = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=no")
 ENOUGH = "enough"

@@ -31,7 +31,7 @@ from bochner.inference.tuning.reweighting import _median_around
 from bochner.inference.tuning.stacking import gaps_of
 from bochner.kernels import Linear, Matern, Polynomial, Scale
 from bochner.kernels import limits as kernel_limits
-from bochner.kernels.roles import Shape, Variance
+from bochner.kernels.roles import Role, Shape, Start, Variance
 from bochner.moments.fourier_sums import _on_lattice
 
 SIDES, SCALE = np.array([2.0]), Scale(np.array([2.0]), spacing=0.1, variance=3.0)
@@ -55,12 +55,12 @@ def test_stirling_is_what_is_left_of_log_gamma():
 def test_the_tail_of_a_probit_is_that_of_its_hazard():
     """Minus the second derivative of log Phi at -z is h (h - z), with the hazard h by its continued fraction."""
     for z in (30.0, 60.0, 200.0):
-        h = z
-        for k in range(60, 0, -1):
-            h = z + k / h  # phi / Phi(-z) = z + 1 / (z + 2 / (z + 3 / ...))
+        below = z
+        for k in range(60, 1, -1):
+            below = z + k / below  # phi / Phi(-z) = z + 1 / (z + 2 / (z + 3 / ...))
         curvature, slope = probit._tail(np.array([z]))
-        # h (h - z) = 1 - 1 / z^2 + ...: the difference from 1 has the digits
-        assert_allclose(1 - curvature, 1 - h * (h - z), rtol=1e-4)
+        # with d = h - z it is (z + d) d = 1 - 1 / z^2 + ..., and the series has five terms
+        assert_allclose(1 - curvature, 1 - (z + 1 / below) / below, rtol=1e-7)
         step = 1e-3 * z
         ends = probit._tail(np.array([z - step, z + step]))[0]
         assert_allclose(np.abs(slope), np.abs(np.diff(ends)) / (2 * step), rtol=1e-4)
@@ -166,12 +166,13 @@ def test_only_the_identity_is_linear():
 
 def test_a_range_alone_weighs_as_its_lines_do():
     """One range has width one; of several each has the space between its neighbours."""
-    lines = {t: [SimpleNamespace(log_sum=np.log(w))] for t, w in ((0.0, 2.0), (1.0, 3.0), (3.0, 5.0))}
+    lines = {t: [SimpleNamespace(log_sum=np.log(w))] for t, w in ((0.0, 2.0), (2.0, 3.0), (5.0, 5.0))}
     one, two, three = (RangeGrid(None, None, dict(list(lines.items())[:k])) for k in (1, 2, 3))
     assert_allclose(np.exp(one.log_masses), [2.0])
-    assert_allclose(np.exp(two.log_masses), [2.0, 3.0])
-    assert_allclose(np.exp(three.log_masses), [2.0 * 1, 3.0 * 1.5, 5.0 * 2])
-    assert_allclose(np.exp(three.log_mass), 16.5)
+    assert_allclose(np.exp(two.log_masses), [2.0 * 2, 3.0 * 2])
+    slopes = np.gradient([0.0, 2.0, 5.0])
+    assert_allclose(np.exp(three.log_masses), [2.0, 3.0, 5.0] * slopes)
+    assert_allclose(np.exp(three.log_mass), [2.0, 3.0, 5.0] @ slopes)
 
 
 def test_waves_of_a_rule_are_as_many_as_there_may_be(monkeypatch):
@@ -238,3 +239,9 @@ def test_roles_that_have_a_unit_say_so():
         False,
         False,
     ]
+
+
+def test_a_role_of_which_nothing_is_known_has_a_flat_prior():
+    for theta in (-3.0, 0.0, 2.0):
+        assert Role().log_prior(theta, SIDES, SCALE) == (0.0, 0.0)
+    assert Role().bounds(SIDES, SCALE) == (1e-4, 1e4) and Role().start(0.7, SIDES, SCALE, Start(1.0, 1.0, 1.0)) == 0.7
