@@ -27,12 +27,14 @@ from bochner.inference.fits.sampling import _effective
 from bochner.inference.schemes import limits as scheme_limits
 from bochner.inference.tuning.branches import _star
 from bochner.inference.tuning.integration import RangeGrid
+from bochner.inference.tuning.refinement import _rougher
 from bochner.inference.tuning.reweighting import _median_around
 from bochner.inference.tuning.stacking import gaps_of
 from bochner.kernels import Linear, Matern, Polynomial, Scale
 from bochner.kernels import limits as kernel_limits
 from bochner.kernels.roles import Role, Shape, Start, Variance
 from bochner.moments.fourier_sums import _on_lattice
+from bochner.solvers.woodbury import woodbury_factor
 
 SIDES, SCALE = np.array([2.0]), Scale(np.array([2.0]), spacing=0.1, variance=3.0)
 
@@ -245,3 +247,29 @@ def test_a_role_of_which_nothing_is_known_has_a_flat_prior():
     for theta in (-3.0, 0.0, 2.0):
         assert Role().log_prior(theta, SIDES, SCALE) == (0.0, 0.0)
     assert Role().bounds(SIDES, SCALE) == (1e-4, 1e4) and Role().start(0.7, SIDES, SCALE, Start(1.0, 1.0, 1.0)) == 0.7
+
+
+def test_a_trend_of_which_something_is_known_enters_the_factor():
+    """With a prior precision of the trend: the determinant and solutions of the whole precision matrix."""
+    rng = np.random.default_rng(0)
+    phi, trend, precision = rng.normal(size=(6, 9)), rng.normal(size=(6, 2)), rng.uniform(0.5, 2.0, 6)
+    prior = np.array([[2.0, 0.3], [0.3, 1.0]])
+    columns = np.column_stack([phi, trend])
+    whole = columns.T @ (precision[:, None] * columns)
+    whole[:9, :9] += np.eye(9)
+    whole[9:, 9:] += prior
+    factor = woodbury_factor(phi, trend, precision, prior)
+    b = rng.normal(size=11)
+    assert_allclose(factor.solve(b), np.linalg.solve(whole, b), rtol=1e-9)
+    assert_allclose(factor.logdet(), np.linalg.slogdet(whole)[1], rtol=1e-10)
+
+
+def test_a_rougher_field_has_the_same_curvature_at_zero():
+    kernel = Matern((0.7, 2.0), 1.3, nu=4.5, learn_nu=True)
+    lag = np.array([[1e-4, 0.0], [0.0, 1e-4]])
+    falls = [
+        (k.variance - k.lag_covariance(lag)) for k in (kernel, _rougher(kernel), _rougher(Matern(0.7, 1.3, nu=4.5)))
+    ]
+    assert _rougher(kernel).nu == 1.5
+    assert_allclose(falls[1], falls[0], rtol=2e-3)
+    assert_allclose(falls[2][0], falls[0][0], rtol=2e-3)
