@@ -1,6 +1,7 @@
 """Are the posteriors calibrated? Simulated fields of every family, fitted by every scheme, at several numbers of rows.
 
     python benchmarks/calibration.py                 until every cell has its fields; go on by calling it again
+    python benchmarks/calibration.py --times 5       five times as many fields of each cell
     python benchmarks/calibration.py --minutes 30    for so long
     python benchmarks/calibration.py --quick         two fields of each cell up to 300 rows: a few minutes
     python benchmarks/calibration.py --page          nothing but the page, of what was measured so far
@@ -38,13 +39,8 @@ FAMILIES = ("gaussian", "student", "bernoulli", "binomial", "poisson", "negative
 SCHEMES = ("exact", "lattice", "nystroem", "quasi")
 SIZES = (50, 300, 2000)
 # fields of each cell, by the number of rows: a mean over k fields of 100 places has a standard error near .1 / sqrt(k)
-WANTED = {
-    "held": {50: 20, 300: 20, 2000: 4},
-    "learned": {50: 20, 300: 20, 2000: 4},
-    "adverse": {50: 20, 300: 20, 2000: 4},
-}
-# in the order of what they cost
-ORDER = (("held", 50), ("held", 300), ("adverse", 50), ("learned", 50))
+WANTED = {50: 4, 300: 2, 2000: 1}
+REGIMES = ("held", "learned", "adverse")
 N_PLACES, N_BINS = 100, 10
 HONEST = (0.92, 0.97)
 # smoothness, range and how large the noise is, of fields that are hard to learn
@@ -167,12 +163,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="two fields of each cell up to 300 rows")
     parser.add_argument("--page", action="store_true", help="write the page of what was measured, measure nothing")
+    parser.add_argument("--times", type=int, default=1, help="so many times the fields of each cell")
     parser.add_argument("--minutes", type=float, default=np.inf, help="stop after so many")
     parser.add_argument("--only", default="", help="regimes, families, schemes or sizes, as in held,gamma,300")
     args = parser.parse_args()
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + 60 * args.minutes
-    for cell, field in [] if args.page else missing(args.quick, args.only):
+    for cell, field in [] if args.page else missing(args.quick, args.only, args.times):
         if time.monotonic() > end:
             break
         result = measure(cell, field)
@@ -185,28 +182,21 @@ def main() -> None:
     write(read(), PAGE, CHART)
 
 
-def missing(quick: bool, only: str) -> list[tuple[Cell, int]]:
-    """Cells and fields that are yet to be measured: what costs little first, a field of every cell after the other."""
+def missing(quick: bool, only: str, times: int = 1) -> list[tuple[Cell, int]]:
+    """Cells and fields that are yet to be measured: a field of every cell, few rows first; then another of each."""
     done = {(r["regime"], r["family"], r["scheme"], r["n"], r["field"]) for r in read()}
     words, todo = set(filter(None, only.split(","))), []
     for cell in cells():
         if words <= set(map(str, asdict(cell).values())):
-            n_fields = (2 if cell.n <= 300 else 0) if quick else WANTED[cell.regime][cell.n]
+            n_fields = (2 if cell.n <= 300 else 0) if quick else times * WANTED[cell.n]
             todo += [(cell, field) for field in range(n_fields) if (*asdict(cell).values(), field) not in done]
 
-    def cost(one: tuple[Cell, int]) -> tuple[int, int, int]:
-        cell, field = one
-        if (cell.regime, cell.n) not in ORDER:
-            return (max(SIZES), cell.n, field)
-        # rounds of two fields, so that a run that is stopped has some of every cell that costs little
-        return (field // 2, ORDER.index((cell.regime, cell.n)), field)
-
-    return sorted(todo, key=cost)
+    return sorted(todo, key=lambda one: (one[1], one[0].n))
 
 
 def cells() -> list[Cell]:
     """Every regime x family x scheme x size."""
-    return [Cell(r, f, s, n) for n in SIZES for r in WANTED for f in FAMILIES for s in SCHEMES]
+    return [Cell(r, f, s, n) for n in SIZES for r in REGIMES for f in FAMILIES for s in SCHEMES]
 
 
 def read() -> list[dict[str, Any]]:

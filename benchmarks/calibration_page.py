@@ -111,8 +111,9 @@ the PIT of a new observation (randomised for counts, so that intervals of a Bern
 95 % intervals then hold 95 %. {n_fields} fields in {n_cells} cells: a way to learn x a family x a scheme x a number of
 rows. Each cell has two shares, of the surface and of new observations: {n_honest} of {n_all} lie within .92 and .97; of
 the others {n_clear} lie outside by more than two standard errors over fields, and {n_few} are of cells with fewer than
-eight fields, too few for a verdict; the lowest of them are so low that more fields will not make them honest. Cells
-that are missing have not been measured; `make calibration` goes on where it stopped.
+eight fields, too few for a verdict: places of one field are right or wrong together. Cells that are missing have not
+been measured; `make calibration` goes on where it stopped, and `make calibration ARGS="--times 5"` takes five times as
+many fields.
 
 The prior: smoothness 1/2, 3/2 or 5/2, range .08 to .8 of the side of the square, variance .5 to 2, noise sd .1 to 1.5
 (of other families: dispersions, or effects of single rows, in proportion). Adverse fields are at its corners and
@@ -195,6 +196,7 @@ def _why(cell: Measured, what: str) -> str:
 
 
 ADDITIVE = ("gaussian", "student")
+DISPERSED = ("student", "negative-binomial", "gamma")
 REASONS = (
     (
         lambda c, low: low and c.scheme == "quasi" and c.n > 50,
@@ -203,11 +205,6 @@ REASONS = (
     (
         lambda c, low: low and c.regime == "held" and c.family not in ADDITIVE,
         "Laplace's approximation puts a Gaussian at the mode, and few counts leave a skewed posterior.",
-    ),
-    (
-        lambda c, low: low and c.regime != "held" and c.family == "gaussian" and c.scheme != "exact",
-        "below 500 rows the exact kernel integrates over a grid of hyperparameters, features average over seven sets"
-        " around the best only.",
     ),
     (
         lambda c, low: low and c.regime == "adverse",
@@ -219,9 +216,23 @@ REASONS = (
         "everything is known, so that nothing but the draw of the fields is left to explain it.",
     ),
     (
+        lambda c, low: low and c.n >= 500,
+        "the hyperparameters are those of the largest evidence, whose doubt many rows leave small, but not nothing.",
+    ),
+    (
+        lambda c, low: low and c.family in DISPERSED,
+        "few rows do not pin the hyperparameters down: sets around the best are averaged over, with one dispersion for"
+        " all of them, and carry only part of that doubt.",
+    ),
+    (
+        lambda c, low: low and c.family not in ADDITIVE and c.n > 200,
+        "beyond 200 rows of counts or classes sets around the best are averaged over, which carry only part of the"
+        " doubt.",
+    ),
+    (
         lambda c, low: low and c.regime == "learned",
-        "few rows do not pin the hyperparameters down, and an average over seven sets around the best carries only part"
-        " of that doubt.",
+        "few rows do not pin the hyperparameters down: a grid of them is averaged over, under a prior that favours long"
+        " ranges and little field where the rows do not say otherwise.",
     ),
     (
         lambda c, low: not low and c.scheme in ("lattice", "nystroem"),
@@ -242,6 +253,7 @@ def _kind(text: str) -> str:
         "standard deviations are too small",
         "stopped at a bound",
         "outliers",
+        "say little of the range",
         "close to each other",
     ):
         if words in text:

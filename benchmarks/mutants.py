@@ -6,31 +6,46 @@
 
 A fault is an operator, comparison, constant, sign or condition changed, or a statement left out. Each is written into a
 scratch copy of the tree, and the tests that reach its line are run, the fastest first, until one fails: the fault is
-killed. Which tests reach a line is known from `make coverage` (out/coverage); without it, the tests of the file's room
-are run. A fault whose tests run out of time is killed, too: a user would notice a program that hangs. Faults that
-cannot matter are left out beforehand: texts, types, logging, guards below 1e-5, keywords such as strict=True, and
-`limits.py` (thresholds are measured, not proved). A fault on a line that no test reaches has survived. Every result is
-a line of out/mutants/SEED.jsonl, from which a run that was stopped goes on.
+killed, if that test passes without it. Which tests reach a line is known from `make coverage` (out/coverage); without
+it, the tests of the file's room are run. A fault whose tests run out of time is killed, too: a user would notice a
+program that hangs. A fault on a line that no test reaches has survived.
+
+Left out beforehand are faults that cannot matter: texts, types, logging, guards below 1e-5, keywords such as
+strict=True, `limits.py` (thresholds are measured, not proved), and on machines without a device the code for one:
+`device_*.py` and functions that take a `Device`. A fault that was drawn, survived, and was read and found to change no
+result that the library promises stands in EQUIVALENT with the reason; such faults are counted apart, and the share that
+was killed is told with and without them. Every result is a line of out/mutants/SEED.jsonl, from which a run that was
+stopped goes on.
+
+The parent has the library and the tests imported. A child is forked for each fault, in which the code of the one
+function at fault is exchanged; only faults outside of functions, and in compiled loops, take a fresh import.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import copy
-import importlib.util
+import functools
+import gc
+import hashlib
+import importlib
 import json
 import os
-import random
+import resource
 import shutil
 import signal
 import sys
 import tempfile
 import time
+import types
 import xml.etree.ElementTree
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "bochner"
@@ -40,9 +55,14 @@ TESTS = {  # of a room, where it is not known which tests reach a line
     "families": ("tests/laws/test_families.py", "tests/laws/test_links.py", "tests/laws/test_distributions.py"),
     "geo": ("tests/geo",),
 }
+# compiled loops are not traced: what compares them with NumPy's
+COMPILED = ["tests/laws/test_compiled.py", "tests/neighbours/test_compiled_loops.py"]
 COVERAGE = ROOT / "out" / "coverage"
-MAX_TESTS, MAX_TEST_SECONDS = 60, 60.0
-TIMEOUT, ROOM_TIMEOUT = 300.0, 3_600.0  # of those tests, and of all tests of a room
+MAX_TESTS, MAX_TEST_SECONDS, MAX_ROOM_SECONDS = 400, 20.0, 120.0  # a fault that is not killed by then has survived
+TIMEOUT, ROOM_TIMEOUT = 90, 400  # seconds of computing, of those tests and of all tests of a room
+OPTIONS = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=no")
+ENOUGH = "enough"
+OPTIMISED = 0x1  # flag of the code of functions, which the code of modules and classes has not
 SWAPPED = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -66,7 +86,33 @@ SWAPPED = {
 }
 CHECKS = ("strict", "copy", "check_finite", "overwrite_a", "overwrite_b")  # keywords that change no result
 GUARD = 1e-5  # constants below keep from dividing by zero, or say when to stop: their size is of no account
+HAS_DEVICE = shutil.which("nvidia-smi") is not None
 QUIET = ("logger", "warn", "logging")  # calls that tell and do nothing
+# file, part of its line, fault, and why it changes no result: read one by one after they had survived
+EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
+    ("neighbours/compiled_loops.py", "MOST_LANES)", "FloorDiv -> Mult", "how many systems are solved side by side"),
+    ("neighbours/compiled_loops.py", "at_once * m, False)", "constant False", "room for slopes that nobody asks for"),
+    ("inference/fits/iterative.py", "DENSE_SHARE", "LtE -> Gt", "which of two operators gives the same products"),
+    ("frequencies/lattice.py", "LARGEST_BOX // (2", "constant 2", "a bound of memory, far beyond any kernel tried"),
+    ("posterior/quantiles.py", "_MOST_TURNS = 300", "constant 300", "turns that a search never needs"),
+    ("posterior/ranked.py", "_ENTRIES_AT_ONCE //", "constant 1", "rows that are treated at once"),
+    ("families/links/base.py", "NARROW**2", "Pow -> Mult", "which of two quadratures, both exact there, is taken"),
+    ("families/averages.py", "_ROWS_AT_ONCE = 2**17", "constant 17", "rows that are treated at once"),
+    (
+        "features/operators/split.py",
+        "MIN_COEFFICIENTS",
+        "constant 3",
+        "how much goes by waves, of one product",
+    ),
+    ("features/operators/split.py", "COEFFICIENTS_PER_ROW", "Mult -> Div", "how much goes by waves, of one product"),
+    (
+        "inference/tuning/integration.py",
+        "if size < 1e-8",
+        "constant 1",
+        "when rounding has used the nodes up",
+    ),
+    ("posterior/quadrature.py", "tail = np.minimum", "constant 25", "how far nodes reach where nothing is left"),
+)
 
 
 @dataclass(frozen=True)
@@ -77,36 +123,46 @@ class Mutant:
     line: int
     node: int
     told: str
+    key: str  # the same as long as its line is, wherever that moves
 
 
 # --------------------------------------------------------------------------------------------------------- the faults
 
 
+@functools.cache
 def mutants_of(path: Path) -> list[Mutant]:
     """Every fault that can be put into a file."""
     tree = ast.parse(path.read_text())
-    skipped = _skipped(tree)
-    found = []
+    skipped, lines = _skipped(tree), path.read_text().splitlines()
+    found, seen = [], Counter[str]()
     for number, node in enumerate(ast.walk(tree)):
         if id(node) in skipped:
             continue
         told = _told(node)
         if told:
-            found.append(Mutant(str(path.relative_to(SOURCE)), node.lineno, number, told))
+            file = str(path.relative_to(SOURCE))
+            key = f"{file}: {lines[node.lineno - 1].strip()}: {told}"
+            seen[key] += 1
+            found.append(Mutant(file, node.lineno, number, told, f"{key}: {seen[key]}"))
     return found
 
 
-def mutated(path: Path, mutant: Mutant) -> str:
-    """Source of a file with the fault in it."""
+def mutated_tree(path: Path, mutant: Mutant) -> ast.AST:
+    """Syntax of a file with the fault in it, its lines where they were."""
     tree = ast.parse(path.read_text())
     target = next(node for number, node in enumerate(ast.walk(tree)) if number == mutant.node)
-    new = _changed(copy.deepcopy(target))
+    new = ast.copy_location(_changed(copy.deepcopy(target)), target)
 
     class Replace(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> ast.AST:
             return new if node is target else super().generic_visit(node)
 
-    return ast.unparse(ast.fix_missing_locations(Replace().visit(tree)))
+    return ast.fix_missing_locations(Replace().visit(tree))
+
+
+def mutated(path: Path, mutant: Mutant) -> str:
+    """Source of a file with the fault in it."""
+    return ast.unparse(mutated_tree(path, mutant))
 
 
 def _changed(node: ast.AST) -> ast.AST:
@@ -118,7 +174,8 @@ def _changed(node: ast.AST) -> ast.AST:
         return node.operand
     elif isinstance(node, ast.Constant):
         value = node.value
-        node.value = (not value) if isinstance(value, bool) else value + 1 if isinstance(value, int) else 1.5 * value
+        whole = isinstance(value, int) or value == 0
+        node.value = (not value) if isinstance(value, bool) else value + 1 if whole else 1.5 * value
     elif isinstance(node, ast.If | ast.IfExp | ast.While):
         node.test = ast.UnaryOp(ast.Not(), node.test)
     else:
@@ -158,6 +215,8 @@ def _skipped(tree: ast.AST) -> set[int]:
                 leave(arg and arg.annotation)
             for decorator in node.decorator_list:
                 leave(decorator)
+            if not HAS_DEVICE and any(_is_device(arg.annotation) for arg in node.args.args):
+                leave(node)
         elif isinstance(node, ast.ClassDef):
             for decorator in node.decorator_list:
                 leave(decorator)
@@ -182,6 +241,10 @@ def _skipped(tree: ast.AST) -> set[int]:
     return skipped
 
 
+def _is_device(annotation: ast.AST | None) -> bool:
+    return isinstance(annotation, ast.Name) and annotation.id == "Device"
+
+
 # ----------------------------------------------------------------------------------------------------------- the tests
 
 
@@ -199,6 +262,8 @@ class Reached:
             self.files = {f.split("/src/bochner/")[-1]: f for f in self.data.measured_files()}
             for report in COVERAGE.glob("tests*.xml"):
                 for case in xml.etree.ElementTree.parse(report).iter("testcase"):
+                    if case.find("failure") is not None or case.find("skipped") is not None:
+                        continue
                     name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
                     self.seconds[name] = float(case.get("time") or 0)
 
@@ -214,6 +279,8 @@ class Reached:
         names = {name for name in names if name in self.seconds}
         if not names and mutant.line not in lines:
             return []
+        if not names:  # run when the file is imported: whatever uses the file
+            names = {c.split("|")[0] for contexts in lines.values() for c in contexts} & set(self.seconds)
         room = mutant.file.split("/")[0]
         near = sorted(names, key=lambda t: (f"/{room}/" not in t and "/laws/" not in t, self.seconds[t]))
         chosen, total = [], 0.0
@@ -224,75 +291,192 @@ class Reached:
         return chosen or near[:1] or None
 
 
-def survives(mutant: Mutant, scratch: Path, tests: list[str]) -> str:
-    """`killed`, `timeout` or `survived`."""
-    at = scratch / "src" / "bochner" / mutant.file
-    original = at.read_text()
-    at.write_text(mutated(SOURCE / mutant.file, mutant))
-    try:
-        code = in_a_fork(scratch, tests, TIMEOUT if "::" in tests[0] else ROOM_TIMEOUT)
-    finally:
-        at.write_text(original)
-    if code is None:
-        return "timeout"
-    return "survived" if code in (0, 5) else "killed"
+class Trials:
+    """Faults tried in children of this process, which has the library and its tests imported from a scratch tree."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.scratch = scratch
+        self.sound: dict[str, bool] = {}  # tests, and whether they pass without a fault
+
+    def fate(self, mutant: Mutant, tests: list[str]) -> tuple[str, str]:
+        """`killed`, `timeout` or `survived`, and the test that failed."""
+        at, tests = self.scratch / "src" / "bochner" / mutant.file, list(tests)
+        original, stamp = at.read_text(), at.stat()
+        while tests:
+            at.write_text(mutated(SOURCE / mutant.file, mutant))
+            try:
+                code, failed = self._in_a_fork(tests, lambda: put_in(mutant, at, original))
+            finally:
+                at.write_text(original)
+                os.utime(at, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # what Numba has cached stays good
+            if code is None:
+                return "timeout", ""
+            if code in (0, 5) or failed == ENOUGH:
+                return "survived", ""
+            if not failed or self._passes(failed):
+                return "killed", failed
+            tests = [test for test in tests if test != failed] if failed in tests else []
+        return "survived", ""
+
+    def _passes(self, test: str) -> bool:
+        if test not in self.sound:
+            self.sound[test] = self._in_a_fork([test], lambda: None)[1] in ("", ENOUGH)
+        return self.sound[test]
+
+    def _in_a_fork(self, tests: list[str], prepare: Callable[[], None]) -> tuple[int | None, str]:
+        """Exit code of pytest in a child, None if it ran out of time, and the test that failed first."""
+        listen, tell = os.pipe()
+        limit, seconds = (TIMEOUT, MAX_TEST_SECONDS) if "::" in tests[0] else (ROOM_TIMEOUT, MAX_ROOM_SECONDS)
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            os.close(listen)
+            resource.setrlimit(resource.RLIMIT_CPU, (_spent() + limit, _spent() + limit))
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(quiet, 1)
+            os.dup2(quiet, 2)
+            prepare()
+            import pytest
+
+            os._exit(int(pytest.main([*OPTIONS, *tests], plugins=[Told(tell, seconds)])))
+        os.close(tell)
+        status = _waited(child, 4 * limit)
+        with os.fdopen(listen) as told:
+            lines = told.read().split("\n")
+            failed = next((line for line in lines if line and line != ENOUGH), ENOUGH if ENOUGH in lines else "")
+        return status, failed
 
 
-def in_a_fork(scratch: Path, tests: list[str], timeout: float) -> int | None:
-    """Exit code of pytest in a child that has the heavy imports of its parent; None: it ran out of time."""
-    child = os.fork()
-    if child == 0:
-        os.setsid()
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 1)
-        os.dup2(quiet, 2)
-        os.chdir(scratch)
-        sys.path.insert(0, str(scratch / "src"))
-        sys.dont_write_bytecode = True
-        os.environ["PYTHONPATH"] = str(scratch / "src")
-        import pytest
+class Told:
+    """Plugin of pytest that tells the first test that fails, and begins none once enough was computed."""
 
-        options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
-        os._exit(int(pytest.main([*options, *tests])))
-    end = time.monotonic() + timeout
+    def __init__(self, pipe: int, seconds: float) -> None:
+        self.pipe, self.end, self.session = pipe, time.process_time() + seconds, None
+
+    def pytest_sessionstart(self, session: Any) -> None:
+        """Called by pytest before tests are collected."""
+        self.session = session
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Called by pytest after every phase of a test."""
+        if report.failed:
+            os.write(self.pipe, f"{report.nodeid}\n".encode())
+        elif time.process_time() > self.end:
+            os.write(self.pipe, f"{ENOUGH}\n".encode())
+            self.session.shouldstop = ENOUGH  # type: ignore[attr-defined]
+
+
+def _spent() -> int:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return int(used.ru_utime + used.ru_stime) + 1
+
+
+def _waited(child: int, seconds: float) -> int | None:
+    """Exit code of a child; None if it was ended for the time that it took."""
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.05)
+            code = os.waitstatus_to_exitcode(status)
+            return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
+        time.sleep(0.02)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return None
 
 
-def import_what_is_heavy() -> None:
-    """What every run of the tests would import anew, but not the library itself."""
-    sys.path = [path for path in sys.path if Path(path or ".").resolve() != ROOT / "benchmarks"]  # it has a coverage.py
-    for name in (
-        "numpy",
-        "scipy.optimize",
-        "scipy.stats",
-        "scipy.spatial",
-        "sklearn.cluster",
-        "sklearn.model_selection",
-    ):
-        importlib.import_module(name)
-    for name in ("pandas", "hypothesis", "pytest", "xdist", "numba"):
-        if importlib.util.find_spec(name):
-            importlib.import_module(name)
+def put_in(mutant: Mutant, at: Path, original: str) -> None:
+    """Put a fault into this process: into the function at fault, or by a fresh import of all that may hold it."""
+    new = functions_of(compile(mutated_tree(SOURCE / mutant.file, mutant), str(at), "exec"))
+    old = functions_of(compile(original, str(at), "exec"))
+    changed = [name for name in old if old[name] != new.get(name)]
+    if changed and MODULE not in changed and "numba" not in original:
+        found = {name: _loaded(str(at), name) for name in changed}
+        if all(found.values()):
+            for name, functions in found.items():
+                for function in functions:
+                    function.__code__ = new[name]
+            return
+    for name in [name for name in sys.modules if name.split(".")[0] in ("bochner", "tests")]:
+        del sys.modules[name]
+    if "numba" in original:
+        import numba
+
+        numba.config.CACHE_DIR = tempfile.mkdtemp(dir=at.parents[3])
+    importlib.invalidate_caches()
+
+
+MODULE = ("", 0)  # stands for all that is not inside of a function
+
+
+def functions_of(code: types.CodeType) -> dict[tuple[str, int], Any]:
+    """Code of the functions and methods of a module by name and line, and what else it does."""
+    found: dict[tuple[str, int], Any] = {}
+    outside: list[Any] = []
+    twice = False
+    rest = [code]
+    while rest:
+        one = rest.pop()
+        outside += [one.co_code, one.co_names, [c for c in one.co_consts if not isinstance(c, types.CodeType)]]
+        for part in (c for c in one.co_consts if isinstance(c, types.CodeType)):
+            if part.co_flags & OPTIMISED:
+                name = (part.co_qualname, part.co_firstlineno)
+                twice |= name in found
+                found[name] = part
+            else:
+                rest.append(part)
+    # two lambdas of one line cannot be told apart: then all of it counts as outside
+    found[MODULE] = repr((outside, [c.co_code for c in found.values()] if twice else []))
+    return found
+
+
+def _loaded(file: str, name: tuple[str, int]) -> list[types.FunctionType]:
+    """Functions of a file in this process, however they are wrapped."""
+    return [
+        one
+        for one in gc.get_objects()
+        if type(one) is types.FunctionType
+        and one.__code__.co_filename == file
+        and (one.__code__.co_qualname, one.__code__.co_firstlineno) == name
+    ]
+
+
+def import_all(scratch: Path, folders: list[str]) -> None:
+    """The library and the tests, from the scratch tree, into this process."""
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(scratch / "src"))
+    os.environ["PYTHONPATH"] = str(scratch / "src")
+    os.chdir(scratch)
+    import pytest
+
+    for path in sorted((scratch / "src" / "bochner").rglob("*.py")):
+        room = path.relative_to(scratch / "src").with_suffix("").parts
+        if room[1] in (*ROOMS, "geo", "layout", "estimators") and room[-1] != "__init__":
+            with contextlib.suppress(ImportError):  # of an extra that is not installed
+                importlib.import_module(".".join(room))
+    with open(os.devnull, "w") as quiet, contextlib.redirect_stdout(quiet):
+        pytest.main(["--collect-only", "-q", "-n", "0", "-p", "no:cacheprovider", *folders])
 
 
 # -------------------------------------------------------------------------------------------------------------- the run
 
 
 def sampled(n: int, seed: int, only: str) -> list[Mutant]:
-    """Faults drawn from all of the rooms, or of files whose name holds `only`; files weigh by their faults."""
+    """Faults drawn from all of the rooms, or of files whose name holds `only`; files weigh by their faults.
+
+    They are those of the smallest hashes, so that a change to the source leaves the rest of the sample as it is.
+    """
     rooms = ("geo",) if only.startswith("geo") else ROOMS
-    files = [
-        p for room in rooms for p in sorted((SOURCE / room).rglob("*.py")) if p.name not in ("limits.py", "__init__.py")
-    ]
+    files = [p for room in rooms for p in sorted((SOURCE / room).rglob("*.py")) if _is_tried(p)]
     every = [m for p in files if only in str(p.relative_to(SOURCE)) for m in mutants_of(p)]
-    return random.Random(seed).sample(every, min(n, len(every)))
+    return sorted(every, key=lambda mutant: hashlib.sha256(f"{seed}: {mutant.key}".encode()).digest())[:n]
+
+
+def _is_tried(path: Path) -> bool:
+    """Whether faults of a file are drawn: not of thresholds, and of code for a device only where there is one."""
+    if path.name.startswith("device_"):
+        return HAS_DEVICE
+    return path.name not in ("limits.py", "__init__.py")
 
 
 def main() -> None:
@@ -307,30 +491,80 @@ def main() -> None:
     results = ROOT / "out" / "mutants" / f"{args.seed}{args.only.replace('/', '-')}.jsonl"
     results.parent.mkdir(parents=True, exist_ok=True)
     done = dict(_done(results, args.again))
-    import_what_is_heavy()
-    reached, end = Reached(), time.monotonic() + 60 * args.minutes
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder)
-        for part in ("src", "tests", "docs", "benchmarks"):
-            shutil.copytree(ROOT / part, scratch / part, ignore=shutil.ignore_patterns("__pycache__", "_build"))
-        for part in ("pyproject.toml", "README.md"):
-            shutil.copy(ROOT / part, scratch / part)
-        for mutant in sampled(args.n, args.seed, args.only):
-            key = f"{mutant.file}:{mutant.line}:{mutant.node}"
-            if key in done or time.monotonic() > end:
+    sys.path = [path for path in sys.path if Path(path or ".").resolve() != ROOT / "benchmarks"]  # it has a coverage.py
+    end, drawn = time.monotonic() + 60 * args.minutes, sampled(args.n, args.seed, args.only)
+    reached = Reached()
+    with _folder_of_this_process() as folder:
+        trials = Trials(_scratch(folder))
+        if any(mutant.key not in done for mutant in drawn):
+            import_all(
+                trials.scratch, sorted({f"tests/{test.split('/')[1]}" for m in drawn for test in tests_of(m, reached)})
+            )
+        for mutant in drawn:
+            if mutant.key in done or time.monotonic() > end:
                 continue
-            tests = reached.tests(mutant)
-            if tests is None:
-                tests = [t for t in TESTS[mutant.file.split("/")[0]] if (ROOT / t).exists()]
-            fate = survives(mutant, scratch, tests) if tests else "not reached"
-            done[key] = fate
+            tests = tests_of(mutant, reached)
+            fate, by = trials.fate(mutant, tests) if tests else ("not reached", "")
+            done[mutant.key] = fate
             with results.open("a") as lines:
-                lines.write(json.dumps({"key": key, "told": mutant.told, "fate": fate, "tests": len(tests)}) + "\n")
-            print(f"{fate:12} {mutant.file}:{mutant.line}  {mutant.told}  ({len(tests)} tests)", flush=True)
-    wanted = {f"{m.file}:{m.line}:{m.node}" for m in sampled(args.n, args.seed, args.only)}
-    fates = [fate for key, fate in done.items() if key in wanted]
-    killed = sum(fate in ("killed", "timeout") for fate in fates)
-    print(f"seed {args.seed}: {killed} of {len(fates)} killed ({killed / max(len(fates), 1):.1%})")
+                told = {"key": mutant.key, "told": mutant.told, "fate": fate, "tests": len(tests), "by": by}
+                lines.write(json.dumps(told) + "\n")
+            print(f"{fate:12} {mutant.file}:{mutant.line}  {mutant.told}  ({by or f'{len(tests)} tests'})", flush=True)
+    _sum_up(drawn, done, args.seed)
+
+
+def _sum_up(drawn: list[Mutant], done: dict[str, str], seed: int) -> None:
+    """Survivors with their lines, those that change nothing with the reason, and the share that was killed."""
+    tried = [mutant for mutant in drawn if mutant.key in done]
+    left = [mutant for mutant in tried if done[mutant.key] not in ("killed", "timeout")]
+    same = [mutant for mutant in left if why_equivalent(mutant)]
+    print("\nSurvived:" if left else "")
+    for mutant in left:
+        text = (SOURCE / mutant.file).read_text().splitlines()[mutant.line - 1].strip()
+        why = why_equivalent(mutant)
+        print(f"  {mutant.file}:{mutant.line}  {mutant.told}: {text}{f'  -- equivalent: {why}' if why else ''}")
+    killed = len(tried) - len(left)
+    print(
+        f"seed {seed}: {killed} of {len(tried)} killed ({killed / max(len(tried), 1):.1%}); "
+        f"without {len(same)} that change no result: {killed / max(len(tried) - len(same), 1):.1%}"
+    )
+
+
+def tests_of(mutant: Mutant, reached: Reached) -> list[str]:
+    """Tests that reach a mutant, or those of its room."""
+    known = COMPILED if mutant.file == "neighbours/compiled_loops.py" else reached.tests(mutant)
+    return known if known is not None else [t for t in TESTS[mutant.file.split("/")[0]] if (ROOT / t).exists()]
+
+
+def _folder(test: str) -> str:
+    return "/".join(test.split("::")[0].split("/")[:2])
+
+
+def why_equivalent(mutant: Mutant) -> str:
+    """Why a fault changes no result, from the list of those that were read; empty if it is not on it."""
+    text = (SOURCE / mutant.file).read_text().splitlines()[mutant.line - 1]
+    found = (why for file, part, told, why in EQUIVALENT if (file, told) == (mutant.file, mutant.told) and part in text)
+    return next(found, "")
+
+
+@contextlib.contextmanager
+def _folder_of_this_process() -> Iterator[Path]:
+    """A folder that this process removes, and no child of a test that leaves by another way."""
+    folder, owner = Path(tempfile.mkdtemp()).resolve(), os.getpid()
+    try:
+        yield folder
+    finally:
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _scratch(folder: Path) -> Path:
+    """A copy of the tree, with what Numba has compiled."""
+    for part in ("src", "tests", "docs", "benchmarks"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("*.pyc", "_build"))
+    for part in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / part, folder / part)
+    return folder
 
 
 def _done(results: Path, again: bool) -> Iterator[tuple[str, str]]:

@@ -60,3 +60,19 @@ def test_errors_given_as_standard_deviations_of_another_unit_are_doubted():
         SpatialRegressor(Matern(0.2, nu=0.5), tune=None).fit(X, y, measurement_variance=np.full(200, 20.0)).check()
     true = SpatialRegressor(Matern(0.2, nu=0.5), noise_variance=1e-6, tune=None)
     assert true.fit(X, y, measurement_variance=np.full(200, 0.04)).check() == []
+
+
+def test_a_field_learned_from_few_counts_is_doubted():
+    """Where intervals of the surface are known to hold less, `check` says so; not of more rows, or a given kernel."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(100, 2))
+    y = rng.binomial(8, 1 / (1 + np.exp(-2 * np.sin(6 * X[:, 0]))))
+    known = {"family": "binomial", "noise_variance": 0.0}
+    models = [(40, SpatialRegressor(Matern(), **known)), (100, SpatialRegressor(Matern(), **known))]
+    told = []
+    for n, model in (*models, (40, SpatialRegressor(Matern(0.3), tune=None, **known))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = model.fit(X[:n], y[:n], trials=np.full(n, 8)).check()
+        told.append(any("say little of the range" in finding for finding in found))
+    assert told == [True, False, False]

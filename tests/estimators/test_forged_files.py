@@ -170,3 +170,15 @@ def test_a_file_can_be_asked_for_by_its_digest(saved, tmp_path):
         load(tmp_path / "forged", sha256=digest)
     with pytest.raises(ArchiveError, match="needed are 64 hexadecimal digits"):
         load(saved, sha256="abc")
+
+
+@pytest.mark.parametrize("change", [lambda a: 3 * a, lambda a: 1e300 * a, lambda a: 0 * a])
+def test_masses_of_a_mixture_sum_to_one(change, saved, tmp_path):
+    """Arrays of one number are masses and noise variances: a file whose masses are others is refused."""
+    arrays = arrays_of(saved)
+    masses = [name for name, array in arrays.items() if array.shape == (1,) and array[0] == 1.0]
+    assert masses
+    for name in masses:
+        rewrite(saved, tmp_path / "bad", arrays={name: npy(change(arrays[name]))}, rehash=True)
+        with pytest.raises(ArchiveError):
+            load(tmp_path / "bad").predict(np.column_stack([new_places(), np.zeros(len(new_places()))]))

@@ -10,8 +10,19 @@ import rasterio
 import shapely
 from numpy.testing import assert_allclose
 
+from bochner import SpatialRegressor, load
+from bochner.cli import main
 from bochner.exceptions import BochnerWarning, InputError, OutputError
-from bochner.geo import area_points, grid_over, raster_at, read_areas, read_places, sample_raster, write_places
+from bochner.geo import (
+    area_points,
+    grid_over,
+    raster_at,
+    read_areas,
+    read_places,
+    sample_raster,
+    transform,
+    write_places,
+)
 from bochner.geo.writing import check_written
 from bochner.sources.opening import open_source
 from tests.geo.test_grids import write_tif
@@ -35,13 +46,73 @@ def test_scale_and_offset_of_a_raster_are_applied_everywhere(tmp_path):
     assert_allclose(np.concatenate(parts), expected.ravel())
 
 
-def test_codes_of_a_colour_table_are_told_of(tmp_path):
-    path = write_tif(tmp_path / "classes.tif", (CODES % 4).astype("uint8"), GRID)
+@pytest.fixture
+def land_cover(tmp_path):
+    """A raster of the classes 0 to 3, with the colours that make it one."""
+    path = write_tif(tmp_path / "classes.tif", (CODES % 4).astype("uint8"), GRID, nodata=3)
     with rasterio.open(path, "r+") as file:
         file.write_colormap(1, {0: (0, 0, 0), 1: (255, 0, 0), 2: (0, 255, 0), 3: (9, 9, 9)})
-    for read in (lambda: read_places(path), lambda: sample_raster(path, GRID), lambda: raster_at(path, [[0.5, 0.5]])):
-        with pytest.warns(BochnerWarning, match="classes.tif holds codes of a colour table .* taken as numbers"):
+    return path
+
+
+def test_classes_are_not_taken_for_amounts(land_cover):
+    """Codes of a colour table are categories, or are asked for by name; as amounts they are refused."""
+    for read in (
+        lambda: sample_raster(land_cover, GRID),
+        lambda: sample_raster(land_cover, GRID, resampling="nearest"),
+        lambda: raster_at(land_cover, [[0.5, 0.5]]),
+        lambda: area_points(_square(), weights_raster=land_cover),
+        lambda: open_source(str(land_cover)).parts[0].load(["band1"]),
+    ):
+        with pytest.raises(InputError, match=r"classes\.tif holds classes .* colour table.* amounts are needed"):
             read()
+    codes = np.where(CODES % 4 == 3, np.nan, CODES % 4)
+    assert_allclose(sample_raster(land_cover, GRID, resampling="classes"), codes)
+    assert_allclose(raster_at(land_cover, GRID.centres(), "EPSG:4326", resampling="classes"), codes.ravel())
+    column = read_places(land_cover).frame["band1"]
+    assert isinstance(column.dtype, pd.CategoricalDtype) and list(column.cat.categories) == [0, 1, 2]
+    assert_allclose(column.astype(float), codes[np.isfinite(codes)])
+
+
+def test_classes_are_a_covariate(land_cover, tmp_path):
+    """A model fitted to classes knows an effect of each, and maps them where they are; amounts are not mixed up."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(0, 1, (60, 2)), columns=["lon", "lat"])
+    code = raster_at(land_cover, table, "EPSG:4326", resampling="classes")
+    table["y"] = np.array([5.0, 0.0, -5.0, np.nan])[np.nan_to_num(code, nan=3).astype(int)]
+    table = table[np.isfinite(code)]
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    model, made = tmp_path / "m.bochner", tmp_path / "map.tif"
+    given = ["--covariate", f"cover={land_cover}"]
+    options = ["--kernel", "matern32(length_scale=30)", "--tune", "none"]
+    for line in (
+        ["fit", str(tmp_path / "rows.csv"), "--target", "y", *given, *options, "-o", str(model)],
+        ["map", str(model), "--like", str(land_cover), *given, "-o", str(made)],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(line)
+        assert not ended.value.code
+    shown = sample_raster(made, GRID)
+    codes = CODES % 4
+    for value, at in ((5.0, 0), (0.0, 1), (-5.0, 2)):
+        assert_allclose(shown[codes == at], value, atol=0.5)
+    assert np.isnan(shown[codes == 3]).all()
+    with pytest.warns(BochnerWarning, match=r"'cover' has classes on the map that no training row has \(3, 7\)"):
+        blank = load(model).predict_grid(like=land_cover, covariates={"cover": np.where(codes == 1, 7.0, codes)})
+    assert (
+        np.isnan(np.asarray(blank["mean"])[codes == 1]).all()
+        and np.isfinite(np.asarray(blank["mean"])[codes == 2]).all()
+    )
+    amounts = SpatialRegressor(covariates=["cover"], tune=None)
+    amounts.fit(table.assign(cover=table["lon"] ** 2).drop(columns="y"), table["y"])
+    with pytest.raises(InputError, match="'cover' is a category, and the model was fitted to it as a number"):
+        amounts.predict(table.assign(cover=pd.Categorical([1] * len(table))).drop(columns="y"))
+    with pytest.raises(InputError, match="holds classes"):
+        amounts.predict_grid(like=land_cover, covariates={"cover": land_cover})
+
+
+def _square():
+    return gpd.GeoDataFrame(geometry=[shapely.box(0, 0, 1, 1)], crs="EPSG:4326")
 
 
 def test_formulas_are_escaped_on_request_alone(tmp_path):
@@ -110,3 +181,9 @@ def test_a_shapefile_that_was_cut_short_is_noticed(tmp_path):
             check_written(tmp_path / "a.shp", 3)
         (tmp_path / f"a{end}").write_bytes(whole)
     assert issubclass(OutputError, OSError)
+
+
+def test_a_crs_without_a_way_to_the_other_is_told():
+    local = 'LOCAL_CS["yard",LOCAL_DATUM["yard",0],UNIT["metre",1],AXIS["x",EAST],AXIS["y",NORTH]]'
+    with pytest.raises(InputError, match=r"there is no way from the CRS .* to "):
+        transform(np.zeros((1, 2)), local, "EPSG:4326")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import bochner
@@ -69,3 +70,9 @@ def test_the_scheme_for_so_many_rows(n, dim, known, chosen):
 def test_what_cannot_be_is_refused(n, dim, known, error, told):
     with pytest.raises(error, match=told):
         bochner.choose(n, dim, **known)
+
+
+@pytest.mark.parametrize("features", [np.arange(3), None, 7, ["exact"]], ids=["array", "none", "number", "list"])
+def test_what_is_no_name_is_told(features):
+    with pytest.raises(InputError, match="is not known; choose from"):
+        bochner.choose(100, 2, features=features)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -14,6 +16,7 @@ from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.evidence.feature_evidence import linear_objective
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.linear import LinearEngine
+from bochner.inference.observed import limits as observed_limits
 from bochner.inference.observed.scale import scale_of
 from bochner.inference.tuning.bounds import log_prior
 from bochner.kernels import Cauchy, Laplacian, Matern, Polynomial, RationalQuadratic, SquaredExponential
@@ -204,3 +207,29 @@ def test_evidence_integrates_the_trend_out_and_likelihood_maximises_it():
     assert_allclose(fit.log_evidence, integral, rtol=1e-8)
     assert_allclose(fit.log_likelihood, density.logpdf(obs.y - fit.posterior.trend_coef[0]), rtol=1e-10)
     assert fit.log_likelihood >= peak - 1e-9
+
+
+def test_the_prior_of_fixed_effects_is_a_density():
+    """Log density at zero of a normal law with this precision; directions of which nothing is known count as one."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(3, 3))
+    precision = root @ root.T
+    rows = Rows(rng.uniform(size=(12, 2)), rng.normal(size=(12, 3)))
+    obs = Observations(rows, rng.normal(size=12), np.ones(12), np.zeros(12), np.zeros(12), precision)
+    wanted = stats.multivariate_normal(np.zeros(3), np.linalg.inv(precision)).logpdf(np.zeros(3))
+    assert_allclose(obs.trend_constant, wanted)
+    flat = replace(obs, trend_precision=np.diag([4.0, 0.0, 0.0]))
+    assert_allclose(flat.trend_constant, stats.norm(0, 0.5).logpdf(0))
+    assert replace(obs, trend_precision=None).trend_constant == 0
+
+
+def test_spacing_of_some_rows_is_that_of_all(monkeypatch):
+    """Of every k-th row the nearest other lies farther off, by the k-th part of the space: the same in 1, 2 and 3."""
+    for dim in (1, 2, 3):
+        coords = np.random.default_rng(dim).uniform(size=(4_000, dim))
+        one, zero = np.ones(4_000), np.zeros(4_000)
+        obs = Observations(Rows(coords, one[:, None]), zero, one, zero, zero)
+        whole = scale_of(obs).spacing
+        with monkeypatch.context() as patch:
+            patch.setattr(observed_limits, "MAX_SPACING_PLACES", 400)
+            assert_allclose(scale_of(obs).spacing, whole, rtol=0.15)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.testing import assert_allclose
 
-from bochner.kernels.periodogram import periodogram, spectral_lines
+from bochner.kernels.periodogram import _greedy, periodogram, spectral_lines
 
 
 def test_a_wave_is_found_with_its_variance():
@@ -31,3 +31,12 @@ def test_the_second_wave_is_found_in_what_the_first_leaves():
     found, variance = spectral_lines(x, y, 2)
     assert_allclose(np.abs(found[:, 0]), [4, 9], atol=0.3)
     assert_allclose(variance, [2.0, 0.5], rtol=0.3)
+
+
+def test_a_line_and_its_negative_are_one_peak():
+    """Heaviest lines at least two cells apart: neither a neighbour of one that was found, nor its mirror image."""
+    omega = np.arange(-12.0, 13.0)[:, None]
+    power = np.exp(-((np.abs(omega[:, 0]) - 9) ** 2)) + 0.5 * np.exp(-((np.abs(omega[:, 0]) - 4) ** 2)) + 1e-6
+    power[omega[:, 0] == 9] += 1e-3
+    found = _greedy(omega, power, np.ones(1), 2)[:, 0]
+    assert found[0] == 9 and abs(found[1]) == 4

@@ -150,3 +150,15 @@ class Triangle(IsotropicKernel):
 def test_a_kernel_with_a_kink_is_left_to_numpy():
     assert radial_table(Triangle()).error > limits.TABLE_ERROR
     assert compiled.compiled_kernel(Triangle(), 1, limits.COMPILED_FROM) is None
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_covariances_between_places_are_those_of_the_kernel(dim, monkeypatch):
+    """Some rows at a time: blocks of one row, of a few, and all at once have the same covariances."""
+    kernel = Matern(0.7, 1.3, nu=1.5)
+    rng = np.random.default_rng(0)
+    x, z = rng.uniform(size=(23, dim)), rng.uniform(size=(700, dim))
+    monkeypatch.setattr(limits, "COMPILED_FROM", 0)
+    found = compiled.compiled_kernel(kernel, dim, 10**6, lambda: (0.0, 3.0))
+    assert_allclose(found.covariance(x, z), kernel(x, z), rtol=1e-6, atol=1e-9)
+    assert_allclose(found.covariance(z, x[:2]), kernel(z, x[:2]), rtol=1e-6, atol=1e-9)

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from bochner.neighbours import maximin_order, predecessors
+from bochner.neighbours import maximin_order, ordering, predecessors
 
 every_dimension = pytest.mark.parametrize("dim", [1, 2, 3])
 
@@ -93,3 +93,18 @@ def test_predecessors_of_some_positions():
     order = maximin_order(coords)
     positions = np.array([250, 3, 70])
     assert_array_equal(predecessors(coords, order, 8, positions), predecessors(coords, order, 8)[positions])
+
+
+def test_the_first_of_a_cell_is_the_nearest_to_its_centre():
+    """Cells of the unit square cut into four; of an empty one the point nearest to its middle is taken, wherever."""
+    rng = np.random.default_rng(0)
+    unit = rng.uniform(0, 2, size=(60, 2))
+    cell = (np.floor(unit) @ [2, 1]).astype(int)
+    rows = np.argsort(cell, kind="stable")
+    unit, cell = unit[rows], cell[rows]
+    waiting = cell != 2  # one cell has its point already
+    new = ordering._one_per_empty_cell(cell, unit, waiting)
+    assert sorted(cell[new]) == [0, 1, 3]
+    for one in new:
+        away = np.linalg.norm(unit - np.floor(unit) - 0.5, axis=1)
+        assert away[one] == away[cell == cell[one]].min()

@@ -11,7 +11,7 @@ from scipy import stats
 
 from bochner.exceptions import InputError, PartError
 from bochner.families import Bernoulli, Binomial, Family, Gamma, Gaussian, NegativeBinomial, Poisson
-from bochner.posterior import Latent, Response, ranked
+from bochner.posterior import Latent, Response, quadrature, ranked
 from bochner.validation import crps_mixture, crps_sample
 from tests.laws.registry_families import FAMILIES
 
@@ -282,3 +282,29 @@ def test_what_cannot_be_asked_is_refused():
         response(Poisson()).quantile(97.5)
     with pytest.raises(PartError, match=r"dispersion of family 'gamma' is None"):
         response(Gamma()).cdf(1.0)
+
+
+@pytest.mark.parametrize("mean", [-14.0, 0.0, 9.0])
+def test_score_of_amounts_is_its_integral_at_any_scale(mean):
+    """A gamma law of shape 1/5 runs over many decades; its score has the unit of the amount."""
+    law = Response(Gamma(dispersion=5.0), Latent(np.full((1, 2), mean), np.zeros((1, 2)), np.ones(1)), None, True)
+    y = np.exp(mean) * np.array([0.01, 3.0])
+    exact = stats.gamma(0.2, scale=5.0 * np.exp(mean))
+    for score, seen in zip(law.crps(y), y, strict=True):
+        x = np.exp(np.linspace(np.log(1e-12 * np.exp(mean)), np.log(exact.ppf(1 - 1e-9)), 200_001))
+        wanted = np.trapezoid((exact.cdf(x) - (x >= seen)) ** 2, x)
+        assert_allclose(score, wanted, rtol=2e-3)
+
+
+@every_observed
+@pytest.mark.parametrize("variance", [0.01, 1.0, 400.0])
+def test_the_mode_of_a_row_is_a_mode(family, variance):
+    """The slope of log p(y | eta) - (eta - mean)^2 / (2 variance) vanishes there, on its own scale."""
+    if family.name == "student" or (family.name == "poisson" and family.link == "identity"):
+        pytest.skip("not concave, or with a corner at zero: the bracket alone is promised")
+    mean, rng = np.array([-3.0, 0.0, 0.5, 4.0]), np.random.default_rng(0)
+    size = np.full(4, 12.0) if family.size_name else np.ones(4)
+    y = family.draw(mean[::-1], size, rng)
+    eta, scale = quadrature._mode(family, y, mean, np.full(4, variance), size)
+    d = family.derivatives(y, eta, size)
+    assert_allclose((d.score - (eta - mean) / variance) * scale, 0, atol=2e-3)

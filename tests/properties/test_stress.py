@@ -10,7 +10,9 @@ from numpy.testing import assert_allclose
 
 from bochner import SpatialRegressor
 from bochner.exceptions import BochnerError
+from bochner.families import Poisson
 from bochner.kernels import Matern, SquaredExponential
+from bochner.posterior import Latent, Response
 from tests.properties.problems import FAMILIES, SCHEMES, Problem, problem
 
 every_scheme = pytest.mark.parametrize("features", SCHEMES)
@@ -149,3 +151,22 @@ def test_scales_beyond_reason_are_answered_or_refused(parts, features):
     except BochnerError:
         return
     assert np.isfinite(mean).all() and np.isfinite(sd).all() and (sd >= 0).all()
+
+
+def test_a_mean_beyond_all_numbers_has_no_sd_that_is_none():
+    """A component of a mixture without mass says nothing, though its moments overflow."""
+    eta = Latent(np.array([[5e5, 0.0], [5e5, 1.0]]), np.array([[1e6, 1.0], [1e6, 1.0]]), np.array([0.0, 1.0]))
+    for new in (False, True):
+        law = Response(Poisson(), eta, np.ones(2), new)
+        assert np.isfinite(law.mean).all() and not np.isnan(law.sd).any()
+        assert law.sd[1] < 10
+
+
+def test_one_row_to_spare_has_a_residual_variance():
+    """Least squares with one row more than columns: the square of what is left, for the one degree of freedom."""
+    X = np.array([[0.0], [0.4], [0.7], [1.0]])
+    y = np.array([0.3, -1.0, 2.0, 0.5])
+    model = SpatialRegressor(Matern(0.5), features="quasi", n_frequencies=1, noise_variance=0.0, tune=None).fit(X, y)
+    left = np.sum((y - model.predict(X)) ** 2)
+    assert left > 0.01
+    assert_allclose(model.fitted_.model.fits[0].engine.noise_variance, left, rtol=1e-6)

@@ -138,7 +138,12 @@ def at(given: Mapping[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = dict(zip(layout.map_axes, (given["x"], given["y"]), strict=True))
     for name, value in inputs.items():
         pair = [[given["x"], given["y"]]]
-        row[name] = float(raster_at(named_band(value, name), pair, layout.crs)[0]) if isinstance(value, Path) else value
+        as_is = "classes" if name in layout.levels else None
+        row[name] = (
+            float(raster_at(named_band(value, name), pair, layout.crs, resampling=as_is)[0])
+            if isinstance(value, Path)
+            else value
+        )
     missing = [name for name in layout.inputs if name not in row]
     if missing:
         raise InputError(f"nothing is known of {missing[0]!r} at that place; give its raster or a number.")

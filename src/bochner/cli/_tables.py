@@ -28,6 +28,7 @@ from bochner.geo import (
 from bochner.geo.cube_bands import named_band
 from bochner.geo.grids import box_text
 from bochner.geo.lonlat import lonlat_axes
+from bochner.geo.rasters import categories, holds_classes
 from bochner.geo.tables import check_columns
 from bochner.geo.vectors import is_geoparquet
 
@@ -224,7 +225,8 @@ def _moved(places: Places, crs: Any) -> FloatArray:
     return pair
 
 
-def _sampled(raster: Any, pair: FloatArray, places: Places, name: str) -> FloatArray:
+def _sampled(raster: Any, pair: FloatArray, places: Places, name: str) -> Any:
+    """Values of a raster at places, as a column: numbers, or categories where the raster holds classes."""
     if not isinstance(raster, Path):
         return np.full(len(pair), float(raster))
     from bochner.geo import grid_like
@@ -234,15 +236,16 @@ def _sampled(raster: Any, pair: FloatArray, places: Places, name: str) -> FloatA
         which, other = (raster.name, places.source) if grid.crs is None else (places.source, raster.name)
         raise InputError(f"{which} has no CRS and {other} has one, so the two cannot be laid over each other; give it.")
     band = named_band(raster, name)
-    values = raster_at(band, pair, places.crs)
+    classes = holds_classes(band)
+    values = raster_at(band, pair, places.crs, resampling="classes" if classes else None)
     if not np.isfinite(values).any():
         raise InputError(_apart(raster, band, grid, pair, places))
-    return values
+    return categories(values) if classes else values
 
 
 def _apart(raster: Path, band: Any, grid: RasterGrid, pair: FloatArray, places: Places) -> str:
     """What to say where a raster has no value at any place."""
-    swapped = np.isfinite(raster_at(band, pair[:, ::-1], places.crs)).mean() > 0.5
+    swapped = np.isfinite(raster_at(band, pair[:, ::-1], places.crs, resampling="classes")).mean() > 0.5
     names = " and ".join(places.coords[:2])
     hint = f"with {names} swapped it would: check their order" if swapped else "check the CRS of both"
     low, high = pair.min(axis=0), pair.max(axis=0)

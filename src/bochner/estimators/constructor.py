@@ -86,13 +86,10 @@ def memory_bytes(limit: Any) -> int | None:
 
 
 def is_count(number: Any) -> bool:
-    """Whether a value is a whole number >= 1."""
-    return (
-        isinstance(number, numbers.Real)
-        and not isinstance(number, bool)
-        and float(number).is_integer()
-        and float(number) >= 1
-    )
+    """Whether a value is a whole number >= 1, of those that a double can hold."""
+    if not isinstance(number, numbers.Real) or isinstance(number, bool):
+        return False
+    return bool(number >= 1) and bool(number <= 2**53) and float(number).is_integer()  # type: ignore[operator]
 
 
 def one_of(value: Any, name: str, allowed: tuple[Any, ...], more: str = "") -> Any:

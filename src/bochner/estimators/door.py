@@ -10,13 +10,14 @@ from sklearn.utils.validation import check_array, check_X_y, validate_data
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
 from bochner.layout import Encoding
-from bochner.layout.columns import refuse_gaps, refuse_text
+from bochner.layout.columns import refuse_gaps, refuse_text, refuse_twins
 
 RULES: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
 
 
 def checked_rows(estimator: Any, part: Any, encoding: Encoding | None, *, reset: bool = False) -> FloatArray:
     """The columns of a model as numbers (n, columns); `reset` sets scikit-learn's attributes, else they must agree."""
+    refuse_twins(part)
     if encoding is None:
         refuse_text(part, "X")
         table = validate_data(estimator, part, reset=reset, **RULES)

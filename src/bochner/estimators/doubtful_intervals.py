@@ -48,6 +48,18 @@ def doubtful_intervals(model: Model, responses: Responses, groups: IntArray | No
     )
 
 
+def too_few_counts(model: Model, responses: Responses) -> str | None:
+    """What to say where all of a field was learned from few counts or classes; None where that is not so."""
+    n, family = int(np.count_nonzero(responses.weight)), model.family
+    if responses.gaussian or family.reweighted or model.mixture.n_averaged < 2 or n >= limits.FEW_COUNTED_ROWS:
+        return None
+    return (
+        f"{n} rows of {family.name} responses say little of the range and the variance of the field, though intervals "
+        f"average over what they may be: on simulated surfaces of 50 rows, 95 % intervals held about 90 %, of single "
+        f"ones two thirds. Add rows, or give a kernel that is known from elsewhere, with tune=None."
+    )
+
+
 def _generous_errors(found: CrossValidation, rows: Responses) -> str | None:
     """What to say of given errors, where the rows scatter far less than those would have them."""
     if not np.any(rows.error > 0):

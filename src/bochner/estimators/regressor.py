@@ -19,7 +19,7 @@ from bochner.estimators.constructor import KernelParameters, resources_of, setti
 from bochner.estimators.crossvalidation import CrossValidation, each_group, make_folds, summarise
 from bochner.estimators.distribution import Distribution
 from bochner.estimators.door import checked_rows, checked_training
-from bochner.estimators.doubtful_intervals import doubtful_intervals
+from bochner.estimators.doubtful_intervals import doubtful_intervals, too_few_counts
 from bochner.estimators.fit_cost import fit_cost
 from bochner.estimators.fitted import Estimate, Fitted
 from bochner.estimators.increments import add_rows, has_sums
@@ -709,8 +709,9 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         found = findings(self.fitted_, float(self.tolerance))
         if self.has_training:
             with resources_of(self).in_use():
-                doubt = doubtful_intervals(self.fitted_.model, self.training_responses(), self.training_groups())
-            found += [] if doubt is None else [doubt]
+                model, responses = self.fitted_.model, self.training_responses()
+                doubts = doubtful_intervals(model, responses, self.training_groups()), too_few_counts(model, responses)
+            found += [doubt for doubt in doubts if doubt is not None]
         for finding in found:
             warn(finding, CheckWarning)
         return found

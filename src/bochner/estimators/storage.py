@@ -79,8 +79,10 @@ def _try_out(fitted: Fitted) -> None:
         return  # the rows that the model answers from are elsewhere: told when it is asked
     if len(layout.centre) and np.abs(layout.centre).max() > MAX_EXTENT:
         raise ArchiveError("the centre of its data is nowhere; fit it again.")
-    known = np.isfinite(latent.means).all() and np.isfinite(latent.variances).all() and np.isfinite(latent.mass).all()
-    if not known or latent.variances.min() < 0 or latent.mass.min() < 0:
+    with np.errstate(over="ignore"):  # an sd takes squares of the means
+        known = all(np.isfinite(part).all() for part in (latent.means**2, latent.variances, latent.mass))
+    weighed = known and latent.mass.min() >= 0 and abs(latent.mass.sum() - 1) < 1e-6
+    if not weighed or latent.variances.min() < 0:
         raise ArchiveError("the model predicts no numbers in the middle of its data; fit it again.")
 
 

@@ -104,7 +104,13 @@ def transform(coords: FloatArray, source: Any, target: Any) -> FloatArray:
     pyproj = _pyproj()
     if pyproj is None:
         raise MissingExtraError("changing the CRS needs pyproj; install it with: pip install 'bochner[geo]'")
-    change = pyproj.Transformer.from_crs(as_crs(source), as_crs(target), always_xy=True)
+    try:
+        change = pyproj.Transformer.from_crs(as_crs(source), as_crs(target), always_xy=True)
+    except pyproj.exceptions.ProjError as error:  # a local one, say, that says nothing of where on the Earth it is
+        raise InputError(
+            f"there is no way from the CRS {crs_name(as_crs(source))} to {crs_name(as_crs(target))} "
+            f"({str(error).splitlines()[0]}); give another, or re-project the file."
+        ) from None
     return np.column_stack(change.transform(coords[:, 0], coords[:, 1])).astype(np.float64, copy=False)
 
 
@@ -117,6 +123,7 @@ def _without_pyproj(value: Any) -> str:
 def _pyproj() -> Any:
     try:
         import pyproj
+        import pyproj.exceptions
     except ImportError:
         return None
     return pyproj

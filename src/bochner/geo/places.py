@@ -182,7 +182,10 @@ class Places:
         """The rows with columns added, or replaced where the name is taken."""
         import pandas as pd
 
-        added = pd.DataFrame({name: np.asarray(values) for name, values in columns.items()}, index=self.frame.index)
+        if not columns:
+            return self
+        held = {n: v if isinstance(v, pd.Categorical) else np.asarray(v) for n, v in columns.items()}
+        added = pd.DataFrame(held, index=self.frame.index)
         kept = self.frame.drop(columns=[name for name in columns if name in self.names])
         return dataclasses.replace(self, frame=pd.concat([kept, added], axis=1))
 

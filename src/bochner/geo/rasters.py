@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bochner.arrays import FloatArray, as_coords
-from bochner.exceptions import BochnerError, BochnerWarning, InputError, MissingExtraError, warn
+from bochner.exceptions import BochnerError, InputError, MissingExtraError
 from bochner.geo import limits
 from bochner.geo.crs import as_crs, crs_text, is_geographic, transform
 from bochner.geo.cube_bands import is_cube_file, opened_band
 from bochner.geo.grids import RasterGrid, Window, unwrapped
 
-RESAMPLING = ("bilinear", "nearest", "cubic", "average", "sum", "mode")
+RESAMPLING = ("bilinear", "nearest", "cubic", "average", "sum", "mode", "classes")
 # Stands for the plane of the user where neither raster nor grid has a CRS; nothing is re-projected then.
 _PLANE = "EPSG:3857"
 
@@ -41,8 +41,9 @@ def sample_raster(
 ) -> FloatArray:
     """Values of a raster at the pixels of a grid, or of a window of it, (rows, columns); NaN where it has none.
 
-    The raster is re-projected and resampled: `bilinear` by default, `nearest` if it holds integers (classes, say).
-    An open rasterio dataset may be given for its file.
+    The raster is re-projected and resampled: `bilinear` by default, `nearest` if it holds integers. `classes` are the
+    codes of the nearest pixels, also of a raster with a colour table, which is refused otherwise: its codes are no
+    amounts. An open rasterio dataset may be given for its file.
     """
     part = grid if window is None else grid.part(window)
     with opened_raster(raster) as dataset:
@@ -51,7 +52,7 @@ def sample_raster(
         for turn in _other_turns(part, dataset):
             moved = _moved(part, turn)
             values = np.where(np.isnan(values), _warped(dataset, moved, band, method), values)
-        return _unpacked(dataset, band, values)
+        return values if method == "classes" else _unpacked(dataset, band, values)
 
 
 def raster_at(
@@ -59,18 +60,20 @@ def raster_at(
 ) -> FloatArray:
     """Values of a raster at places (n, 2) of a CRS, (n,); NaN where it has none.
 
-    `bilinear` by default (next to a gap, of the pixels that have a value), `nearest` if the raster holds integers.
+    `bilinear` by default (next to a gap, of the pixels that have a value), `nearest` if the raster holds integers,
+    `classes` for the codes of one with a colour table, as in `sample_raster`.
     """
     places = as_coords(coords, 2)
     with opened_raster(raster) as dataset:
-        method = _method(dataset, band, resampling, ("bilinear", "nearest"))
+        method = _method(dataset, band, resampling, ("bilinear", "nearest", "classes"))
         own = as_crs(dataset.crs)
         if own is not None and crs is not None:
             places = transform(places, crs, own)
         if is_geographic(own):
             places = np.column_stack([unwrapped(places[:, 0], dataset.bounds.left), places[:, 1]])
         row, col = _pixels(dataset, places)
-        return _unpacked(dataset, band, _interpolated(dataset, band, row, col, method == "nearest"))
+        values = _interpolated(dataset, band, row, col, method != "bilinear")
+        return values if method == "classes" else _unpacked(dataset, band, values)
 
 
 @contextmanager
@@ -110,6 +113,30 @@ def read_band(dataset: Any, band: int, window: Window | None = None) -> FloatArr
     return _unpacked(dataset, band, _read(dataset, band, window or (0, dataset.height, 0, dataset.width)))
 
 
+def read_codes(dataset: Any, band: int) -> FloatArray:
+    """A band of an open dataset as it is stored: of classes, their codes; NaN where it has no value."""
+    return _read(dataset, band, (0, dataset.height, 0, dataset.width))
+
+
+def has_colours(dataset: Any, band: int = 1) -> bool:
+    """Whether a band of an open dataset holds codes of a colour table: classes, and no amounts."""
+    return bool(dataset.colorinterp[band - 1].name == "palette")
+
+
+def holds_classes(raster: Raster, band: int = 1) -> bool:
+    """Whether a band of a raster has a colour table."""
+    with opened_raster(raster) as dataset:
+        return has_colours(dataset, band)
+
+
+def categories(codes: FloatArray) -> Any:
+    """Codes of classes as a pandas categorical, missing where there is none."""
+    import pandas as pd
+
+    known = np.unique(codes[np.isfinite(codes)]).astype(np.int64)
+    return pd.Categorical.from_codes(np.where(np.isfinite(codes), np.searchsorted(known, codes), -1), known.tolist())
+
+
 def _read(dataset: Any, band: int, window: Window) -> FloatArray:
     row0, row1, col0, col1 = window
     with _read_of(dataset):
@@ -120,12 +147,11 @@ def _read(dataset: Any, band: int, window: Window) -> FloatArray:
 
 
 def _unpacked(dataset: Any, band: int, values: FloatArray) -> FloatArray:
-    """Values by the scale and the offset of a band; codes of a colour table are told of, as they are no amounts."""
-    if dataset.colorinterp[band - 1].name == "palette":
-        warn(
-            f"{Path(dataset.name).name} holds codes of a colour table (classes, say), which are taken as numbers; give "
-            f"a raster of amounts, or one of 0 and 1 for each class.",
-            BochnerWarning,
+    """Values by the scale and the offset of a band; codes of a colour table are refused, as they are no amounts."""
+    if has_colours(dataset, band):
+        raise InputError(
+            f"{Path(dataset.name).name} holds classes (band {band} has a colour table), and amounts are needed here; "
+            f"give it for a covariate that is a category, or make a raster of 0 and 1 for each class."
         )
     scale, offset = dataset.scales[band - 1], dataset.offsets[band - 1]
     return values if scale == 1 and offset == 0 else values * scale + offset
@@ -153,7 +179,7 @@ def _warped(dataset: Any, part: RasterGrid, band: int, method: str) -> FloatArra
             dst_transform=Affine(*part.transform),
             dst_crs=wanted or _PLANE,
             dst_nodata=np.nan,
-            resampling=Resampling[method],
+            resampling=Resampling["nearest" if method == "classes" else method],
         )
     return values
 
@@ -164,7 +190,7 @@ def _read_of(dataset: Any) -> Iterator[None]:
     rasterio = _rasterio()
     try:
         yield
-    except (rasterio.errors.RasterioError, ValueError, MemoryError) as error:
+    except (rasterio.errors.RasterioError, rasterio._err.CPLE_BaseError, ValueError, MemoryError) as error:
         if isinstance(error, BochnerError):
             raise
         raise InputError(
@@ -241,6 +267,7 @@ def _near(position: FloatArray, size: int) -> Any:
 def _rasterio() -> Any:
     try:
         import rasterio
+        import rasterio._err
         import rasterio.errors
     except ImportError as error:
         raise MissingExtraError(

@@ -19,7 +19,15 @@ from bochner.geo.formats import CUBES, RASTERS, READ_TABLES, VECTORS
 from bochner.geo.frames import attributes, frame_coords
 from bochner.geo.lonlat import check_degrees, few_off_earth, is_lonlat, lonlat_axes
 from bochner.geo.places import Places, made_names
-from bochner.geo.rasters import band_names, dataset_grid, opened_raster, read_band
+from bochner.geo.rasters import (
+    band_names,
+    categories,
+    dataset_grid,
+    has_colours,
+    opened_raster,
+    read_band,
+    read_codes,
+)
 from bochner.geo.tables import check_columns, find_coords, misprints, read_table
 from bochner.geo.vectors import is_geoparquet, read_vector
 
@@ -138,8 +146,13 @@ def _from_raster(path: Path, crs: Any, columns: Sequence[str] | None) -> Places:
         check_columns(wanted, names, path.name)
         if not wanted:
             raise InputError(f"no band of {path.name} was asked for; its bands are {names}.")
-        bands = np.column_stack([read_band(dataset, names.index(name) + 1).ravel() for name in wanted])
-    return _from_pixels(grid, bands, wanted, crs, path.name, "raster", ("x", "y"))
+        numbers = [names.index(name) + 1 for name in wanted]
+        classes = [name for name, number in zip(wanted, numbers, strict=True) if has_colours(dataset, number)]
+        bands = np.column_stack(
+            [(read_codes if has_colours(dataset, n) else read_band)(dataset, n).ravel() for n in numbers]
+        )
+    places = _from_pixels(grid, bands, wanted, crs, path.name, "raster", ("x", "y"))
+    return places.with_columns({name: categories(places.frame[name].to_numpy()) for name in classes})
 
 
 def _from_cube(path: Path, layer: str | None, crs: Any, columns: Sequence[str] | None) -> Places:

@@ -72,12 +72,13 @@ def read_table(path: str | os.PathLike[str]) -> Table:
             arrow, notes = _read_csv(csv, path)
         else:
             arrow = _read_excel(path) if suffix == ".xlsx" else parquet.read_table(path)
+        names = arrow.column_names  # damaged ones are no text
     except (MissingExtraError, InputError):
         raise
     except Exception as error:  # Arrow's own errors share no base but this
         raise InputError(f"{path} cannot be read as {suffix[1:]} ({first_line(error)}); check the file.") from error
     if not arrow.num_rows:
-        raise InputError(f"{path} has columns {arrow.column_names} but no rows; check that it was written completely.")
+        raise InputError(f"{path} has columns {names} but no rows; check that it was written completely.")
     arrow, told = _with_numbers(arrow, ";" in notes)
     return Table(arrow, path.name, (*(note for note in notes if note != ";"), *(f"{path.name}: {n}" for n in told)))
 

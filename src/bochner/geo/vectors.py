@@ -25,7 +25,7 @@ def is_geoparquet(path: Path) -> bool:
 
     try:
         metadata = parquet.read_schema(path).metadata
-    except (ArrowException, OSError):
+    except (ArrowException, OSError, ValueError):  # names that are no text, too
         return False
     return b"geo" in (metadata or {})
 

@@ -15,6 +15,7 @@ DENSITY_ROWS     2^19   frequencies and shifts whose density is held at once: 4 
 LEAST_LINES      1e-9   of the variance: spectral lines that together carry less are left out
 LEAST_SHIFTS     1e-6   of the variance: shifts that together carry less are left out of a convolution
 LEAST_HARMONICS  1e-12  of the variance: harmonics that together carry less are left out
+MAX_HARMONICS    10^7   of one axis, looked at before those are left out: 80 MB; a length scale of 1e-6 periods or less
 OVERSAMPLING     4      frequencies looked at per independent one
 MAX_MODES        2^18   of a periodogram, all axes together: 4 MB of powers
 LINES_PER_PEAK   5      frequencies of the grid that one peak takes
@@ -39,6 +40,7 @@ DENSITY_ROWS = 2**19
 LEAST_LINES = 1e-9
 LEAST_SHIFTS = 1e-6
 LEAST_HARMONICS = 1e-12
+MAX_HARMONICS = 10**7
 OVERSAMPLING = 4
 MAX_MODES = 2**18
 LINES_PER_PEAK = 5

@@ -117,6 +117,11 @@ class Periodic(ListedKernel):
         """Mass of each multiple 0, 1, 2, ... of the base frequency, a wave and its negative together."""
         kappa = self._along(self.length_scale, axis) ** -2.0
         # the masses fall like a Gaussian of variance kappa at first, then faster
+        if 8 * np.sqrt(kappa) > limits.MAX_HARMONICS:
+            raise KernelError(
+                f"a periodic kernel of length_scale {self._along(self.length_scale, axis):.3g} has more than "
+                f"{limits.MAX_HARMONICS:,} harmonics; give a longer one, or features='exact'."
+            )
         order = np.arange(int(8 * np.sqrt(kappa)) + 12)
         mass = special.ive(order, kappa) * np.where(order == 0, 1, 2)
         left = 1 - np.cumsum(mass)

@@ -95,7 +95,7 @@ class Encoding:
 
         known = list(self.levels[name])
         seen = pd.Series(np.broadcast_to(np.asarray(values, dtype=object), (n,)))
-        codes = pd.Series([_plain(v) for v in seen]).map({level: j for j, level in enumerate(known)})
+        codes = pd.Series([_plain(v) for v in seen]).map(_places_of(known))
         absent = np.asarray(seen.isna())
         if np.any(np.asarray(codes.isna()) & ~absent):
             rows = np.flatnonzero(np.asarray(codes.isna()) & ~absent)
@@ -142,6 +142,12 @@ def _levels(column: Any, name: str) -> list[Any]:
     reference = _plain(counts.index[0])
     others = sorted((_plain(v) for v in counts.index[1:]), key=lambda v: (isinstance(v, str), v))
     return [reference, *others]
+
+
+def _places_of(known: Sequence[Any]) -> dict[Any, int]:
+    """Place of every level; where codes were written as text, a raster may give them as numbers."""
+    codes = {int(level): j for j, level in enumerate(known) if isinstance(level, str) and level.isdecimal()}
+    return codes | {level: j for j, level in enumerate(known)}
 
 
 def _plain(value: Any) -> Any:

@@ -94,7 +94,19 @@ class Layout:
         if self.design is not None:
             return self.design.frame(X)
         coords, covariates = self.asked
-        return used_part(without_geometry(X, coords, covariates, self.crs), coords, covariates)
+        part = used_part(without_geometry(X, coords, covariates, self.crs), coords, covariates)
+        self._refuse_categories(part)
+        return part
+
+    def _refuse_categories(self, part: Any) -> None:
+        """Refuse a column of classes for a covariate that the model knows as a number: a code is no amount."""
+        kinds: Any = getattr(part, "dtypes", None)
+        for name in self.columns.covariate_names if hasattr(kinds, "get") else ():
+            if str(kinds.get(name)) == "category":
+                raise InputError(
+                    f"{name!r} is a category, and the model was fitted to it as a number; give numbers, or fit the "
+                    f"model to the category."
+                )
 
     def numbers(self, part: Any) -> Any:
         """The same columns as numbers: dates in days, categories as indicators."""

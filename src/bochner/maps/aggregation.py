@@ -131,7 +131,8 @@ class _Points:
         own = as_crs(fitted.layout.crs)
         coords, area, weight = area_points(areas, n_points=n_points, weights_raster=raster, crs=own)
         crs = areas.crs if own is None else own
-        others = {name: _at(name, source, coords, crs) for name, source in covariates.items()}
+        levels = fitted.layout.levels
+        others = {name: _at(name, source, coords, crs, name in levels) for name, source in covariates.items()}
         kept = np.all([np.isfinite(np.broadcast_to(v, len(coords))) for v in (*coords.T, *others.values())], axis=0)
         share = np.bincount(area, np.where(kept, weight, 0.0), len(areas))
         here = {name: v if np.ndim(v) == 0 else v[kept] for name, v in others.items()}
@@ -157,12 +158,12 @@ class _Points:
             yield i, self.weight[here], draws
 
 
-def _at(name: str, source: Input, coords: FloatArray, crs: Any) -> Any:
+def _at(name: str, source: Input, coords: FloatArray, crs: Any, is_category: bool) -> Any:
     if isinstance(source, (int, float, np.number)):
         return float(source)
     if isinstance(source, np.ndarray):
         raise InputError(f"{name} is an array, which has no places; needed is a raster file or a number.")
-    return raster_at(source, coords, crs)
+    return raster_at(source, coords, crs, resampling="classes" if is_category else None)
 
 
 def _mean(fitted: Fitted, rows: Rows) -> FloatArray:

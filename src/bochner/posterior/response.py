@@ -58,10 +58,11 @@ class Response:
     @property
     def variance(self) -> FloatArray:
         """Variance, (n,)."""
-        means, variances = self._surface
-        mean = self.eta.mass @ means
+        counted = self.eta.mass > 0  # nothing times infinity would be no number
+        mass, means, variances = self.eta.mass[counted], *(part[counted] for part in self._surface)
+        mean = mass @ means
         with np.errstate(over="ignore"):
-            variance = self.eta.mass @ (variances + (means - mean) ** 2)
+            variance = mass @ (variances + (means - mean) ** 2)
             if not self.new or self.family.observes_eta:
                 return np.asarray(self.sizes**2 * variance)
             within = self.family.expected_variance(mean, variance + mean**2, self.sizes)

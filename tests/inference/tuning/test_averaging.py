@@ -13,10 +13,11 @@ from bochner.features import Rows
 from bochner.inference import Responses, Settings
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.choose import scheme_named
-from bochner.inference.tuning import learning, limits
+from bochner.inference.tuning import branches, laplace_integration, learning, limits
 from bochner.inference.tuning.averaging import average, average_of_several
+from bochner.inference.tuning.bounds import starts
 from bochner.inference.tuning.search import tune
-from bochner.kernels import Matern
+from bochner.kernels import Matern, Scale
 from tests.inference.tuning.objectives import NOISE, quadratic, search
 
 STEEPNESS = 20.0  # of the objective, so that all points lie within the bounds
@@ -76,3 +77,40 @@ def test_kernels_of_several_forms_weigh_by_their_best_values():
     assert found.kernels[0] == alone.kernels[0] and (found.noise_variances == NOISE).all()
     faint = replace(best, value=best.value - 200.0)
     assert len(average_of_several(looked, [best, faint]).mass) == n
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_stretch_of_which_nothing_is_learned_has_its_prior_mass(monkeypatch, dim):
+    """Where the posterior of the log ratios is their prior, the nodes weigh as one isotropic kernel does."""
+    monkeypatch.setattr(branches, "_ratio_covariance", lambda *_: limits.RATIO_SD**2 * np.eye(dim - 1))
+    looked = replace(search(quadratic((0.2,))), scale=Scale(np.ones(dim), spacing=0.02, variance=1.0))
+    found = tune(looked, Matern())
+    found = replace(found, kernel=Matern((0.3,) * dim))
+    nodes = branches.stretched(Matern(), looked, found, -0.7)
+    assert_allclose(np.sum(np.exp([node.log_prior for node in nodes])), np.exp(-0.7))
+    assert all(node.stretched for node in nodes)
+    # a star of nodes at sqrt(3) sd about the middle: the logs of the ranges have mean zero and the prior's variance
+    logs, mass = np.array([node.log_units for node in nodes]), np.exp([node.log_prior + 0.7 for node in nodes])
+    assert_allclose(mass @ logs, 0, atol=1e-12)
+    assert_allclose((mass * (logs**2).sum(axis=1)).sum(), (dim - 1) * limits.RATIO_SD**2)
+
+
+def test_the_grid_of_counts_begins_next_to_the_best():
+    looked = search(quadratic((0.2,)))
+    axes = laplace_integration._axes(looked)
+    branch = branches.isotropic(Matern(), looked.scale, 0.0)[0]
+    for place in ((0, 0, 0), (2, 5, 1), (len(axes.ranges) - 1, len(axes.fields) - 1, len(axes.noises) - 1)):
+        i, j, k = place
+        kernel = Matern(float(np.exp(axes.ranges[i] + branch.log_units[0])), float(axes.fields[j]))
+        best = replace(tune(looked, Matern()), kernel=kernel, noise_variance=float(axes.noises[k]))
+        assert axes.nearest(branch, best) == place
+    assert axes.beside((0, 0, 0)) == [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
+
+
+def test_parts_of_a_sum_start_apart():
+    """Equal starts are a saddle point: every part is begun at a quarter of the range of the one before, or at four."""
+    looked = search(quadratic((0.2,)))
+    kernel = Matern() + Matern()
+    begun = [start for start, _ in starts(kernel, looked.scale, None)]
+    ratios = [round(float(start.k1.length_scale / start.k2.length_scale), 6) for start in begun]
+    assert set(ratios) == {limits.STAGGER, 1 / limits.STAGGER} and ratios[0] > 1

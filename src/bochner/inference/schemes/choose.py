@@ -82,7 +82,7 @@ def choose(
     'lattice'
     """
     case = Case(n, dim, Matern() if kernel is None else kernel, memory_limit, has_areas)
-    if features != "auto":
+    if not isinstance(features, str) or features != "auto":
         scheme = scheme_named(features)
         if has_areas and features != ExactKernel.name:
             raise PartError(f"features={features!r} with areal observations; they need features='exact' or 'auto'.")

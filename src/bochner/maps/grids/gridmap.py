@@ -186,7 +186,7 @@ class GridMap:
 
     def _prepare(self, window: Window, wanted: Mask, layers: Mapping[str, FloatArray]) -> None:
         """Choose, at the first window with pixels, what is interpolated: bands, linear predictor, or nothing."""
-        if self._tried or self.tolerance is None:
+        if self._tried or self.tolerance is None or self.inputs.has_classes:
             return
         self._tried = True
         fixed = self.inputs.fixed

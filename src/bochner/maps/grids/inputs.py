@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import ColumnError, InputError
+from bochner.exceptions import BochnerWarning, ColumnError, InputError, warn
 from bochner.geo import RasterGrid, Window, sample_raster
 from bochner.geo.cube_bands import named_band
 
@@ -34,11 +34,14 @@ class Inputs:
         Inputs that are the same everywhere; of a category, one of its levels.
     layers : mapping of str to array or raster
         Inputs that differ from pixel to pixel.
+    levels : mapping of str to sequence
+        Classes that the model knows, of inputs whose layers hold classes and no amounts.
     """
 
     grid: RasterGrid
     fixed: Mapping[str, Any]
     layers: Mapping[str, Any]
+    levels: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -55,17 +58,45 @@ class Inputs:
                 fixed[name] = _number(name, value)
             else:
                 layers[name] = _layer(name, value, grid)
-        return cls(grid, fixed, layers)
+        return cls(grid, fixed, layers, levels or {})
 
     def read(self, window: Window) -> dict[str, FloatArray]:
         """Layers in a window, (height, width) each; NaN where one has no value."""
+        return {name: self._layer(name, layer, window) for name, layer in self.layers.items()}
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether a class differs from pixel to pixel: between two of them nothing can be interpolated."""
+        return any(name in self.levels for name in self.layers)
+
+    def _layer(self, name: str, layer: Any, window: Window) -> FloatArray:
         row0, row1, col0, col1 = window
-        return {
-            name: layer[row0:row1, col0:col1]
-            if isinstance(layer, np.ndarray)
-            else sample_raster(layer, self.grid, window)
-            for name, layer in self.layers.items()
-        }
+        if isinstance(layer, np.ndarray):
+            values: FloatArray = layer[row0:row1, col0:col1]
+        else:
+            values = sample_raster(layer, self.grid, window, resampling="classes" if name in self.levels else None)
+        return self._known(name, values) if name in self.levels else values
+
+    def _known(self, name: str, codes: FloatArray) -> FloatArray:
+        """Codes of classes, NaN for those of which the model knows nothing."""
+        codes_known = [float(level) for level in self.levels[name] if _is_code(level)]
+        strange = np.isfinite(codes) & ~np.isin(codes, codes_known)
+        if strange.any():
+            warn(
+                f"{name!r} has classes on the map that no training row has ({_listed(np.unique(codes[strange]))}): "
+                f"their pixels are left empty. Merge them with classes that were seen, or give rows of them.",
+                BochnerWarning,
+            )
+        return np.where(strange, np.nan, codes)
+
+
+def _is_code(level: Any) -> bool:
+    return not isinstance(level, str) or level.isdecimal()
+
+
+def _listed(codes: FloatArray, most: int = 8) -> str:
+    shown = ", ".join(f"{code:g}" for code in codes[:most])
+    return shown if len(codes) <= most else f"{shown} and {len(codes) - most} more"
 
 
 def offset_of(known: Known) -> FloatArray | float:
