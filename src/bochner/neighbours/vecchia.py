@@ -258,7 +258,7 @@ class Vecchia:
         found = self._conditionals(kernel, noise_variance, batch)
         half = (counts * found.d_whitened) @ found.whitened.T
         return _Sums(
-            log_density=-counts @ (0.5 * LOG_2PI + np.log(found.sd)),
+            log_density=-float(counts @ (0.5 * LOG_2PI + np.log(found.sd))),
             d_log_density=-0.5 * np.einsum("kb,tkb->tb", found.w, found.d_w) @ counts,
             gram=(counts * found.whitened) @ found.whitened.T,
             d_gram=half + half.swapaxes(1, 2),

@@ -69,7 +69,7 @@ EXACT_MATRICES             5         matrices of n^2 doubles alive in an exact f
 COLUMN_MATRICES            4         matrices of p^2 doubles alive in a fit of p columns        benchmarks/memory
 CG_BYTES_PER_ROW           by dim    of conjugate gradients                                     benchmarks/memory
 CG_BYTES                   by dim    and beside the rows                                        benchmarks/memory
-GRID_BYTES_PER_ROW         1,400     the same on a regular grid, ...                            benchmarks/images
+GRID_BYTES_PER_ROW         900       the same on a regular grid, ...                            benchmarks/images
 GRID_BYTES_PER_NODE        40        ... for every node of the torus around it, ...             benchmarks/images
 GRID_BYTES                 5e7       ... and beside them                                        benchmarks/images
 NEAREST_BYTES_PER_ROW      1,300     of kriging from the nearest rows                           benchmarks/images
@@ -126,7 +126,7 @@ EXACT_MATRICES = 5
 COLUMN_MATRICES = 4
 CG_BYTES_PER_ROW = {1: 2_500, 2: 4_500, 3: 36_000}
 CG_BYTES = {1: 2e7, 2: 2e7, 3: 2e8}
-GRID_BYTES_PER_ROW = 1_400
+GRID_BYTES_PER_ROW = 900
 GRID_BYTES_PER_NODE = 40
 GRID_BYTES = 5e7
 NEAREST_BYTES_PER_ROW = 1_300
