@@ -169,7 +169,7 @@ def test_only_the_identity_is_linear():
 def test_a_range_alone_weighs_as_its_lines_do():
     """One range has width one; of several each has the space between its neighbours."""
     lines = {t: [SimpleNamespace(log_sum=np.log(w))] for t, w in ((0.0, 2.0), (2.0, 3.0), (5.0, 5.0))}
-    one, two, three = (RangeGrid(None, None, dict(list(lines.items())[:k])) for k in (1, 2, 3))
+    one, two, three = (RangeGrid(None, None, np.zeros(0), dict(list(lines.items())[:k])) for k in (1, 2, 3))
     assert_allclose(np.exp(one.log_masses), [2.0])
     assert_allclose(np.exp(two.log_masses), [2.0 * 2, 3.0 * 2])
     slopes = np.gradient([0.0, 2.0, 5.0])
