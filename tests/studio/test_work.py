@@ -97,6 +97,7 @@ def test_memory_and_time_are_told_before(studio: Studio, mapped: dict[str, Any])
     assert told["memory_bytes"] > 0 and told["seconds"] > 0 and told["text"].startswith("60 rows: about")
 
 
+@pytest.mark.slow
 def test_drawer_in_a_shell_gives_the_same_numbers(studio: Studio, mapped: dict[str, Any], tmp_path: Path) -> None:
     """The lines of the drawer, run in a copy of the folder without its outputs, write the same files."""
     shell = studio.ask("GET", f"{mapped['place']}/drawer", params={"fit": mapped["f"]})["shell"]

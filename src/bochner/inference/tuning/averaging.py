@@ -16,6 +16,7 @@ from bochner.inference.observed.average import Average
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import bounds
 from bochner.inference.tuning.search import Search, Tuned
+from bochner.inference.tuning.selection import due
 from bochner.kernels import Kernel
 
 
@@ -59,7 +60,8 @@ def average_of_several(search: Search, found: Sequence[Tuned]) -> Average:
 
 def with_rivals(found: Average, best: Tuned, rivals: Sequence[Tuned]) -> Average:
     """The same with kernels of other forms beside those around the best, by what the objective is at their modes."""
-    odds = [float(np.exp(min(rival.value - best.value, 0.0))) for rival in rivals]
+    standing = best.value - due(best, limits.SMOOTHER_TOLL)
+    odds = [float(np.exp(min(r.value - due(r, limits.SMOOTHER_TOLL) - standing, 0.0))) for r in rivals]
     kept = [(rival, share) for rival, share in zip(rivals, odds, strict=True) if share > limits.LEAST_RIVAL]
     mass = np.r_[found.mass, [share for _, share in kept]]
     noises = np.r_[found.noise_variances, [rival.noise_variance for rival, _ in kept]]

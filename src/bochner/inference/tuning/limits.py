@@ -32,7 +32,7 @@ LATTICE_ITERATIONS     12                                   of each             
 LATTICE_SETTLED        0.01                                 log evidence of a step that ends it benchmarks/presence
 SETTLED_NATS           0.3                                  gain that calls for another round:  benchmarks/presence
                                                             plans differ by about as much
-SMOOTHER_TOLL          1.0                                  log evidence of all rows that a     benchmarks/presence
+SMOOTHER_TOLL          2.0                                  log evidence of all rows that a     benchmarks/presence
                                                             smoother field than the roughest
                                                             must gain
 LEAST_RIVAL            0.05                                 odds of another smoothness that is  benchmarks/presence
@@ -343,7 +343,7 @@ LATTICE_WAVES = 600
 LATTICE_ROUNDS = 5
 LATTICE_ITERATIONS = 12
 LATTICE_SETTLED = 0.01
-SMOOTHER_TOLL = 1.0
+SMOOTHER_TOLL = 2.0
 LEAST_RIVAL = 0.05
 NO_FIELD = 1e-8
 SPLIT_STEP = 0.3

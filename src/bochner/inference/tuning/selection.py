@@ -48,7 +48,7 @@ def select_kernel(
             start = best.kernel.replace(nu=nu)
             tuned = search.maximise(start, best.noise_variance)
         found[nu], count = tuned, count + tuned.n_evaluations
-        if best is None or tuned.value - _due(tuned, toll) > best.value - _due(best, toll):
+        if best is None or tuned.value - due(tuned, toll) > best.value - due(best, toll):
             best = tuned
     assert best is not None
     smoothness = best.kernel.nu  # type: ignore[attr-defined]
@@ -95,7 +95,8 @@ def _of_smoothness(kernel: Kernel, nu: float) -> Kernel:
     return kernel.replace(nu=nu, length_scale=float(ratio * kernel.length_scale))  # type: ignore[attr-defined]
 
 
-def _due(tuned: Tuned, toll: float) -> float:
+def due(tuned: Tuned, toll: float) -> float:
+    """What a kernel has to pay for being smoother than the roughest."""
     return toll if tuned.kernel.nu > min(limits.SELECTED_SMOOTHNESS) else 0.0  # type: ignore[attr-defined]
 
 
