@@ -31,20 +31,8 @@ def browser() -> Iterator[Any]:
 
 
 # registries times dimensions times sizes: thousands of cases, of which a quick run takes one in four
-SAMPLED = tuple(
-    f"tests/{room}/"
-    for room in (
-        "laws",
-        "nufft",
-        "estimators",
-        "inference",
-        "posterior",
-        "properties",
-        "agreement",
-        "paper",
-        "validation",
-    )
-) + ("tests/test_tutorial.py",)
+ROOMS = ("laws", "nufft", "estimators", "inference", "posterior", "properties", "agreement", "paper", "validation")
+SAMPLED = (*(f"tests/{room}/" for room in ROOMS), "tests/test_tutorial.py")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
