@@ -27,11 +27,11 @@ Place = tuple[int, int, int]
 
 
 def laplace_integrated(
-    kernel: Kernel | None, objective: LaplaceObjective, search: Search, best: Tuned
+    kernel: Kernel | None, objective: LaplaceObjective, search: Search, best: Tuned, n_rows: int
 ) -> tuple[Average, Choice] | None:
     """Hyperparameters integrated over, and what is told of it; `kernel` is the one given, if any.
 
-    None where the rows tell more than the grid resolves.
+    None where the rows tell more than the grid resolves. The objective may be that of some of the `n_rows`.
     """
     axes = _axes(search)
     grids = [_Grid(branch, objective, axes) for branch in isotropic(kernel, search.scale, 0.0)]
@@ -43,15 +43,15 @@ def laplace_integrated(
     mass = np.exp(values - values.max())
     if mass.max() > limits.HEAVY_RANGE * mass.sum():
         return None
-    kept, mass = thinned(mass / mass.sum(), max_nodes(objective.largest))
+    kept, mass = thinned(mass / mass.sum(), max_nodes(n_rows))
     worth = mass > limits.LEAST_MASS
     kept, mass = kept[worth], mass[worth] / mass[worth].sum()
     pairs = [places[i][0].at(places[i][1]) for i in kept]
     kernels, noises = (best.kernel, *(k for k, _ in pairs)), np.array([best.noise_variance, *(s2 for _, s2 in pairs)])
-    text = (
-        f"averaged over {len(kept)} sets of hyperparameters, of {len(places)} on a grid: {objective.largest} rows (at "
-        f"most {limits.MAX_LAPLACE_GRID_ROWS}) do not pin them down"
-    )
+    told = f"{n_rows} rows (at most {limits.MAX_LAPLACE_GRID_ROWS})"
+    if objective.largest < n_rows:
+        told = f"all cases and a sample of the others, {objective.largest} of {n_rows:,} rows,"
+    text = f"averaged over {len(kept)} sets of hyperparameters, of {len(places)} on a grid: {told} do not pin them down"
     return Average(kernels, noises, np.r_[0.0, mass]), Choice("intervals", len(kept), text=text)
 
 

@@ -31,6 +31,7 @@ from bochner.inference.tuning.many_dimensions import select_many_dimensions
 from bochner.inference.tuning.multiscale import select_multiscale
 from bochner.inference.tuning.objectives import gaussian_objectives, laplace_objectives
 from bochner.inference.tuning.peaks import informed_starts
+from bochner.inference.tuning.rare_cases import cases_and_others
 from bochner.inference.tuning.refinement import refine_on_lattice
 from bochner.inference.tuning.reweighting import Reweighted, first_weights, gaussian_task, settled
 from bochner.inference.tuning.search import Search, Tuned, score_objective, tune
@@ -415,9 +416,12 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
         per_axis = None if climb.search.shared is not None else climb.per_axis  # the sphere has no axes of its own
         return integrated(task.settings.kernel, task.obs, climb.search, climb.tuned, per_axis)
     if climb.laplace is not None and _on_grid(task, scheme, climb, climb.laplace):
-        gridded = laplace_integrated(task.settings.kernel, climb.laplace, climb.search, climb.tuned)
+        gridded = laplace_integrated(task.settings.kernel, climb.laplace, climb.search, climb.tuned, n)
         if gridded is not None:
             return gridded
+    rare = _of_rare_cases(task, scheme, climb)
+    if rare is not None:
+        return rare
     several = bool(climb.turned) and climb.turned[0].kernel == climb.tuned.kernel
     found = average_of_several(climb.search, climb.turned) if several else average(climb.search, climb.tuned)
     found = with_rivals(found, climb.tuned, climb.rivals)
@@ -437,6 +441,19 @@ def _integrable(task: Task, scheme: Scheme, climb: Climb) -> bool:
         and is_one_field(climb.tuned.kernel)
         and (known or freedom >= limits.LEAST_FREEDOM)
     )
+
+
+def _of_rare_cases(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice] | None:
+    """Hyperparameters of thousands of rows with few cases, integrated over as those of few rows are."""
+    data, kernel = task.data, climb.tuned.kernel
+    one_field = is_one_field(kernel) and len(kernel.theta) == 2 and task.dim <= 3
+    if not isinstance(data, Responses) or not one_field or not scheme.exact or not task.settings.reml:
+        return None
+    part = cases_and_others(data, task.settings.seed)
+    if part is None:
+        return None
+    objective = LaplaceObjective([part], ExactBound, reml=True)
+    return laplace_integrated(task.settings.kernel, objective, climb.search, climb.tuned, len(task.obs))
 
 
 def _on_grid(task: Task, scheme: Scheme, climb: Climb, laplace: LaplaceObjective) -> bool:

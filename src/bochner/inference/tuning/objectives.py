@@ -69,10 +69,9 @@ def laplace_objectives(task: Task, scheme: Scheme) -> tuple[list[LaplaceObjectiv
     if scheme.exact and len(data) <= (limits.MAX_EXACT_ENDING_ROWS if reml else MAX_EXACT_ROWS):
         told = Choice("tuning", "exact", text=f"{exact}; begun on parts of them")
         return [LaplaceObjective(parts, ExactBound, reml=reml) for parts in (coarse, [data])], told
-    n_used = sum(len(part) for part in fine)
     text = (
-        f"composite Laplace {criterion}: {n_used:,} of {len(data):,} rows, {len(fine) - 1} clusters of neighbours for "
-        f"the short range and one sample from everywhere for the long"
+        f"composite Laplace {criterion} of parts of {len(data):,} rows: {len(fine) - 1} clusters of {len(fine[0])} "
+        f"neighbours for the short range and {len(fine[-1]):,} rows from everywhere for the long"
     )
     told = Choice("tuning", "composite", text=text)
     return [LaplaceObjective(parts, ExactBound, reml=reml) for parts in (coarse, fine)], told

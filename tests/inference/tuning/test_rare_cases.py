@@ -1,0 +1,48 @@
+"""Rare presence: all cases and a sample of the others tell of the field what all rows do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bochner import SpatialRegressor
+from bochner.families import family_named
+from bochner.features import Rows
+from bochner.inference.observed.responses import Responses
+from bochner.inference.tuning import limits
+from bochner.inference.tuning.rare_cases import cases_and_others
+
+
+def presence(n: int, n_cases: int, link: str = "logit") -> Responses:
+    rng = np.random.default_rng(0)
+    y = np.zeros(n)
+    y[rng.choice(n, n_cases, replace=False)] = 1.0
+    rows = Rows(rng.uniform(size=(n, 2)), np.column_stack([np.ones(n), rng.integers(0, 2, n)]))
+    zero, one = np.zeros(n), np.ones(n)
+    return Responses(family_named("bernoulli").replace(link=link), rows, y, one, zero, one, zero)
+
+
+def test_all_cases_stay_and_the_odds_are_those_of_all_rows():
+    whole = presence(2000, 40)
+    part = cases_and_others(whole, 0)
+    assert part is not None
+    assert part.y.sum() == 40 and len(part) == limits.MAX_LAPLACE_GRID_ROWS
+    # with the trend of all rows as its offset, the part has as many cases as it expects
+    expected = 1 / (1 + np.exp(-part.offset))
+    assert expected.sum() == pytest.approx(40, rel=0.1)
+
+
+@pytest.mark.parametrize(("n", "n_cases", "link"), [(150, 40, "logit"), (2000, 150, "logit"), (2000, 40, "probit")])
+def test_few_rows_many_cases_and_other_links_are_left(n, n_cases, link):
+    assert cases_and_others(presence(n, n_cases, link), 0) is None
+
+
+@pytest.mark.slow
+def test_few_cases_among_many_rows_are_averaged_over_and_doubted():
+    rng = np.random.default_rng(1)
+    places = rng.uniform(size=(1600, 2))
+    chance = 0.2 * np.exp(-np.sum((places - 0.5) ** 2, axis=1) / 0.02)
+    y = (rng.uniform(size=1600) < chance).astype(float)
+    model = SpatialRegressor(family="bernoulli").fit(places, y)
+    assert "all cases and a sample of the others" in str(model.choices_["intervals"])
+    assert any("cases among 1,600 rows say little" in str(each) for each in model.check())
