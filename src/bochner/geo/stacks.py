@@ -46,6 +46,7 @@ class Stack:
             raise InputError(f"{source} is a {type(array).__name__}; needed is a DataArray: dataset['name'].")
         if array.dtype.kind not in "iuf":
             raise InputError(f"{source} holds {array.dtype}; needed are numbers.")
+        array = _without_fill(array)
         axes = pixel_axes(array) or cube_axes(array, source)
         swath = pixel_axes(array) is not None
         dims = tuple(str(d) for d in array[axes[0]].dims) if swath else axes[::-1]
@@ -177,3 +178,12 @@ def _days(labels: Any, name: str) -> FloatArray:
         return np.array([(label - labels[0]).total_seconds() / 86400 for label in labels])
     except (TypeError, AttributeError):
         raise InputError(f"labels along {name!r} are {labels[:3]}; needed are dates or numbers.") from None
+
+
+def _without_fill(array: Any) -> Any:
+    """Without the pixels that hold the fill value of an array that was opened without decoding it."""
+    for name in ("_FillValue", "missing_value"):
+        fill = array.attrs.get(name)
+        if isinstance(fill, (int, float, np.number)) and np.isfinite(fill):
+            array = array.where(array != fill)
+    return array

@@ -60,6 +60,8 @@ def average_of_several(search: Search, found: Sequence[Tuned]) -> Average:
 
 def with_rivals(found: Average, best: Tuned, rivals: Sequence[Tuned]) -> Average:
     """The same with kernels of other forms beside those around the best, by what the objective is at their modes."""
+    if not rivals:
+        return found
     standing = best.value - due(best, limits.SMOOTHER_TOLL)
     odds = [float(np.exp(min(r.value - due(r, limits.SMOOTHER_TOLL) - standing, 0.0))) for r in rivals]
     kept = [(rival, share) for rival, share in zip(rivals, odds, strict=True) if share > limits.LEAST_RIVAL]
