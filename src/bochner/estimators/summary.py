@@ -91,11 +91,13 @@ def _left_out(fitted: Fitted) -> list[str]:
     missing = model.posterior.left_out
     if waves is None or waves.given or model.scheme != "lattice" or missing <= limits.LEFT_OUT * model.noise_variance:
         return []
-    scale = "response" if model.family.observes_eta else "link"
+    scale, more = "response", "memory_limit"
+    if not model.family.observes_eta:  # whose waves are as many as the rows can tell of, not as memory holds
+        scale, more = "link", "n_frequencies"
     return [
         f"{model.n_frequencies:,} waves leave out a rough part of the field, of sd {np.sqrt(missing):.3g} on the scale "
         f"of the {scale}: the map is smoother than the field, and its intervals carry that part as unknown. Raise "
-        f"memory_limit, or fit parts of the region."
+        f"{more}, or fit parts of the region."
     ]
 
 

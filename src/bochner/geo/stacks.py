@@ -181,9 +181,10 @@ def _days(labels: Any, name: str) -> FloatArray:
 
 
 def _without_fill(array: Any) -> Any:
-    """Without the pixels that hold the fill value of an array that was opened without decoding it."""
+    """Decoded: without the pixels that hold the fill value of an array that was opened as it is stored."""
     for name in ("_FillValue", "missing_value"):
         fill = array.attrs.get(name)
         if isinstance(fill, (int, float, np.number)) and np.isfinite(fill):
             array = array.where(array != fill)
+            array.attrs.pop(name, None)
     return array

@@ -40,7 +40,8 @@ def scored(
         expected = float(gradient @ step - 0.5 * step @ curvature @ step)
         new_value, new_gradient = function(new)
         gained = new_value - value
-        curvature = _corrected(curvature, step, gradient - new_gradient)
+        if new_value > limits.FAILED_SEARCH:
+            curvature = _corrected(curvature, step, gradient - new_gradient)
         if gained < 0:
             damping = max(limits.DAMPING_STEP**2 * damping, limits.FIRST_DAMPING)
             if damping > limits.LARGEST_DAMPING:
