@@ -6,11 +6,12 @@ import re
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
 from bochner import SpatialRegressor
-from bochner.exceptions import CheckWarning, CollinearityWarning
+from bochner.exceptions import CheckWarning, CollinearityWarning, InputError
 from bochner.kernels import Linear, Matern, SquaredExponential
 from tests.estimators.fields import KINDS, draw, field
 
@@ -167,6 +168,30 @@ def test_more_covariates_than_rows_are_warned_of():
             np.column_stack([X, np.random.default_rng(0).normal(size=(10, 15))]), y
         )
     assert np.isfinite(model.coef_).all()
+
+
+def test_a_covariate_that_is_the_same_in_every_row_is_named():
+    X, y = field(60)
+    table = pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "year": 2020.0, "land": "forest"})
+    with pytest.warns(CollinearityWarning, match=r"year is the same in every row and can say nothing"):
+        model = SpatialRegressor(Matern(0.3), covariates=["year", "land"], tune=None).fit(table, y)
+    assert "land: 'forest' in every row, which says nothing" in str(model.choices_["categories"])
+
+
+def test_text_that_names_rows_is_no_category():
+    X, y = field(60)
+    table = pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "village": [f"v{i}" for i in range(60)]})
+    with pytest.raises(InputError, match=r"differs in nearly every row \(60 levels in 60 rows\)"):
+        SpatialRegressor(covariates=["village"]).fit(table, y)
+
+
+def test_a_field_that_hardly_changes_along_an_axis_is_told_as_that():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(180, 2))
+    model = SpatialRegressor(SquaredExponential([0.2, 0.2])).fit(X, np.sin(9 * X[:, 0]) + 0.1 * rng.normal(size=180))
+    with pytest.warns(CheckWarning, match="hardly changes along this axis"):
+        (finding,) = model.check()
+    assert finding.startswith("length_scale[1] stopped at a bound")
 
 
 def test_covariates_of_any_size_are_not_called_collinear():

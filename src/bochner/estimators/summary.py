@@ -53,11 +53,7 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
     if "tuning" in model.decided and model.decided["tuning"].value == "failed":
         found.append(f"tuning {model.decided['tuning']}; maps and intervals are not to be relied on.")
     found += _separated(fitted)
-    for name in model.at_bounds:
-        found.append(
-            f"{name} stopped at a bound of its range: the data do not determine it. Fix it, give a simpler kernel, or "
-            f"look for a trend that the covariates miss."
-        )
+    found += _at_bounds(fitted)
     noise, variance = model.noise_variance, float(model.kernel.diag(np.zeros((1, model.dim)))[0])
     if model.kernel.stationary and model.scale.variance > 0 and 0 < noise and variance < limits.FLAT_FIELD * noise:
         found.append(
@@ -81,6 +77,26 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
             f"kernel. {model.n_frequencies:,} {model.scheme} features cannot hold all that the field could do between "
             f"the data; raise n_frequencies, or use features='{other}'."
         )
+    return found
+
+
+def _at_bounds(fitted: Fitted) -> list[str]:
+    """Hyperparameters that stopped at a bound; the length scale of an axis may be long since nothing changes there."""
+    model, found = fitted.model, []
+    values = dict(zip((h.name for h in model.kernel.hyperparameters), np.exp(model.kernel.theta), strict=True))
+    for name in model.at_bounds:
+        if "length_scale[" in name and values.get(name, 0.0) > np.max(model.scale.extent):
+            why = (
+                "it is longer than the region. The field hardly changes along this axis, as far as these rows tell; "
+                "predictions among them do not depend on it. If that is a surprise, look for a trend that the "
+                "covariates miss."
+            )
+        else:
+            why = (
+                "the data do not determine it. Fix it, give a simpler kernel, or look for a trend that the covariates "
+                "miss."
+            )
+        found.append(f"{name} stopped at a bound of its range: {why}")
     return found
 
 

@@ -124,7 +124,10 @@ class Encoding:
         told = [Choice("time", origin, text=f"{name}: days since {origin}.") for name, origin in self.times.items()]
         if self.levels:
             words = "; ".join(
-                f"{name}: {len(levels)} levels, compared with {levels[0]!r}" for name, levels in self.levels.items()
+                f"{name}: {len(levels)} levels, compared with {levels[0]!r}"
+                if len(levels) > 1
+                else f"{name}: {levels[0]!r} in every row, which says nothing"
+                for name, levels in self.levels.items()
             )
             told.append(Choice("categories", {n: list(v) for n, v in self.levels.items()}, text=f"{words}."))
         return told
@@ -134,10 +137,15 @@ def _levels(column: Any, name: str) -> list[Any]:
     """Levels in their order, those that occur; the most frequent first, so that it is the reference."""
     counts = column.value_counts()
     counts = counts[counts > 0]
-    if len(counts) > limits.MOST_LEVELS or (len(counts) > 10 and len(counts) > len(column) / 2):
+    if len(counts) > 10 and len(counts) > len(column) / 2:
         raise InputError(
-            f"covariate {name!r} is text with {len(counts):,} levels in {len(column):,} rows; as a category it may "
-            f"have up to {limits.MOST_LEVELS}, each in several rows. Leave it out, or merge its levels."
+            f"covariate {name!r} is text that differs in nearly every row ({len(counts):,} levels in {len(column):,} "
+            f"rows): it names rows and does not group them. Leave it out, or merge its levels."
+        )
+    if len(counts) > limits.MOST_LEVELS:
+        raise InputError(
+            f"covariate {name!r} is text with {len(counts):,} levels; as a category it may have up to "
+            f"{limits.MOST_LEVELS}. Leave it out, or merge its levels."
         )
     reference = _plain(counts.index[0])
     others = sorted((_plain(v) for v in counts.index[1:]), key=lambda v: (isinstance(v, str), v))

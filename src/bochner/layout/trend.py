@@ -92,9 +92,20 @@ def _basis(trend: Trend, covariates: FloatArray, weight: FloatArray) -> FloatArr
     lost = np.ones(len(vt), dtype=bool) if len(s) < columns.shape[1] else ~kept
     involved = np.abs(vt[lost]).max(axis=0) > 1e-3
     names = [name for name, is_in in zip(trend.names, involved, strict=True) if is_in]
-    warn(
-        f"trend columns {names} are collinear: {int(kept.sum())} of {columns.shape[1]} directions can be learned. The "
-        f"coefficients of least norm are taken; predictions are unaffected. Drop one of the columns to read them.",
-        CollinearityWarning,
-    )
+    first = int(trend.intercept)
+    constant = {name for j, name in enumerate(trend.names[first:]) if first and np.ptp(covariates[:, j]) == 0}
+    warn(_told(names, constant, int(kept.sum()), columns.shape[1]), CollinearityWarning)
     return np.asarray(vt[kept].T)
+
+
+def _told(names: list[str], constant: set[str], n_learned: int, n_columns: int) -> str:
+    """Which columns say nothing new, and what was done."""
+    if constant >= set(names):
+        verb = "is" if len(names) == 1 else "are"
+        return (
+            f"{', '.join(names)} {verb} the same in every row and can say nothing: the coefficient is 0. Leave it out."
+        )
+    return (
+        f"trend columns {names} are collinear: {n_learned} of {n_columns} directions can be learned. The coefficients "
+        f"of least norm are taken; predictions are unaffected. Drop one of the columns to read them."
+    )
