@@ -358,7 +358,7 @@ def _kind(text: str) -> str:
         "close to each other",
     ):
         if words in text:
-            return words
+            return f"{words}ge" if words.endswith("the ran") else words  # what is kept of a finding ends there
     return text.split(":")[0]
 
 
