@@ -29,7 +29,7 @@ from bochner.inference.adaptive.learnable import (
     LearnableWaves,
     density_of,
 )
-from bochner.inference.adaptive.sparse_spectrum import Verdict, with_remainder
+from bochner.inference.adaptive.sparse_spectrum import Verdict, starts_of, with_remainder
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.fits.truncated import fit_truncated
 from bochner.kernels import Matern, Periodic, SquaredExponential
@@ -210,3 +210,10 @@ def test_noise_of_few_waves_is_no_more_than_the_field():
     wild = replace(obs, y=30 * np.random.default_rng(0).standard_normal(80))
     features = FourierMap(QuasiMonteCarlo().draw(Matern(0.5), 6, 2, np.random.default_rng(0)))
     assert noise_of_few_waves(features, wild, 0.01, 2.0, reml=True) == 2.0
+
+
+def test_every_start_has_the_variance_of_the_kernel():
+    """Whether waves are drawn from the kernel, or lie at the peaks of the data's spectrum."""
+    kernel = Matern(0.4, 3.0)
+    for name, waves in starts_of(0, kernel, 12, observe(2, 300)):
+        assert_allclose(waves.mass.sum(), 3.0, rtol=1e-6, err_msg=name)

@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose
 from bochner.families import Gaussian, Poisson
 from bochner.features import Rows
 from bochner.inference import Observations, Responses
+from bochner.inference.evidence.share_evidence import ShareEvidence
+from bochner.inference.observed.observations import merge_equal_rows
 from bochner.inference.observed.scale import residual_of, scale_of
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task, covered_box
@@ -79,3 +81,21 @@ def test_what_is_left_of_a_trend_is_orthogonal_to_it():
     assert_allclose(trend.T @ (weight * residual_of(obs)), 0, atol=1e-10)
     bare = Observations(Rows(obs.rows.coords, np.empty((30, 0))), y, weight, np.zeros(30), np.zeros(30))
     assert residual_of(bare) is y
+
+
+def test_rows_of_one_place_weigh_the_same_merged():
+    """Evidence of noise and of the share of the field is that of the single rows, but for a constant."""
+    rng = np.random.default_rng(2)
+    coords, n = np.repeat(rng.uniform(size=(12, 2)), 3, axis=0), 36
+    raw = Observations(Rows(coords, np.ones((n, 1))), rng.standard_normal(n), np.ones(n), np.zeros(n), np.zeros(n))
+    merged, logit = merge_equal_rows(raw), np.array([-1.0, 0.0, 1.5])
+    assert len(merged) == 12
+
+    def values(obs: Observations) -> np.ndarray:
+        evidence, correlation = ShareEvidence.of(obs), obs.rows.covariance_within(Matern(0.4))
+        lines = [evidence.along_fields(correlation, noise, logit, 2.0) for noise in (0.05, 0.4, 3.0)]
+        assert_allclose(lines[0].field, 2.0 * np.exp(logit))
+        return np.concatenate([line.log_evidence for line in lines])
+
+    single, together = values(raw), values(merged)
+    assert_allclose(together - together[0], single - single[0], rtol=1e-8, atol=1e-8)
