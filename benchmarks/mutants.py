@@ -113,6 +113,37 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "when rounding has used the nodes up",
     ),
     ("posterior/quadrature.py", "tail = np.minimum", "constant 25", "how far nodes reach where nothing is left"),
+    ("inference/tuning/search.py", "max_iterations: int = 200", "constant 200", "steps that a climb never needs"),
+    (
+        "inference/chunked.py",
+        "prior_variance(obs.rows.coords[:1])",
+        "constant 1",
+        "the prior of waves is one everywhere",
+    ),
+    (
+        "inference/adaptive/sparse_spectrum.py",
+        'getattr(verdict.features, "missing"',
+        "constant 0.0",
+        "all of them have it",
+    ),
+    (
+        "features/operators/split.py",
+        "np.zeros((1, self.coords.shape[1]))",
+        "constant 1",
+        "a second zero that is not read",
+    ),
+    (
+        "features/operators/grid.py",
+        "mesh = np.stack(np.meshgrid",
+        "constant 1",
+        "any negative number is a length to be found",
+    ),
+    ("solvers/primal.py", "n_trend: int = 0", "constant 0", "a default that no call takes"),
+    ("inference/fits/newton.py", "return 1.0", "constant 1.0", "compared with a small threshold alone"),
+    ("kernels/periodic.py", "order = np.arange(len(along)) if j == 0", "constant 1", "a line too light to be kept"),
+    ("inference/evidence/profile.py", "by_trend = np.zeros(0) if self.reml", "constant 0", "one and none make none"),
+    ("posterior/quantiles.py", "chosen & again]] *= 0.5", "constant 0.5", "how fast a search closes in"),
+    ("neighbours/vecchia.py", "else np.empty(0, dtype=np.intp)", "constant 0", "close rows are not asked for there"),
 )
 
 
