@@ -16,7 +16,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 TOOLS = {"pytest", "pytest-xdist", "pytest-cov", "hypothesis", "ruff", "mypy", "playwright", "axe-playwright-python"}
-EXTRAS = ("table", "geo", "grid", "plot", "dask", "formula", "nufft", "test")
+EXTRAS = ("table", "geo", "grid", "plot", "dask", "formula", "nufft", "studio", "test")
 
 
 def main() -> None:

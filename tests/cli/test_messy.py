@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 from bochner import load
 from bochner.cli import main
@@ -55,3 +57,58 @@ def test_bad_rows_are_left_out_and_told_by_the_model(messy, capsys):
     assert rows.value == 56 and "line 21" in rows
     run(0, "report", messy / "m.bochner", "-o", messy / "r.html")
     assert "line 21" in (messy / "r.html").read_text()
+
+
+# ------------------------------------------------------------------------------------------ predictions
+
+
+@pytest.fixture
+def wells(tmp_path):
+    """A model with a class and a raster's name among the columns, and places of which three rows are amiss."""
+    rng = np.random.default_rng(1)
+    x, y, soil = rng.uniform(0, 10, 40), rng.uniform(0, 10, 40), rng.choice(["clay", "sand"], 40)
+    lead = np.sin(x) + (soil == "clay") + 0.1 * rng.standard_normal(40)
+    rows = [f"{a:.3f},{b:.3f},{s},{v:.3f},0.5" for a, b, s, v in zip(x, y, soil, lead, strict=True)]
+    (tmp_path / "wells.csv").write_text("\n".join(["x,y,soil,lead,cover", *rows]))
+    lines = ["x,y,soil", "1,2,clay", "2,3,peat", "3,many,sand", "4,5,sand", "5,6,", "6,7,clay"]
+    (tmp_path / "places.csv").write_text("\n".join(lines))
+    given = ("--target", "lead", "--covariates", "soil", "--kernel", "matern32", "--tune", "none")
+    run(0, "fit", tmp_path / "wells.csv", *given, "-o", tmp_path / "m.bochner")
+    return tmp_path
+
+
+def test_places_amiss_are_refused_in_one_message(wells, capsys):
+    run(2, "predict", wells / "m.bochner", wells / "places.csv", "-o", wells / "p.csv")
+    told = capsys.readouterr().err
+    assert "2 of 6 rows amiss" in told and "--drop-bad" in told
+    assert "line 3: soil is 'peat', a class that no training row has" in told
+    assert "line 4: y is 'many'" in told
+    assert not (wells / "p.csv").exists()
+
+
+def test_places_amiss_stay_without_a_prediction(wells, capsys):
+    """Every row is in the output, in its order; the others have the predictions of a file without bad rows."""
+    run(0, "predict", wells / "m.bochner", wells / "places.csv", "--drop-bad", "-o", wells / "p.csv")
+    told = capsys.readouterr().err
+    assert "2 of 6 rows of places.csv are left empty as amiss: line 3" in told and "1 in soil" in told
+    whole = pd.read_csv(wells / "p.csv")
+    assert whole["soil"].fillna("").tolist() == ["clay", "peat", "sand", "sand", "", "clay"]
+    assert whole["mean"].isna().tolist() == [False, True, True, False, True, False]
+    (wells / "good.csv").write_text("x,y,soil\n1,2,clay\n4,5,sand\n6,7,clay")
+    run(0, "predict", wells / "m.bochner", wells / "good.csv", "-o", wells / "g.csv")
+    good = pd.read_csv(wells / "g.csv")
+    assert_allclose(whole.dropna()[["mean", "sd", "upper"]], good[["mean", "sd", "upper"]], rtol=1e-9)
+
+
+def test_a_raster_does_not_take_the_place_of_a_column(wells, capsys):
+    """Of a table and of a vector file, also where the column is none that the model reads."""
+    import geopandas
+
+    frame = pd.read_csv(wells / "wells.csv")
+    (wells / "cover.tif").touch()
+    geometry = geopandas.points_from_xy(frame.x, frame.y)
+    geopandas.GeoDataFrame(frame[["lead", "cover"]], geometry=geometry, crs="EPSG:4326").to_file(wells / "wells.gpkg")
+    for name in ("wells.csv", "wells.gpkg"):
+        given = ("--target", "lead", "--covariate", f"cover={wells / 'cover.tif'}", "-o", wells / "c.bochner")
+        run(2, "fit", wells / name, *given)
+        assert f"{name} has a column 'cover', and --covariate gives another" in capsys.readouterr().err

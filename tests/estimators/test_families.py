@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bochner import SpatialRegressor, load
-from bochner.exceptions import InputError
+from bochner.exceptions import CheckWarning, InputError
 from bochner.families import Binomial, NegativeBinomial, Poisson
 from bochner.inference.tuning import limits
 from bochner.kernels import Matern
@@ -158,6 +159,20 @@ def test_survey_weights_are_told():
     with pytest.warns(UserWarning, match="survey"):
         (finding,) = model.check()
     assert "stands for k copies of the row" in finding
+
+
+def test_precisions_are_warned_of_at_once():
+    """Weights of 1/variance make thousands of rows of a few; those that are copies, or about 1, are no alarm."""
+    rng = np.random.default_rng(0)
+    X, y, model = rng.random((40, 2)), rng.standard_normal(40), SpatialRegressor(Matern(), tune=None)
+    with pytest.warns(CheckWarning, match="measurement_variance=1/weight"):
+        model.fit(X, y, sample_weight=1 / rng.uniform(0.001, 0.02, 40))
+    with pytest.warns(CheckWarning, match="40 rows are taken for 0"):
+        model.fit(X, y, sample_weight=1 / rng.uniform(50, 400, 40))
+    for weight in (rng.integers(1, 6, 40), rng.uniform(0.7, 1.3, 40), None):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", CheckWarning)
+            model.fit(X, y, sample_weight=weight)
 
 
 # ---------------------------------------------------------------------- what is learned

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 from bochner.exceptions import PartError
 from bochner.features import FourierMap, LocalSpectrumMap, NystroemMap, local_spectrum
+from bochner.features.local_spectrum import LEVELS
 from bochner.frequencies import lattice_frequencies
 from bochner.kernels import Kernel, Matern, Periodic, SquaredExponential
 from tests.laws.registry import DIMS
@@ -75,3 +76,12 @@ def test_lines_are_refused():
     surface = NystroemMap.at(SquaredExponential(1.0), np.zeros((1, 1)))
     with pytest.raises(PartError, match="spectral density"):
         local_spectrum(kernel, waves, surface, (np.zeros(1), np.ones(1)))
+
+
+def test_beyond_the_table_its_ends_hold():
+    """Amplitudes are those of the level where there is one, and of the last one beyond it, with no slope."""
+    features = varying(Matern(0.8, 2.0), 2)
+    for log_length, row in ((LEVELS[40], 40), (LEVELS[-1], -1), (LEVELS[-1] + 1, -1), (LEVELS[0] - 1, 0)):
+        local = replace(features, stretch=np.array([log_length, 0, 0, 0, 0])).at(np.zeros((1, 2)))
+        assert_allclose(local.amplitude[0], features.table[row], rtol=1e-9)
+        assert np.any(local.slope) == (row == 40)

@@ -14,6 +14,7 @@ from bochner.features import Rows
 from bochner.frequencies import QuasiMonteCarlo
 from bochner.inference import Observations, Responses
 from bochner.inference.evidence.laplace import ExactBound, LinearBound
+from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_plan
 from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.newton import find_mode
@@ -122,6 +123,14 @@ def test_gradient_for_all_kinds_of_rows(rows, bind, reml):
 @every_bound
 def test_gradient_for_all_kinds_of_rows_beside_a_dispersion(rows, bind):
     check_gradient([respond(Gamma(), 2, rows, n=20)], bind, rows != "everything")
+
+
+@pytest.mark.parametrize("family", [Binomial(), Gamma()])
+def test_gradient_on_a_lattice(family):
+    """Of waves whose masses are the kernel's, and of what they leave out beside the noise."""
+    r = respond(family, 2, n=120)
+    plan = lattice_plan(KERNEL, r.rows.coords, 1.0, 20)
+    check_gradient([r], lambda kernel, noise, _: LatticeBound(plan, kernel, noise), True)
 
 
 @every_bound

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,14 @@ from bochner.families import family_named
 from bochner.features import FourierMap, NystroemMap, Rows, local_spectrum
 from bochner.frequencies import QuasiMonteCarlo, draw_pairs, lattice_frequencies
 from bochner.inference import Observations, Responses
-from bochner.inference.adaptive.ascent import Evidence, climb, held_out_scores, parts_of, with_missing
+from bochner.inference.adaptive.ascent import (
+    Evidence,
+    climb,
+    held_out_scores,
+    noise_of_few_waves,
+    parts_of,
+    with_missing,
+)
 from bochner.inference.adaptive.learnable import (
     Learnable,
     LearnablePairs,
@@ -21,7 +29,7 @@ from bochner.inference.adaptive.learnable import (
     LearnableWaves,
     density_of,
 )
-from bochner.inference.adaptive.sparse_spectrum import Verdict, with_remainder
+from bochner.inference.adaptive.sparse_spectrum import Verdict, starts_of, with_remainder
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.fits.truncated import fit_truncated
 from bochner.kernels import Matern, Periodic, SquaredExponential
@@ -194,3 +202,18 @@ def test_rows_are_held_out_in_blocks_up_to_three_dimensions():
         near = cKDTree(coords).query(coords[unknown], k=2)[1][:, 1]
         shares.append(np.isin(near, known).mean())
     assert shares[0] < 0.55 < 0.65 < shares[1]  # four fifths are known
+
+
+def test_noise_of_few_waves_is_no_more_than_the_field():
+    """Of responses that scatter far more than the field could, waves take the size of the field for noise."""
+    obs = observe(2, 80)
+    wild = replace(obs, y=30 * np.random.default_rng(0).standard_normal(80))
+    features = FourierMap(QuasiMonteCarlo().draw(Matern(0.5), 6, 2, np.random.default_rng(0)))
+    assert noise_of_few_waves(features, wild, 0.01, 2.0, reml=True) == 2.0
+
+
+def test_every_start_has_the_variance_of_the_kernel():
+    """Whether waves are drawn from the kernel, or lie at the peaks of the data's spectrum."""
+    kernel = Matern(0.4, 3.0)
+    for name, waves in starts_of(0, kernel, 12, observe(2, 300)):
+        assert_allclose(waves.mass.sum(), 3.0, rtol=1e-6, err_msg=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -109,6 +110,17 @@ def test_leaving_out_agrees_with_the_dense_factor(monkeypatch):
         sd = np.sqrt(dense.variance)
         assert np.sqrt(np.mean(((fast.mean - dense.mean) / sd) ** 2)) < 0.05
         assert np.median(fast.variance / dense.variance) == pytest.approx(1, abs=0.05)
+
+
+def test_a_row_left_out_does_not_vouch_for_the_trend(monkeypatch):
+    """Few rows and many fixed effects: what each row says of them is gone with it, as in the dense formula."""
+    monkeypatch.setattr("bochner.inference.fits.limits.MAX_FACTORED_ROWS", 0)
+    kernel, rng = Matern(0.2, nu=0.5), np.random.default_rng(3)
+    seen = observed(kernel, 2, n=50)
+    obs = replace(seen, rows=Rows(seen.rows.coords, np.column_stack([np.ones(50), rng.standard_normal((50, 4))])))
+    fast, dense = leave_out_iterative(kernel, obs, 0.1, None), leave_out_exact(kernel, obs, 0.1, None)
+    assert_allclose(fast.variance, dense.variance, rtol=0.05)
+    assert_allclose(fast.mean, dense.mean, atol=0.05)
 
 
 @pytest.mark.parametrize("kernel", [Matern(0.2, nu=0.5), pytest.param(SquaredExponential(0.2), marks=pytest.mark.slow)])

@@ -87,3 +87,10 @@ def test_exact_measurements_without_noise_are_no_fault():
     model = SpatialRegressor(Matern(0.5, nu=2.5)).fit(X, np.sin(4 * X[:, 0]) * np.cos(3 * X[:, 1]))
     assert model.check() == []
     assert "none to speak of" in model.choices_["noise"]
+
+
+def test_few_rows_have_no_outliers():
+    coords, y = smooth(10)
+    y[3] += 100
+    found = outliers(Matern(0.5), 0.01, observed(coords, y), 0)
+    assert len(found) == 0 and pair_scatter(Matern(0.5), 0.01, observed(coords, y)) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from bochner.inference import Observations
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.observed.scale import scale_of
-from bochner.inference.starvation import starvation
+from bochner.inference.starvation import _probes, starvation
 from bochner.kernels import Matern
 
 KERNEL, NOISE = Matern(0.1, nu=0.5), 0.01
@@ -52,3 +54,17 @@ def test_many_rows_are_judged_alike(enough, monkeypatch):
 def test_without_noise_nothing_is_said():
     obs = observed()
     assert starvation(ExactEngine(KERNEL, 0.0).fit(obs), KERNEL, obs, scale_of(obs), 0) is None
+
+
+def test_half_of_the_probes_lie_beside_rows():
+    """Within some tenths of the spacing along each axis, whatever its unit; the others anywhere in the box."""
+    obs = observed()
+    far = replace(obs, rows=Rows(obs.rows.coords * [1000.0, 0.01], obs.rows.trend))
+    extent, spacing = np.ptp(far.rows.coords, axis=0), scale_of(far).spacing
+    probes = _probes(far, scale_of(far), 0).coords
+    half = len(probes) // 2
+    off = np.abs(probes[half:, None] - far.rows.coords[None]) / (extent * spacing)
+    nearest = np.min(np.max(off, axis=2), axis=1)
+    assert nearest.max() < 0.6 and 0.03 < np.median(nearest) < 0.2  # 0.1 of a normal law
+    anywhere = (probes[:half] - far.rows.coords.min(axis=0)) / extent
+    assert np.all((anywhere >= 0) & (anywhere <= 1)) and np.all(np.abs(anywhere.mean(axis=0) - 0.5) < 0.2)

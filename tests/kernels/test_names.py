@@ -60,3 +60,11 @@ def test_what_is_no_kernel_is_refused(text, message):
 def test_unknown_values_are_refused_by_the_kernel():
     with pytest.raises(KernelError, match=r"Matern has no parameter 'colour'"):
         kernel_named("matern32(colour=3)")
+
+
+def test_kernels_add_up_by_sum():
+    """`sum` begins with 0, which is no kernel; any other number is refused."""
+    k1, k2 = Matern(0.5), Matern(2.0, 3.0)
+    assert sum([k1, k2]) == k1 + k2
+    with pytest.raises(TypeError):
+        1 + k1

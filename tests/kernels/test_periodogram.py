@@ -40,3 +40,11 @@ def test_a_line_and_its_negative_are_one_peak():
     power[omega[:, 0] == 9] += 1e-3
     found = _greedy(omega, power, np.ones(1), 2)[:, 0]
     assert found[0] == 9 and abs(found[1]) == 4
+
+
+def test_waves_reach_up_to_the_shortest_that_rows_can_tell():
+    """Of values on a grid: two rows a wave, and no shorter; one of each pair, in steps of a share of the extent."""
+    x = np.arange(40.0)[:, None]
+    omega, power = periodogram(x, np.cos(x[:, 0]), np.array([40.0]))
+    assert np.all(omega > 0) and len(power) == len(omega)
+    assert 0.95 * np.pi < omega.max() <= 1.05 * np.pi

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import integrate
 
 from bochner.exceptions import KernelError
 from bochner.frequencies import MonteCarlo
@@ -20,6 +21,7 @@ from bochner.kernels import (
     axis_units,
     spectral_density,
 )
+from bochner.kernels.gneiting import _log_kanter, _tilted_angle
 
 RNG = np.random.default_rng(0)
 X, W = RNG.normal(size=(12, 3)), RNG.normal(size=(9, 3))
@@ -139,3 +141,16 @@ def test_units_of_axes_are_those_of_the_kernel_where_they_differ_much():
     assert_allclose(unit[:2] / unit[2], 50.0, rtol=0.1)
     assert axis_units(Matern((100.0, 80.0, 60.0)), extent) is None
     assert axis_units(Matern(100.0), extent) is None
+
+
+@pytest.mark.parametrize("beta", [0.2, 0.7])
+def test_quantiles_of_the_tilted_angle_invert_its_distribution(beta):
+    """At the ends, too, where its density is not zero: integrated anew, what lies below a quantile is its level."""
+
+    def density(u: float) -> float:
+        return float(np.exp(-_log_kanter(np.array([u]), beta)[0]))  # d = 2
+
+    whole = integrate.quad(density, 1e-12, np.pi - 1e-12)[0]
+    for level in (2e-5, 2e-4, 0.3, 0.9):
+        below = integrate.quad(density, 1e-12, float(_tilted_angle(beta, 2, np.array([level]))[0]))[0]
+        assert_allclose(below / whole, level, rtol=1e-2)

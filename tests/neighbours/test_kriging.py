@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bochner.kernels import Matern, SquaredExponential
-from bochner.neighbours import local_kriging, nearest_sd
+from bochner.neighbours import left_out, local_kriging, nearest_sd
 
 every_dimension = pytest.mark.parametrize("dim", [1, 2, 3])
 
@@ -153,3 +153,18 @@ def test_no_targets():
     coords, residual, _ = observations(5, 2)
     mean, variance = local_kriging(Matern(), 0.1, coords, residual, np.empty((0, 2)))
     assert mean.shape == variance.shape == (0,)
+
+
+def test_a_row_is_predicted_from_all_others():
+    """As many neighbours as there are others: kriging without the row itself, by the dense formula."""
+    rng, kernel = np.random.default_rng(5), Matern(0.5, 2.0, nu=0.5)
+    coords, residual, noise = rng.uniform(size=(15, 2)), rng.standard_normal(15), rng.uniform(0.1, 0.5, 15)
+    rows = np.arange(0, 15, 4)
+    mean, variance = left_out(kernel, noise, coords, residual, rows, np.arange(15), 14)
+    for i, row in enumerate(rows):
+        others = np.setdiff1d(np.arange(15), [row])
+        weights = np.linalg.solve(
+            kernel(coords[others]) + np.diag(noise[others]), kernel(coords[others], coords[[row]])
+        )
+        assert_allclose(mean[i], weights[:, 0] @ residual[others], rtol=1e-8)
+        assert_allclose(variance[i], 2.0 - kernel(coords[[row]], coords[others])[0] @ weights[:, 0], rtol=1e-8)

@@ -93,6 +93,13 @@ DropBad = Annotated[
     bool,
     typer.Option("--drop-bad", help="Leave out rows that are amiss, and name them, instead of refusing the file."),
 ]
+LeaveEmpty = Annotated[
+    bool,
+    typer.Option(
+        "--drop-bad",
+        help="Give rows that are amiss no prediction, and name them, instead of refusing the file.",
+    ),
+]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of everything random; default 0.")]
 
 # ----------------------------------------------------------------------------- files

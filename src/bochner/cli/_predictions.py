@@ -46,10 +46,15 @@ class Wanted:
         return given, not self.latent and _observable(family, roles, given)
 
 
-def predicted(model: SpatialRegressor, places: Places, wanted: Wanted) -> tuple[Places, str]:
-    """Places with mean, sd, lower, upper and exceedances, and what these are of."""
+def predicted(model: SpatialRegressor, places: Places, wanted: Wanted, drop_bad: bool = False) -> tuple[Places, str]:
+    """Places with mean, sd, lower, upper and exceedances, and what these are of.
+
+    Rows that are amiss are refused, all in one message; with `drop_bad` they stay and get no prediction.
+    """
     given, new = wanted.resolve(model, places)
-    table, more = model_table(model, places), asked(places, given)
+    bad = _amiss(model, places, given)
+    fine = places.without(bad, drop_bad, "them, or leave them empty: --drop-bad", "left empty")
+    table, more = model_table(model, fine), asked(fine, given)
     known = present(table).all(axis=1)
     for column in more.values():
         known &= np.isfinite(column)
@@ -57,11 +62,26 @@ def predicted(model: SpatialRegressor, places: Places, wanted: Wanted) -> tuple[
         raise InputError(f"every row of {places.source} misses one of {[*table.columns, *given.values()]}.")
     _warn_of_distance(model, table[known])
     values = _values(model, table[known], {name: v[known] for name, v in more.items()}, new, wanted)
+    rows = np.setdiff1d(np.arange(len(places)), list(bad))[known]
     columns = {name: np.full(len(places), np.nan) for name in values}
     for name, value in values.items():
-        columns[name][known] = value
-    places = replace(places, notes=(*places.notes, *_told(table, more, known, places.source)))
+        columns[name][rows] = value
+    places = replace(places, notes=(*fine.notes, *_told(table, more, known, places.source)))
     return places.with_columns(columns), _meaning(model.family_, given, new)
+
+
+def _amiss(model: SpatialRegressor, places: Places, given: Mapping[str, str]) -> dict[int, str]:
+    """What is wrong with rows, by their position: text for a number, no place on Earth, a class that was never seen."""
+    layout = model.fitted_.layout
+    encoding = layout.encoding
+    linear = [name for name in layout.inputs if name not in layout.columns.coord_names and name in places.names]
+    more = [name for name in given.values() if name in places.names]
+    told = places.bad_rows(list(dict.fromkeys([*places.coords, *linear, *more])), linear)
+    for name in () if encoding is None else set(encoding.levels) & set(places.names):
+        for row in map(int, encoding.strangers(name, places.frame[name])):
+            text = f"{name} is {str(places.frame[name].iloc[row])!r}, a class that no training row has"
+            told[row] = f"{told[row]}, {text}" if row in told else text
+    return dict(sorted(told.items()))
 
 
 def asked(places: Places, given: Mapping[str, str]) -> dict[str, FloatArray]:

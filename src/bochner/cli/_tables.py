@@ -104,11 +104,11 @@ def too_many(spec: Spec, places: Places, bad: Mapping[int, str]) -> dict[int, st
 
 def with_rasters(places: Places, rasters: Mapping[str, Any]) -> Places:
     """Places with the values of rasters as further columns; NaN where a raster has none."""
-    taken = [name for name in rasters if name in places.names]
+    taken = [name for name in rasters if name in (*places.names, *places.unread)]
     if taken:
         raise InputError(
-            f"{places.source} has a column {taken[0]!r}, and a raster was given for it; leave the raster out to use "
-            f"the column, or rename one of them."
+            f"{places.source} has a column {taken[0]!r}, and --covariate gives another by that name; leave it out to "
+            f"use the column, or rename one of them."
         )
     if not rasters:
         return places

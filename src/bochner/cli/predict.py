@@ -35,6 +35,7 @@ def predict(
     coords: given.Coords = None,
     crs: given.Crs = None,
     layer: given.Layer = None,
+    drop_bad: given.LeaveEmpty = False,
     escape_formulas: given.EscapeFormulas = False,
     json: given.Json = False,
 ) -> None:
@@ -43,6 +44,8 @@ def predict(
     The output is the file with columns mean, sd, lower and upper added: of a new observation, or, with --latent, of
     the surface without noise. Of a prevalence, a probability or a rate they are those of the surface; --trials and
     --exposure make them those of counts. Rows that miss a coordinate or a covariate get none, and are counted.
+    Rows that are amiss (text for a number, a latitude of 880, a class that no training row has) are refused, all in one
+    message, unless --drop-bad leaves their predictions empty.
 
     \b
     Examples:
@@ -69,7 +72,7 @@ def predict(
     with status("predicting"):
         places = read_like(fitted, data, coords=names_in(coords or ""), crs=crs, layer=layer)
         places = with_rasters(places, layers)
-        places, meaning = predicted(fitted, places, wanted)
+        places, meaning = predicted(fitted, places, wanted, drop_bad)
     notes = (*places.notes, *write_places(places, output, escape_formulas=escape_formulas))
     note(*notes)
     if json:

@@ -48,7 +48,7 @@ from bochner.layout.columns import (
 )
 from bochner.layout.geography import agreed, crs_of, support_of, without_geometry
 from bochner.layout.images import unstacked
-from bochner.layout.sizes import checked_size, survey_weights
+from bochner.layout.sizes import checked_size, odd_weights
 from bochner.random import generator, seed_of
 from bochner.sources import is_source
 
@@ -226,7 +226,8 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         y : array of shape (n,)
             Response; left out for a DataArray; of a source, `target` names its column.
         sample_weight : array of shape (n,), optional
-            Copies that each row stands for; 0 is the same as leaving it out.
+            Copies that each row stands for; 0 is the same as leaving it out. Precisions are no copies: give known
+            variances as `measurement_variance`.
         trials, exposure : array of shape (n,), optional
             What counts are out of: trials of a binomial, exposure (time, population) of a Poisson or negative
             binomial; 1 where they are not given.
@@ -324,8 +325,8 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
                 "fit was given 1 sample (n_samples=1); learning a kernel needs at least 2. Give more rows, or a kernel "
                 "with tune=None."
             )
-        odd = layout.oddities(table, responses)
-        for finding in odd.alarms:
+        odd, weights = layout.oddities(table, responses), odd_weights(responses.weight)
+        for finding in (*odd.alarms, *((weights.told,) if weights is not None and weights.grave else ())):
             warn(finding, CheckWarning)
         wanted = layout.wanted(predict_at)
         # blocks are laid out around the user's own origin, not around the middle of the data
@@ -356,12 +357,11 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         unused = unused_columns(X, asked[0], asked[1], set(roles.values())) if design is None else []
         if unused:
             told.append(Choice("columns", tuple(unused), text=f"not used: {', '.join(unused)}."))
-        survey = survey_weights(responses.weight)
         for name in ("_training", "_sample", "_source"):
             self.__dict__.pop(name, None)
         # the rows at hand may be a sample of those of the model
         setattr(self, "_training" if solve is None else "_sample", Training(X, y, given))
-        found = (*(() if survey is None else (survey,)), *odd.alarms, *odd.notes)
+        found = (*(() if weights is None else (weights.told,)), *odd.alarms, *odd.notes)
         self.set_fitted(Fitted(layout, replace(model, choices=tuple(told)), found))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -34,6 +34,7 @@ class Places:
     source : name of the file
     notes : sentences for the user
     left_out : those among them that say which rows are no longer there
+    unread : names of columns that a table or a vector file has beside those that were read
     geometry : GeoSeries, for a vector file
     grid, pixels : for a raster or a cube, its grid and the flat position of each row in it
     labels : for a stack, those of its images; pixels then count through one image after the other
@@ -50,6 +51,7 @@ class Places:
     pixels: IntArray | None = None
     labels: Any = None
     left_out: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -108,7 +110,7 @@ class Places:
         number = int(self.frame.index[row])
         return f"line {number + 2}" if self.kind == "table" else f"row {number + 1}"
 
-    def without(self, bad: Mapping[int, str], drop: bool, way: str) -> Places:
+    def without(self, bad: Mapping[int, str], drop: bool, way: str, fate: str = "left out") -> Places:
         """The rows without bad ones, with a note of each; unless they may be dropped, they are refused all at once."""
         if not bad:
             return self
@@ -116,7 +118,7 @@ class Places:
         more = f"; and {len(bad) - limits.LISTED_ROWS:,} more" if len(bad) > limits.LISTED_ROWS else ""
         if not drop or len(bad) == len(self):
             raise InputError(f"{self.source} has {len(bad):,} of {len(self):,} rows amiss: {listed}{more}. Mend {way}.")
-        note = f"{len(bad):,} of {len(self):,} rows of {self.source} are left out as amiss: {listed}{more}."
+        note = f"{len(bad):,} of {len(self):,} rows of {self.source} are {fate} as amiss: {listed}{more}."
         kept = np.ones(len(self), dtype=bool)
         kept[list(bad)] = False
         return dataclasses.replace(self.rows(kept), notes=(*self.notes, note), left_out=(*self.left_out, note))

@@ -85,8 +85,12 @@ def _from_table(path: Path, coords: Sequence[str] | None, crs: Any, columns: Seq
     frame = _frame(table.arrow)
     if columns is not None:
         frame = frame[list(dict.fromkeys([*names, *columns]))]
-    places = _placed(frame, names, crs, "table", path.name)
+    places = _placed(frame, names, crs, "table", path.name, unread=_unread(table.names, frame))
     return replace(places, notes=(*table.notes, *places.notes))
+
+
+def _unread(names: Sequence[str], frame: Any) -> tuple[str, ...]:
+    return tuple(name for name in names if name not in frame.columns)
 
 
 def _check_twins(coords: Sequence[str], source: str) -> None:
@@ -127,15 +131,15 @@ def _from_vector(
     frame = attributes(part)
     check_columns([*(columns or ()), *(coords or ())], list(frame.columns), path.name)
     _check_twins(coords or (), path.name)
+    names = list(frame.columns)
     frame = frame if columns is None else frame[list(dict.fromkeys([*columns, *(coords or ())]))]
+    others = {"geometry": part.geometry, "unread": _unread(names, frame)}
     if coords:
-        return _placed(frame, list(coords), crs, "vector", path.name, geometry=part.geometry)
+        return _placed(frame, list(coords), crs, "vector", path.name, **others)
     pair, found = frame_coords(part)
-    names = made_names(list(frame.columns))
-    frame = frame.assign(**dict(zip(names, pair.T, strict=True)))
-    return Places(
-        frame, names, as_crs(found), "vector", path.name, notes if absent.any() else (), geometry=part.geometry
-    )
+    made = made_names(list(frame.columns))
+    frame = frame.assign(**dict(zip(made, pair.T, strict=True)))
+    return Places(frame, made, as_crs(found), "vector", path.name, notes if absent.any() else (), **others)
 
 
 def _from_raster(path: Path, crs: Any, columns: Sequence[str] | None) -> Places:

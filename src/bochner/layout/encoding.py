@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.exceptions import InputError, RowError
 from bochner.geo import limits as geo_limits
@@ -95,10 +95,9 @@ class Encoding:
 
         known = list(self.levels[name])
         seen = pd.Series(np.broadcast_to(np.asarray(values, dtype=object), (n,)))
-        codes = pd.Series([_plain(v) for v in seen]).map(_places_of(known))
-        absent = np.asarray(seen.isna())
-        if np.any(np.asarray(codes.isna()) & ~absent):
-            rows = np.flatnonzero(np.asarray(codes.isna()) & ~absent)
+        code, absent = self._codes(name, seen), np.asarray(seen.isna())
+        rows = np.flatnonzero(np.isnan(code) & ~absent)
+        if len(rows):
             row = int(rows[0])
             raise RowError(
                 f"{name!r} is {seen.iloc[row]!r} in row {row}, a level that the training rows have not; they have "
@@ -106,9 +105,23 @@ class Encoding:
                 rows.tolist(),
                 [f"{name!r} is {seen.iloc[one]!r}, an unknown level" for one in rows[: geo_limits.LISTED_ROWS]],
             )
-        code = np.where(absent, np.nan, np.asarray(codes, dtype=float))
         columns = {f"{name}[{level}]": (code == j).astype(float) for j, level in enumerate(known) if j}
         return {made: np.where(absent, np.nan, values) for made, values in columns.items()}
+
+    def strangers(self, name: str, values: Any) -> IntArray:
+        """Rows of a column (n,) that hold a level that the fit had not; a missing one is none."""
+        import pandas as pd
+
+        seen = pd.Series(np.asarray(values, dtype=object))
+        return np.flatnonzero(np.isnan(self._codes(name, seen)) & ~np.asarray(seen.isna()))
+
+    def _codes(self, name: str, seen: Any) -> FloatArray:
+        """Place of each value among the levels; NaN for a missing or an unknown one."""
+        import pandas as pd
+
+        absent, places = np.asarray(seen.isna()), _places_of(list(self.levels[name]))
+        plain = [None if missing else _plain(value) for value, missing in zip(seen, absent, strict=True)]
+        return np.asarray(pd.Series(plain, dtype=object).map(places), dtype=float)
 
     def expanded(self, names: Sequence[str]) -> list[str]:
         """Names of columns of numbers, from those of the user's."""

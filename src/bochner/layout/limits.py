@@ -13,6 +13,9 @@ FAR_SHARE             0.005    ... or this share of the rows
 FAR_GAP               0.5      gap to the nearest other row, in extents of all others, from which a row is far
 REGION_SHARE          0.9      of the rows that define where the others are; the rest may be errors themselves
 LOOKED_AT             200,000  rows up to which far places and copies are looked for: about 0.1 s
+LARGE_WEIGHT          20       mean from which weights, none of them 1 or less, are no numbers of copies
+FAR_FROM_ROWS         2.0      copies a row (or the inverse) from which odd weights are warned of at once: intervals are
+                               too narrow, or too wide, by its root
 STATION_ROWS          5        that a place must have, on average, for places to be stations
 SURFACE_DRAWS         40,000   places drawn on the sphere to stand for a map
 EARTH_NEIGHBOURS      8        of a row, that say how far apart rows lie there: farther off is at sea, or on land
@@ -32,6 +35,8 @@ FAR_SHARE = 0.005
 FAR_GAP = 0.5
 REGION_SHARE = 0.9
 LOOKED_AT = 200_000
+LARGE_WEIGHT = 20
+FAR_FROM_ROWS = 2.0
 STATION_ROWS = 5
 SURFACE_DRAWS = 40_000
 EARTH_NEIGHBOURS = 8

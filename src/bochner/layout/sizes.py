@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from bochner.arrays import FloatArray, as_rows
 from bochner.exceptions import InputError, PartError
 from bochner.families import Family
 from bochner.families.base import refuse
+from bochner.layout import limits
 
 
 def checked_size(family: Family, n: int, trials: Any, exposure: Any) -> FloatArray | None:
@@ -63,16 +65,29 @@ def check_responses(family: Family, y: FloatArray, size: FloatArray, weight: Flo
         )
 
 
-def survey_weights(weight: FloatArray) -> str | None:
-    """What to say of weights that look like those of a survey and not like copies of rows; None of others."""
+@dataclass(frozen=True)
+class OddWeights:
+    """What to say of weights that are no numbers of copies, and whether they bend the fit enough to say it at once."""
+
+    told: str
+    grave: bool
+
+
+def odd_weights(weight: FloatArray) -> OddWeights | None:
+    """Weights that look like precisions or like those of a survey, and not like copies of rows; None of others."""
     kept = weight[weight > 0]
-    if np.any(kept != np.round(kept)):
-        sign = f"sample_weight has fractions (e.g. {kept[kept != np.round(kept)][0]:.4g})"
-    elif np.min(kept) > 1 and np.mean(kept) > 20:
-        sign = f"every sample_weight is large (mean {np.mean(kept):.4g})"
+    mean = float(np.mean(kept))
+    fractions = kept[kept != np.round(kept)]
+    if len(fractions):
+        sign = f"has fractions (e.g. {fractions[0]:.4g}, mean {mean:.4g})"
+    elif np.min(kept) > 1 and mean > limits.LARGE_WEIGHT:
+        sign = f"is large everywhere (mean {mean:.4g})"
     else:
         return None
-    return (
-        f"{sign}: it looks like survey (sampling) weights, but a sample_weight of k stands for k copies of the row, so "
-        f"that intervals shrink with its size. Leave it out, and bring the design in as covariates."
+    told = (
+        f"sample_weight {sign}: it looks like precisions or survey (sampling) weights, but a sample_weight of k stands "
+        f"for k copies of the row, so that {len(kept):,} rows are taken for {kept.sum():,.6g}. Of precisions, "
+        f"give the variances instead: measurement_variance=1/weight (on the command line, their roots as "
+        f"--error-sd); of a survey, leave the weights out, and bring the design in as covariates."
     )
+    return OddWeights(told, not 1 / limits.FAR_FROM_ROWS <= mean <= limits.FAR_FROM_ROWS)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
 from bochner import SpatialRegressor
 from bochner.inference.fits.folds import HeldOut
@@ -95,6 +96,31 @@ def test_rows_that_lie_as_wanted_places_do_count_more():
     held = HeldOut(index, np.zeros(len(index), dtype=int), np.zeros(len(index)), np.ones(len(index)))
     weight = likeness(rows, folds, held, GRID[gap])
     assert weight[edge[index]].mean() > 2 * weight[middle[index]].mean()
+
+
+def test_rows_held_out_as_the_places_lie_count_once():
+    """A gap and its mirror image: the held-out rows stand for the wanted places one by one."""
+    gap, mirror = (np.linalg.norm(GRID - centre, axis=1) < 5 for centre in ([9, 20], [30, 20]))
+    rows, held_out = GRID[~gap], mirror[~gap]
+    index = np.flatnonzero(held_out)
+    held = HeldOut(index, np.zeros(len(index), dtype=int), np.zeros(len(index)), np.ones(len(index)))
+    weight = likeness(rows, [(np.flatnonzero(~held_out), index)], held, GRID[gap])
+    assert_allclose(weight, 1)
+
+
+def test_densities_are_those_of_normal_laws():
+    found = judged([1.0, 0.3], [0.7, 2.0], 5)
+    exact = stats.norm.logpdf(found.y, found.means, found.sds)
+    assert_allclose(found.log_densities[0] - found.log_densities[1], exact[0] - exact[1])
+
+
+@pytest.mark.parametrize(("apart", "wider"), [(0.9, 0.9), (1.1, 0.9), (0.9, 1.1)])
+def test_kernels_are_alike_by_means_and_by_widths(apart, wider):
+    """Both must agree: within a share of an sd, and within a share of its logarithm."""
+    sds = np.array([2.0 * np.exp(wider * limits.ALIKE_SDS), 2.0])[:, None] * np.ones(6)
+    means = np.array([2.0 * apart * limits.ALIKE_MEANS, 0.0])[:, None] * np.ones(6)
+    found = Judged(np.zeros(6), means, sds, np.ones(6), np.arange(6))
+    assert found.alike(0, 1) == (apart < 1 and wider < 1)
 
 
 def test_a_field_of_a_sum_is_bounded_and_keeps_its_slopes():
