@@ -76,6 +76,13 @@ def loops() -> Any:
     return _imported()
 
 
+def remainder_loops() -> Any:
+    """The compiled loops over near pairs."""
+    from bochner.neighbours import remainder_loops
+
+    return remainder_loops
+
+
 @cache
 def _imported() -> ModuleType | None:
     if find_spec("numba") is None:
