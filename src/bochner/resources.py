@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from threading import local
 from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -127,11 +128,32 @@ def in_threads(work: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
     """`work` on every part, in order; threads share the parts, where there are threads and parts enough."""
     parts = list(parts)
     n = min(len(parts), n_threads(), MAX_POOL)
-    if n < 2:
+    if n < 2 or getattr(_WORKER, "busy", False):  # a worker that waits for others of its pool may wait for ever
         yield from map(work, parts)
         return
-    with ThreadPoolExecutor(n) as pool:
+    with _pool(n) as pool:
         yield from pool.map(work, parts)
+
+
+@contextmanager
+def _pool(n: int) -> Iterator[ThreadPoolExecutor]:
+    """A pool of n threads, that of before if nobody uses it: starting them takes as long as a small piece of work."""
+    kept, key = _POOLS.setdefault(os.getpid(), {}), n  # threads do not survive a fork
+    pool = kept.pop(key, None) or ThreadPoolExecutor(n, "bochner", _set_busy)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=True, cancel_futures=True)
+        raise
+    kept[key] = pool
+
+
+def _set_busy() -> None:
+    _WORKER.busy = True
+
+
+_POOLS: dict[int, dict[int, ThreadPoolExecutor]] = {}
+_WORKER = local()
 
 
 def as_threads(n_jobs: int | None) -> int:

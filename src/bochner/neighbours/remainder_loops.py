@@ -106,7 +106,7 @@ def near_products(
 ):
     """Sums (m, q) over rows near each target of kernel less grid, times columns (n, q).
 
-    Rows are sorted by the bin that they are in, of side radius / 2 in units of `scale`: bin (i, j, k) of `counts` begins
+    Rows are sorted by the bin they are in, of side radius / 2 in units of `scale`: bin (i, j, k) of `counts` begins
     at starts[(i counts_1 + j) counts_2 + k], and the first bin at `low`. Places and targets (3, ...), in these units.
     """
     lags, values, nothing = np.empty((3, AT_ONCE)), np.empty(AT_ONCE), np.empty((0, 1))

@@ -1,7 +1,7 @@
 """What a series leaves out of a kernel, between places that are near: by tables, compiled.
 
-The series has no wave shorter than two of its steps, so its values on a grid some times as fine, around lag zero, tell it
-between them by polynomials; the kernel comes from the tables of `neighbours`.
+The series has no wave shorter than two of its steps, so its values on a grid some times as fine, around lag zero, tell
+it between them by polynomials; the kernel comes from the tables of `neighbours`.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class NearRows:
 
 
 def _half(radius: float, dim: int) -> int:
-    """Nodes on either side of zero: those within the radius, and those beside it that a polynomial through six takes."""
+    """Nodes on either side of zero: those within the radius, and those that six in a row need beside it."""
     return int(np.ceil(radius * limits.GRID_NODES[dim])) + 4
 
 
