@@ -8,15 +8,17 @@ of the caller has its own (a context variable), so two fits side by side do not 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from threading import local
 from typing import TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from bochner.exceptions import InputError
 
@@ -26,6 +28,8 @@ BLOCK_SHARE = 16  # a block takes at most this fraction of a limit: several are 
 SMALLEST_BLOCK = 2**19
 FREE_SHARE = 0.8  # of the machine's free memory that a fit may plan with, where it is not limited
 MAX_POOL = 8  # threads of a pool of small systems: beyond, Python's part of the work is in the way
+
+_WITH_THREADS = ("numpy", "scipy.linalg", "scipy.optimize", "sklearn", "numba", "torch", "ducc0", "finufft", "jax")
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -120,8 +124,14 @@ def blas_threads(size: int | None = None) -> Iterator[None]:
     if limit is None or limit == -1:
         yield
         return
-    with threadpool_limits(limit):
+    with _controller(tuple(name in sys.modules for name in _WITH_THREADS)).limit(limits=limit):
         yield
+
+
+@lru_cache(maxsize=1)
+def _controller(loaded: tuple[bool, ...]) -> ThreadpoolController:
+    """Libraries with threads of their own; sought again, for milliseconds, when one may have been loaded."""
+    return ThreadpoolController()
 
 
 def in_threads(work: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
