@@ -28,7 +28,7 @@ def boxes(places: np.ndarray) -> np.ndarray:
 @every_dimension
 def test_every_place_is_in_the_largest_box_that_is_small_enough(dim):
     rng = np.random.default_rng(dim)
-    places = rng.uniform(-3, 5, size=(400, dim)) * 10.0 ** rng.uniform(-7, 0, size=(400, 1))
+    places = rng.uniform(-3, 5, size=(120, dim)) * 10.0 ** rng.uniform(-7, 0, size=(120, 1))
     found = boxes(places)
     for place, centre in zip(places, found, strict=True):
         for level in range(31):  # as by hand, from the coarsest on
