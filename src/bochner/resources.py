@@ -27,6 +27,7 @@ BLOCK_BYTES = 64 * 2**20  # of a block of rows and its temporaries, where memory
 BLOCK_SHARE = 16  # a block takes at most this fraction of a limit: several are alive at once
 SMALLEST_BLOCK = 2**19
 FREE_SHARE = 0.8  # of the machine's free memory that a fit may plan with, where it is not limited
+SEARCHES_PER_THREAD = 500  # of neighbours in a tree: 10 ms
 MAX_POOL = 8  # threads of a pool of small systems: beyond, Python's part of the work is in the way
 
 _WITH_THREADS = ("numpy", "scipy.linalg", "scipy.optimize", "sklearn", "numba", "torch", "ducc0", "finufft", "jax")
@@ -90,6 +91,11 @@ def n_threads() -> int:
     """Threads that may compute here."""
     n_jobs = current().n_jobs
     return n_cores() if n_jobs is None or n_jobs == -1 else n_jobs
+
+
+def n_searchers(n: int) -> int:
+    """Threads for so many searches in a tree: SciPy starts them anew each time, which takes as long as some hundred."""
+    return max(1, min(n_threads(), n // SEARCHES_PER_THREAD))
 
 
 def n_cores() -> int:

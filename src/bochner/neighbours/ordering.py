@@ -13,7 +13,7 @@ from bochner.neighbours import limits
 from bochner.neighbours.close_pairs import close_pairs
 from bochner.neighbours.compiled import has_compiler, loops
 from bochner.random import generator
-from bochner.resources import block_bytes, n_threads
+from bochner.resources import block_bytes, n_searchers
 
 
 def maximin_order(coords: FloatArray, seed: int = 0) -> IntArray:
@@ -196,7 +196,7 @@ def _first_before(
 ) -> NDArray[np.bool_]:
     """Write the nearest predecessors among `width` neighbours into `found`; which rows want more neighbours."""
     position = asked[rows]
-    near = tree.query(ordered[position], k=np.arange(1, width + 1), workers=n_threads())[1]
+    near = tree.query(ordered[position], k=np.arange(1, width + 1), workers=n_searchers(len(rows)))[1]
     before = near < position[:, None]
     first = np.argsort(~before, axis=1, kind="stable")[:, :k]
     taken = np.take_along_axis(near, first, axis=1)
