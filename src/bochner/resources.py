@@ -8,14 +8,17 @@ of the caller has its own (a context variable), so two fits side by side do not 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
+from threading import local
 from typing import TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from bochner.exceptions import InputError
 
@@ -24,7 +27,10 @@ BLOCK_BYTES = 64 * 2**20  # of a block of rows and its temporaries, where memory
 BLOCK_SHARE = 16  # a block takes at most this fraction of a limit: several are alive at once
 SMALLEST_BLOCK = 2**19
 FREE_SHARE = 0.8  # of the machine's free memory that a fit may plan with, where it is not limited
+SEARCHES_PER_THREAD = 500  # of neighbours in a tree: 10 ms
 MAX_POOL = 8  # threads of a pool of small systems: beyond, Python's part of the work is in the way
+
+_WITH_THREADS = ("numpy", "scipy.linalg", "scipy.optimize", "sklearn", "numba", "torch", "ducc0", "finufft", "jax")
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -87,6 +93,11 @@ def n_threads() -> int:
     return n_cores() if n_jobs is None or n_jobs == -1 else n_jobs
 
 
+def n_searchers(n: int) -> int:
+    """Threads for so many searches in a tree: SciPy starts them anew each time, which takes as long as some hundred."""
+    return max(1, min(n_threads(), n // SEARCHES_PER_THREAD))
+
+
 def n_cores() -> int:
     """Cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -119,19 +130,46 @@ def blas_threads(size: int | None = None) -> Iterator[None]:
     if limit is None or limit == -1:
         yield
         return
-    with threadpool_limits(limit):
+    with _controller(tuple(name in sys.modules for name in _WITH_THREADS)).limit(limits=limit):
         yield
+
+
+@lru_cache(maxsize=1)
+def _controller(loaded: tuple[bool, ...]) -> ThreadpoolController:
+    """Libraries with threads of their own; sought again, for milliseconds, when one may have been loaded."""
+    return ThreadpoolController()
 
 
 def in_threads(work: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
     """`work` on every part, in order; threads share the parts, where there are threads and parts enough."""
     parts = list(parts)
     n = min(len(parts), n_threads(), MAX_POOL)
-    if n < 2:
+    if n < 2 or getattr(_WORKER, "busy", False):  # a worker that waits for others of its pool may wait for ever
         yield from map(work, parts)
         return
-    with ThreadPoolExecutor(n) as pool:
+    with _pool(n) as pool:
         yield from pool.map(work, parts)
+
+
+@contextmanager
+def _pool(n: int) -> Iterator[ThreadPoolExecutor]:
+    """A pool of n threads, that of before if nobody uses it: starting them takes as long as a small piece of work."""
+    kept, key = _POOLS.setdefault(os.getpid(), {}), n  # threads do not survive a fork
+    pool = kept.pop(key, None) or ThreadPoolExecutor(n, "bochner", _set_busy)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=True, cancel_futures=True)
+        raise
+    kept[key] = pool
+
+
+def _set_busy() -> None:
+    _WORKER.busy = True
+
+
+_POOLS: dict[int, dict[int, ThreadPoolExecutor]] = {}
+_WORKER = local()
 
 
 def as_threads(n_jobs: int | None) -> int:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 numba = pytest.importorskip("numba")
@@ -19,3 +23,38 @@ def test_loops_call_no_loop_that_may_round_in_another_way():
     called = {name for name in options if name.startswith("_")}
     assert len(called) > 10 and all(options[name]["forceinline"] for name in called)
     assert not any("forceinline" in options[name] for name in options.keys() - called)
+
+
+READ_ONLY = """
+import numba.core.caching as caching
+
+def refuse(self):
+    raise OSError("read-only")
+
+for name in ("InTreeCacheLocator", "_InTreeCacheLocator", "UserWideCacheLocator", "_UserWideCacheLocator"):
+    if hasattr(caching, name):
+        getattr(caching, name).ensure_cache_path = refuse
+import logging
+import numpy as np
+from bochner.neighbours import compiled
+
+heard = []
+logging.getLogger("bochner").setLevel(logging.INFO)
+logging.getLogger("bochner").addFilter(lambda record: heard.append(record.getMessage()) or True)
+print(compiled.has_compiler())
+code = np.zeros(1, dtype=np.int64)
+compiled.loops().morton(np.full((1, 2), 0.9), 1, code)
+print(code[0], sum("once on this machine" in one for one in heard))
+"""
+
+
+def test_loops_are_kept_and_told_of_where_neither_package_nor_home_can_be_written(tmp_path):
+    """In a folder of the user's own among the temporary ones; the second process finds them, and says nothing."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    told = [
+        subprocess.run([sys.executable, "-c", READ_ONLY], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert [one.stdout.split() for one in told] == [["True", "3", "1"], ["True", "3", "0"]]
+    assert list(tmp_path.rglob("*.nbi"))

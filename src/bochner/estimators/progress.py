@@ -20,7 +20,13 @@ from bochner.estimators import limits
 # Set to "lines", this makes every step one line of JSON on the standard error, for a program that watches.
 SPOKEN = "BOCHNER_PROGRESS"
 DONE = "done"
-STAGES = {DONE: DONE, "features": "learning the kernel", "tuning": "learning the kernel", "solved": "solving"}
+STAGES = {
+    DONE: DONE,
+    "features": "learning the kernel",
+    "compiling": "compiling loops, once on this machine",
+    "tuning": "learning the kernel",
+    "solved": "solving",
+}
 
 
 def duration(seconds: float) -> str:

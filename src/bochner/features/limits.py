@@ -17,6 +17,9 @@ name                     value      what it bounds
                                     faithful (``tests/features/test_kinks.py``)
 `MAX_AXIS_RATIO`         3          longest to shortest side of the box, in lengths of the kernel, up to which the steps
                                     are the same along all axes
+`GRID_NODES`             16, 8      per step of the series, by dimensions (1, 2: 16; 3: 8): a table of it near lag zero
+`LEAST_TABLED_PAIRS`     20,000     pairs of places that are worth one; in 3-D, as many as it has nodes
+`TARGETS_AT_ONCE`        2^14       places, or pairs, that a thread takes at a time
 `PAIRS_AT_ONCE`          4e6        pairs of places whose covariance is held: 32 MB
 `MAX_NEAR_PAIRS`         4e7        pairs of rows of the remainder: beyond, the nearest rows answer
 `BYTES_PER_NEAR_PAIR`    70         while it is made, measured on 60,000 rows of the sphere
@@ -48,5 +51,8 @@ BYTES_PER_NEAR_PAIR = 70
 COUNTED_ROWS = 500
 MAX_AXIS_RATIO = 3.0
 PAIRS_AT_ONCE = 4_000_000
+GRID_NODES = {1: 16, 2: 16, 3: 8}
+LEAST_TABLED_PAIRS = 20_000
+TARGETS_AT_ONCE = 2**14
 SPLIT_PRODUCT_ERROR = {1: 5e-4, 2: 5e-3, 3: 3e-2}
 SPLIT_PAIRS = 4_000

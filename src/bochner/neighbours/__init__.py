@@ -13,7 +13,7 @@ from bochner.neighbours.close_pairs import close_pairs
 from bochner.neighbours.inverse_root import inverse_root
 from bochner.neighbours.left_out import left_out
 from bochner.neighbours.nearest_kriging import Covariance, KnownRows, local_kriging, nearest_sd
-from bochner.neighbours.ordering import maximin_order, predecessors
+from bochner.neighbours.ordering import SharedOrder, maximin_order, predecessors
 from bochner.neighbours.simulation import conditional_draws
 from bochner.neighbours.vecchia import Vecchia
 
@@ -21,6 +21,7 @@ __all__ = [
     "CellKriging",
     "Covariance",
     "KnownRows",
+    "SharedOrder",
     "Vecchia",
     "close_pairs",
     "conditional_draws",

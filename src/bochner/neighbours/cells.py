@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.device import device_for
 from bochner.neighbours import limits
+from bochner.neighbours.cell_tree import cells_of
 from bochner.neighbours.compiled import compiled_kernel, loops, tabulated_kernel
 from bochner.neighbours.device_systems import DeviceKernel, krige_cells
 from bochner.neighbours.nearest_kriging import Covariance, Neighbours
@@ -119,7 +121,7 @@ class CellKriging:
 
     def _shared(self, targets: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
         """Rows of every cell, and the targets that share them."""
-        for centre, members in self._cells(targets / self.unit):
+        for centre, members in cells_of(targets / self.unit, self.origin, self.side, self._small):
             rows, absent = self.neighbours.of(centre)
             for j, here in enumerate(members):
                 yield rows[~absent[:, j], j], here
@@ -138,37 +140,15 @@ class CellKriging:
         columns = [merge(self.coords, column, self._precision).mean for column in residual.T]
         return np.column_stack(columns) if columns else np.empty((len(self.known), 0))
 
-    def _cells(self, targets: FloatArray) -> Iterator[tuple[FloatArray, list[IntArray]]]:
-        """Centres (c, dim) of cells, and the targets of each: from coarse to fine, those of a size at a time."""
-        left = np.arange(len(targets))
-        for level in range(limits.MAX_HALVINGS + 1):
-            if not len(left):
-                return
-            step = self.side / 2**level
-            index = np.floor((targets[left] - self.origin) / step)
-            cells, label = np.unique(index, axis=0, return_inverse=True)
-            label = label.ravel()
-            centre = self.origin + (cells + 0.5) * step
-            reach = self.neighbours.near.query(centre, k=[self.n_near])[0][:, 0]
-            small = step / 2 * np.sqrt(targets.shape[1]) <= limits.CELL_SIZE * reach
-            small |= level == limits.MAX_HALVINGS
-            yield from _groups(centre, small, label, left)
-            left = left[~small[label]]
+    def _small(self, centre: FloatArray, step: float) -> NDArray[np.bool_]:
+        """Whether cells of a side are small beside the distance to the neighbours that their places want."""
+        reach = self.neighbours.near.query(centre, k=[self.n_near])[0][:, 0]
+        return np.asarray(step / 2 * np.sqrt(centre.shape[1]) <= limits.CELL_SIZE * reach)
 
 
 def _edges(parts: list[IntArray]) -> IntArray:
     """Where each part begins among all, and where the last one ends."""
     return np.cumsum([0, *(len(part) for part in parts)])
-
-
-def _groups(
-    centre: FloatArray, chosen: np.ndarray, label: IntArray, left: IntArray
-) -> Iterator[tuple[FloatArray, list[IntArray]]]:
-    """Chosen cells with the targets in them."""
-    if chosen.any():
-        order = np.argsort(label, kind="stable")
-        parts = np.split(left[order], np.cumsum(np.bincount(label, minlength=len(centre)))[:-1])
-        yield centre[chosen], [part for part, kept in zip(parts, chosen, strict=True) if kept]
 
 
 def _lower(covariance: FloatArray, noise: FloatArray) -> FloatArray:

@@ -6,12 +6,17 @@ does the same work; ``BOCHNER_COMPILED=0`` in the environment leaves all to NumP
 
 from __future__ import annotations
 
+import logging
 import os
+import stat
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -23,6 +28,9 @@ from bochner.kernels.radial_form import METRIC, SHAPE, VARIANCE, RadialForm
 from bochner.kernels.radial_table import RadialTable, radial_table
 from bochner.neighbours import limits
 from bochner.resources import in_threads
+
+logger = logging.getLogger("bochner")
+COMPILING = "compiling: loops over neighbours, once on this machine (10 to 20 s; later runs find them)"
 
 LagRange = Callable[[], tuple[float, float]]
 _KINDS = {VARIANCE: 0, METRIC: 1, SHAPE: 2}
@@ -77,16 +85,60 @@ def loops() -> Any:
 
 
 @cache
+def remainder_loops() -> Any:
+    """The compiled loops over near pairs."""
+    return _loaded("remainder_loops")
+
+
+@cache
 def _imported() -> ModuleType | None:
     if find_spec("numba") is None:
         return None
     try:
         with _without_impostor("coverage"):
-            from bochner.neighbours import compiled_loops
+            return _loaded("compiled_loops")
     except Exception as error:  # whatever is wrong with Numba, there is NumPy
         warn(f"Numba cannot be imported ({error}); neighbours are done by NumPy, slower.", FallbackWarning)
         return None
-    return compiled_loops
+
+
+def _loaded(name: str) -> ModuleType:
+    """A module of loops; compiled ones are kept beside the package, in the user's cache, or in a folder of our own."""
+    module = f"bochner.neighbours.{name}"
+    try:
+        loaded = import_module(module)
+    except RuntimeError as error:
+        if "locator" not in str(error):
+            raise
+        import numba
+
+        numba.config.CACHE_DIR = _own_folder()  # neither folder can be written
+        loaded = import_module(module)
+    if not _kept(loaded):
+        # the first run alone; on a terminal or in a notebook somebody waits
+        seen = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+        logger.log(logging.WARNING if seen else logging.INFO, COMPILING)
+    return loaded
+
+
+def _kept(module: ModuleType) -> bool:
+    """Whether loops of a module were compiled before, with this Python and for this processor or another."""
+    paths = {loop.stats.cache_path for loop in vars(module).values() if hasattr(loop, "stats")}
+    return any(any(Path(path).glob(f"{module.__name__.rpartition('.')[2]}.*.nbi")) for path in paths if path)
+
+
+def _own_folder() -> str:
+    """A folder that nobody else can write; found again by the next process, where there are users."""
+    user = getattr(os, "getuid", lambda: None)()
+    folder = Path(tempfile.gettempdir()) / f"bochner-loops-{user}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.lstat()
+        if user is not None and status.st_uid == user and stat.S_ISDIR(status.st_mode) and not status.st_mode & 0o077:
+            return str(folder)
+    except OSError:
+        pass
+    return tempfile.mkdtemp(prefix="bochner-loops-")
 
 
 @contextmanager

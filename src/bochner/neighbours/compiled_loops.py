@@ -32,6 +32,7 @@ LIFT = limits.LEAST_NOISE_SHARE
 PACKED_AT_ONCE = limits.PACKED_AT_ONCE
 MOST_LANES = limits.MOST_LANES
 CROSS_AT_ONCE = limits.CROSS_AT_ONCE
+SOLVED_AT_ONCE = limits.SOLVED_AT_ONCE
 U = numba.uint64
 
 
@@ -529,20 +530,49 @@ def krige_cells(form, at_zero, known, variances, values, targets, rows, begins, 
         for i in range(k):
             for j in range(v):
                 right[i, t + j] = values[own[i], j]
-        for i in range(k):
-            for j in range(i):
+        _solve_lower(root, right)
+        _explained(right, asked, mean, explained)
+
+
+@inner
+def _solve_lower(root, right):
+    """L^-1 right in place of right (k, t), rows in blocks: all but the diagonal blocks are matrix products."""
+    k, t = right.shape
+    product = np.empty((min(SOLVED_AT_ONCE, k), t))
+    for first in range(0, k, SOLVED_AT_ONCE):
+        last = min(first + SOLVED_AT_ONCE, k)
+        if first:
+            beside = np.ascontiguousarray(root[first:last, :first])
+            done = product[: last - first]
+            np.dot(beside, right[:first], done)
+            for i in range(last - first):
+                for s in range(t):
+                    right[first + i, U(s)] -= done[i, U(s)]
+        for i in range(first, last):
+            for j in range(first, i):
                 factor = root[i, j]
-                for s in range(t + v):
+                for s in range(t):
                     right[i, U(s)] -= factor * right[j, U(s)]
             pivot = 1.0 / root[i, i]
-            for s in range(t + v):
+            for s in range(t):
                 right[i, U(s)] *= pivot
+
+
+@inner
+def _explained(right, asked, mean, explained):
+    """Sums over rows of whitened covariances (k, t), squared, and by the whitened values that follow them."""
+    k, t, v = len(right), len(asked), mean.shape[1]
+    total = np.zeros(t)
+    for i in range(k):
         for j in range(t):
-            explained[asked[j]] = 0.0
-            for s in range(v):
-                mean[asked[j], s] = 0.0
+            total[U(j)] += right[i, U(j)] * right[i, U(j)]
+    for j in range(t):
+        explained[asked[j]] = total[j]
+    for s in range(v):
+        total[:] = 0.0
         for i in range(k):
+            value = right[i, t + s]
             for j in range(t):
-                explained[asked[j]] += right[i, j] * right[i, j]
-                for s in range(v):
-                    mean[asked[j], s] += right[i, j] * right[i, t + s]
+                total[U(j)] += right[i, U(j)] * value
+        for j in range(t):
+            mean[asked[j], s] = total[j]

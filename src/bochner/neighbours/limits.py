@@ -12,6 +12,7 @@ CELL_SIZE          0.7      half the diagonal of a cell, of the distance to the 
 CELL_NEIGHBOURS    2.2      neighbours of a cell, as a multiple of those wanted of a place: most of which it then has
 CELLS_AT_ONCE      16       cells that a thread takes at a time
 MAX_HALVINGS       30       halvings of the box: a cell is then smaller than rounding
+BITS_AT_ONCE       8        halvings by which places are sorted at once: 65,536 boxes of the plane
 LEAST_NOISE_SHARE  1e-12    of the variance of the field: least noise, below which small systems are singular
 LIKE_UNITS         1.2      ratio of the units of two kernels up to which they share their neighbours
 THINNED            (8, 64)  one of so many observations is kept where farther ones are looked for
@@ -26,6 +27,7 @@ MOST_LANES         16       of them side by side, in the innermost loops: two or
 PACKED_AT_ONCE     2^15     of all systems side by side: 256 KiB an array, so that all stay in the cache
 ROWS_AT_ONCE       2^17     rows whose neighbours are renamed at a time: 20 MB
 CROSS_AT_ONCE      2^12     covariances of two sets of places at once: 32 KiB an array
+SOLVED_AT_ONCE     16       rows of a triangular system solved by loops; those before them by a matrix product
 VECCHIA_WORK       10       operations of a likelihood with its gradient for every k^3, by which a device is chosen
 DEVICE_CELLS       2,000    cells that a device takes at a time
 INFORMATION_TARGETS  500    densities whose slopes tell the curvature at the start of a climb
@@ -44,6 +46,7 @@ CELL_SIZE = 0.7
 CELL_NEIGHBOURS = 2.2
 CELLS_AT_ONCE = 16
 MAX_HALVINGS = 30
+BITS_AT_ONCE = 8
 LEAST_NOISE_SHARE = 1e-12
 LIKE_UNITS = 1.2
 THINNED = (8, 64)
@@ -58,6 +61,7 @@ MOST_LANES = 16
 PACKED_AT_ONCE = 2**15
 ROWS_AT_ONCE = 2**17
 CROSS_AT_ONCE = 2**12
+SOLVED_AT_ONCE = 16
 INFORMATION_TARGETS = 500
 TABLE_ERROR = 1e-8
 VECCHIA_WORK = 10.0

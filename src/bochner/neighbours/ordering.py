@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.neighbours import limits
+from bochner.neighbours.close_pairs import close_pairs
 from bochner.neighbours.compiled import has_compiler, loops
 from bochner.random import generator
-from bochner.resources import block_bytes, n_threads
+from bochner.resources import block_bytes, n_searchers
 
 
 def maximin_order(coords: FloatArray, seed: int = 0) -> IntArray:
@@ -58,7 +61,52 @@ def maximin_order(coords: FloatArray, seed: int = 0) -> IntArray:
     return rows[np.concatenate(chosen)]
 
 
-def predecessors(coords: FloatArray, order: IntArray, n_neighbours: int, positions: IntArray | None = None) -> IntArray:
+class CoarseToFine:
+    """Places in an order from coarse to fine; what is asked of it more than once is made once."""
+
+    def __init__(self, places: FloatArray, seed: int = 0) -> None:
+        self.places, self.seed = places, seed
+        self._trees: dict[int, cKDTree] = {}
+
+    @cached_property
+    def order(self) -> IntArray:
+        """Rows in `maximin_order`."""
+        return maximin_order(self.places, self.seed)
+
+    @cached_property
+    def close(self) -> IntArray:
+        """Positions in the order of the later points of close pairs, the closest first."""
+        position = np.empty(len(self.order), dtype=np.intp)
+        position[self.order] = np.arange(len(self.order))
+        later = position[close_pairs(self.places)].max(axis=1)
+        return np.asarray(later[np.sort(np.unique(later, return_index=True)[1])])
+
+    def predecessors(self, n_neighbours: int, positions: IntArray | None = None) -> IntArray:
+        """Nearest predecessors, as `predecessors` finds them."""
+        return predecessors(self.places, self.order, n_neighbours, positions, self._trees)
+
+
+class SharedOrder:
+    """Room for the order of some places, for all who plan with the same ones."""
+
+    def __init__(self) -> None:
+        self._made: CoarseToFine | None = None
+
+    def of(self, places: FloatArray, seed: int) -> CoarseToFine:
+        """The order made last, if it is of these places; else a new one."""
+        made = self._made
+        if made is None or made.seed != seed or not np.array_equal(made.places, places):
+            made = self._made = CoarseToFine(places, seed)
+        return made
+
+
+def predecessors(
+    coords: FloatArray,
+    order: IntArray,
+    n_neighbours: int,
+    positions: IntArray | None = None,
+    trees: dict[int, cKDTree] | None = None,
+) -> IntArray:
     """Nearest points among those that come earlier in an order.
 
     Parameters
@@ -71,6 +119,8 @@ def predecessors(coords: FloatArray, order: IntArray, n_neighbours: int, positio
         How many predecessors at most.
     positions : array of int, optional
         Places in the order that are asked for (default: all).
+    trees : dict, optional
+        Trees over first parts of the order, by their number of points: those that are missing are added.
 
     Returns
     -------
@@ -88,7 +138,10 @@ def predecessors(coords: FloatArray, order: IntArray, n_neighbours: int, positio
     while begin < n:
         inside = np.flatnonzero((asked >= begin) & (asked < end))
         if len(inside):
-            found[inside] = _earlier(ordered[:end], asked[inside], k)
+            tree = (trees or {}).get(end) or cKDTree(ordered[:end])
+            if trees is not None:
+                trees[end] = tree
+            found[inside] = _earlier(tree, ordered[:end], asked[inside], k)
         begin, end = end, min(n, 2 * end)
     rows = order.astype(found.dtype)
     for part in np.array_split(found, max(1, len(found) // limits.ROWS_AT_ONCE)):  # views
@@ -123,9 +176,8 @@ def _one_per_empty_cell(cell: IntArray, unit: FloatArray, waiting: NDArray[np.bo
     return candidates[np.unique(cell[candidates], return_index=True)[1]]
 
 
-def _earlier(ordered: FloatArray, asked: IntArray, k: int) -> IntArray:
+def _earlier(tree: cKDTree, ordered: FloatArray, asked: IntArray, k: int) -> IntArray:
     """The k nearest of the points before each asked position; -1 where there are fewer."""
-    tree = cKDTree(ordered)
     found = np.full((len(asked), k), -1, dtype=np.int32 if len(ordered) < 2**31 else np.int64)
     open_rows = np.arange(len(asked))
     width = 2 * k + 8  # half or more of the neighbours precede, since the tree at most doubles the prefix
@@ -144,7 +196,7 @@ def _first_before(
 ) -> NDArray[np.bool_]:
     """Write the nearest predecessors among `width` neighbours into `found`; which rows want more neighbours."""
     position = asked[rows]
-    near = tree.query(ordered[position], k=np.arange(1, width + 1), workers=n_threads())[1]
+    near = tree.query(ordered[position], k=np.arange(1, width + 1), workers=n_searchers(len(rows)))[1]
     before = near < position[:, None]
     first = np.argsort(~before, axis=1, kind="stable")[:, :k]
     taken = np.take_along_axis(near, first, axis=1)

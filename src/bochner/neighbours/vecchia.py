@@ -21,13 +21,13 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.device import device_for
 from bochner.kernels import Kernel
 from bochner.neighbours import batches, limits
-from bochner.neighbours.close_pairs import close_pairs
 from bochner.neighbours.compiled import CompiledKernel, compiled_kernel, in_runs, loops, tabulated_kernel
 from bochner.neighbours.device_systems import DeviceKernel, vecchia_sums
-from bochner.neighbours.ordering import maximin_order, predecessors
+from bochner.neighbours.ordering import SharedOrder
 from bochner.neighbours.pure_error import PureError
-from bochner.neighbours.replicates import merge
+from bochner.neighbours.replicates import groups, merge
 from bochner.random import generator
+from bochner.resources import n_threads
 
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -72,6 +72,7 @@ class Vecchia:
         coarse_share: float = limits.COARSE_SHARE,
         scales: FloatArray | None = None,
         seed: int = 0,
+        shared: SharedOrder | None = None,
     ) -> Self:
         """Choose the points to evaluate and their neighbours, once.
 
@@ -100,6 +101,8 @@ class Vecchia:
             Unit of each axis in which neighbours are near (default: as the coordinates are).
         seed : int
             Decides the order and the sample.
+        shared : SharedOrder, optional
+            Where several plans of the same places find their order, and leave it.
         """
         n = len(y)
         trend = np.empty((n, 0)) if trend is None else trend
@@ -110,11 +113,12 @@ class Vecchia:
         coords, trend, known = (a[merged.rows] for a in (coords, trend, known))
 
         near = coords if scales is None else coords / scales
-        order = maximin_order(near, seed)
+        ordered = (SharedOrder() if shared is None else shared).of(near, seed)
+        order = ordered.order
         n_order = len(order) if n_first is None else min(n_first, len(order))
-        close = _close(near, order) if len(order) > n_points or n_order < len(order) else np.empty(0, dtype=np.intp)
+        close = ordered.close if len(order) > n_points or n_order < len(order) else np.empty(0, dtype=np.intp)
         positions, represents = _sample(n_order, n_points, coarse_share, close, seed)
-        neighbours = predecessors(near, order, n_neighbours, positions)
+        neighbours = ordered.predecessors(n_neighbours, positions)
         used, targets, neighbours = _renumbered(order[positions], neighbours)
         columns, log_det_basis = _trend_basis(trend[used], merged.mean[used], targets)
         return cls(
@@ -181,8 +185,9 @@ class Vecchia:
         d_noise = noise_variance / self.weight
         noise = d_noise + self.measurement_variance / self.weight
         arrays = (*(np.ascontiguousarray(a) for a in (self.coords, self.columns)), noise, d_noise)
-        ready = compiled_kernel(kernel, self.coords.shape[1], len(self.targets), lambda: self._lag_range)
-        there = self._on_device(kernel, arrays, counts)
+        there, ready = self._on_device(kernel, arrays, counts), None
+        if there is None:
+            ready = compiled_kernel(kernel, self.coords.shape[1], len(self.targets), lambda: self._lag_range)
         terms: Iterable[_Sums]
         if there is not None:
             terms = [there]
@@ -213,8 +218,8 @@ class Vecchia:
     @cached_property
     def _lag_range(self) -> tuple[float, float]:
         """Bounds of the distance of two places that are apart."""
-        places = np.unique(self.coords, axis=0)
-        nearest = cKDTree(places).query(places, k=[2])[0] if len(places) > 1 else np.ones(1)
+        places = self.coords[groups(self.coords)[0]]
+        nearest = cKDTree(places).query(places, k=[2], workers=n_threads())[0] if len(places) > 1 else np.ones(1)
         return float(nearest.min()), float(np.linalg.norm(np.ptp(places, axis=0))) + 1e-300
 
     def _compiled_run(
@@ -335,14 +340,6 @@ def _covariances(kernel: Kernel, places: FloatArray, present: NDArray[np.bool_])
         both = present[rows] & present[columns]
         matrices = [np.where(both, matrix, 0.0) for matrix in matrices]
     return matrices[0], matrices[1:]
-
-
-def _close(places: FloatArray, order: IntArray) -> IntArray:
-    """Positions in the order of the later points of close pairs, the closest first."""
-    position = np.empty(len(order), dtype=np.intp)
-    position[order] = np.arange(len(order))
-    later = position[close_pairs(places)].max(axis=1)
-    return np.asarray(later[np.sort(np.unique(later, return_index=True)[1])])
 
 
 def _sample(n: int, n_points: int, coarse_share: float, close: IntArray, seed: int) -> tuple[IntArray, FloatArray]:

@@ -61,23 +61,29 @@ def cholesky_factor(precision: FloatArray, n_trend: int = 0, added: FloatArray |
     """
     if len(precision) == 0:  # no trend columns
         return CholeskyFactor(np.zeros((0, 0)), np.zeros(0), 0, Report("cholesky", 0))
-    diagonal = np.diag(precision) + added
+    diagonal = precision.diagonal() + added
     scale = 1 / np.sqrt(np.maximum(diagonal, 1e-300))
-    scaled = np.multiply(precision, scale, order="F")
-    scaled *= scale[:, None]
-    scaled[np.diag_indices_from(scaled)] = diagonal * scale * scale
     report = Report("cholesky", len(precision))
-    try:
-        root = linalg.cholesky(scaled, lower=True, check_finite=False)
-    except linalg.LinAlgError:
-        scaled[np.diag_indices_from(scaled)] += limits.FACTOR_JITTER
+    root = _root(precision, scale, diagonal * scale * scale)
+    if root is None:
         report = Report("cholesky", len(precision), {"jitter": limits.FACTOR_JITTER})
-        try:
-            root = linalg.cholesky(scaled, lower=True, check_finite=False)
-        except linalg.LinAlgError as error:
-            raise ConvergenceError(
-                f"the precision matrix of {len(precision)} coefficients is not positive definite even after "
-                f"{limits.FACTOR_JITTER:g} was "
-                f"added to its scaled diagonal; raise noise_variance, or drop collinear covariates."
-            ) from error
+        root = _root(precision, scale, diagonal * scale * scale + limits.FACTOR_JITTER)
+    if root is None:
+        raise ConvergenceError(
+            f"the precision matrix of {len(precision)} coefficients is not positive definite even after "
+            f"{limits.FACTOR_JITTER:g} was "
+            f"added to its scaled diagonal; raise noise_variance, or drop collinear covariates."
+        )
     return CholeskyFactor(root, scale, n_trend, report)
+
+
+def _root(matrix: FloatArray, scale: FloatArray, diagonal: FloatArray) -> FloatArray | None:
+    """Lower Cholesky factor of a scaled matrix with a diagonal of its own; None if it is not positive definite.
+
+    By LAPACK itself: around a small matrix SciPy's checks take longer than the factor.
+    """
+    scaled = np.multiply(matrix, scale, order="F")
+    scaled *= scale[:, None]
+    np.einsum("ii->i", scaled)[:] = diagonal
+    root, failed = linalg.lapack.dpotrf(scaled, lower=1, clean=1, overwrite_a=1)
+    return None if failed else np.asarray(root)

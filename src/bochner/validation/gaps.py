@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field, fields
+from functools import cached_property
 from itertools import islice, product
 from typing import Any
 
@@ -14,6 +15,7 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray, IntArray, as_coords
 from bochner.exceptions import InputError
 from bochner.random import generator, seed_of
+from bochner.resources import n_threads
 from bochner.validation import limits
 from bochner.validation.coordinates import coords_of, distance_to, distinct, spacing
 from bochner.validation.splitters import BoolArray, SpatialSplitter, SplitSummary, as_n_splits
@@ -194,19 +196,24 @@ class _Shape:
 
     @classmethod
     def of(cls, targets: FloatArray, places: FloatArray) -> _Shape:
-        distance, nearest = cKDTree(places).query(targets)
+        distance, nearest = cKDTree(places).query(targets, workers=n_threads())
         deep = distance > spacing(places)[nearest] * (1 + 1e-9)
         if not deep.any():
             return cls(targets[deep], distance[deep], share=0.0)
         # The ball around a deep place that reaches to the nearest row is empty: what lies in it is in the gap.
-        to_deep, which = cKDTree(targets[deep]).query(targets)
+        to_deep, which = cKDTree(targets[deep]).query(targets, workers=n_threads())
         in_gap = to_deep < distance[deep][which]
         radius = np.minimum(spacing(targets[in_gap]), distance[in_gap])
         return cls(targets[in_gap], radius, float(in_gap.mean()))
 
+    @cached_property
+    def _tree(self) -> cKDTree:
+        return cKDTree(self.places)
+
     def holds(self, coords: FloatArray) -> BoolArray:
         """Whether each row is within the radius of its nearest place of the shape."""
-        distance, nearest = cKDTree(self.places).query(coords, distance_upper_bound=self.radius.max())
+        most = self.radius.max()
+        distance, nearest = self._tree.query(coords, distance_upper_bound=most, workers=n_threads())
         # On grids rows fall exactly on the rim, which is outside. No place near: index m, distance infinite.
         inside: BoolArray = distance < (1 - 1e-9) * np.append(self.radius, 0.0)[nearest]
         return inside

@@ -21,6 +21,7 @@ from bochner.arrays import FloatArray
 from bochner.device import Device
 from bochner.features import limits
 from bochner.features.operators.base import Box, CovarianceOperator, DeviceProducts
+from bochner.features.operators.remainder import NearRows, Remainder
 from bochner.frequencies.limits import FADING_STEPS, SERIES_EPS
 from bochner.frequencies.torus import TorusSeries, torus_series
 from bochner.kernels import Kernel, reaches
@@ -96,8 +97,8 @@ class SplitOperator(CovarianceOperator):
         return self.prepared(columns)(targets)
 
     def prepared(self, columns: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        waves = self._waves_of(columns)
-        return lambda targets: _unpaired(self._plan_at(targets).type2(waves), columns) + self._near(targets, columns)
+        waves, near = self._waves_of(columns), self._near_of(columns)
+        return lambda targets: _unpaired(self._plan_at(targets).type2(waves), columns) + near(targets)
 
     def on_device(self, device: Device, probes: FloatArray) -> DeviceProducts | None:
         coef, shape = device.tensor(self._series.coef), self._series.coef.shape
@@ -120,6 +121,26 @@ class SplitOperator(CovarianceOperator):
 
     def _waves_of(self, columns: FloatArray) -> np.ndarray:
         return self._plan.type1(_paired(columns)) * self._series.coef
+
+    def _near_of(self, columns: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """The sparse part of `prepared`."""
+        towards: list[NearRows] = []
+
+        def near(targets: FloatArray) -> FloatArray:
+            tables = None if towards else self._tables_for(2 * self._near_pairs / self.n_rows * len(targets))
+            if tables is not None:
+                towards.append(tables.towards(self.coords, columns))
+            return towards[0].at(targets) if towards else self._near(targets, columns)
+
+        return near
+
+    def _tables_for(self, n_pairs: float) -> Remainder | None:
+        """Tables of the remainder, if so many pairs are worth them; made once."""
+        return self._tables if n_pairs >= Remainder.worth_from(self.coords.shape[1]) else None
+
+    @cached_property
+    def _tables(self) -> Remainder | None:
+        return Remainder.offered(self.kernel, self._series, limits.NEAR_RADIUS)
 
     def _near(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
         out = np.empty((len(targets), columns.shape[1]))
@@ -177,7 +198,9 @@ class SplitOperator(CovarianceOperator):
         """Kernel less series between rows that are near, (n, n)."""
         pairs = self._tree.query_pairs(limits.NEAR_RADIUS, output_type="ndarray")
         i, j = pairs[:, 0], pairs[:, 1]
-        values = self._remainder_at(self.coords[i] - self.coords[j])
+        lags = self.coords[i] - self.coords[j]
+        tables = self._tables_for(len(lags))
+        values = self._remainder_at(lags) if tables is None else tables.at(lags)
         upper = sparse.csr_array((values, (i, j)), shape=(self.n_rows, self.n_rows))
         origin = self._remainder_at(np.zeros((1, self.coords.shape[1])))[0]
         return sparse.csr_array(upper + upper.T + sparse.diags_array(np.full(self.n_rows, origin)))

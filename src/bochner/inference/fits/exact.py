@@ -100,10 +100,12 @@ def leave_out_exact(kernel: Kernel, obs: Observations, noise_variance: float, fo
 def inverse_of(sigma: CholeskyFactor) -> FloatArray:
     """Inverse of a factored matrix."""
     inverse, _ = linalg.lapack.dpotri(sigma.root, lower=1)
-    lower = np.tril(inverse)
-    lower *= sigma.scale
-    lower *= sigma.scale[:, None]
-    return np.asarray(lower + np.tril(lower, -1).T)
+    diagonal = np.diag(inverse).copy()
+    whole = inverse + inverse.T  # LAPACK makes one triangle, and leaves the other as it was in the root: zero
+    whole[np.diag_indices_from(whole)] = diagonal
+    whole *= sigma.scale
+    whole *= sigma.scale[:, None]
+    return np.asarray(whole)
 
 
 def residual_precision(posterior: KrigingPosterior) -> FloatArray:
@@ -138,15 +140,15 @@ def evidence_weights(posterior: KrigingPosterior, *, reml: bool) -> FloatArray:
 def _solved(engine: ExactEngine, obs: Observations, k: FloatArray) -> ExactFit:
     """Solve (K + noise) alpha = y - X beta."""
     noise = obs.copy_variance(engine.noise_variance) / obs.weight
-    floor = limits.EXACT_JITTER * float(np.mean(np.diag(k)))
+    floor = limits.EXACT_JITTER * float(np.mean(k.diagonal()))
     sigma = cholesky_factor(k, added=np.maximum(noise, floor))
     X, y, q = obs.rows.trend, obs.y, obs.n_trend
-    whitened = linalg.solve_triangular(sigma.root, np.column_stack([X, y]) * sigma.scale[:, None], lower=True)
+    whitened, _ = linalg.lapack.dtrtrs(sigma.root, np.column_stack([X, y]) * sigma.scale[:, None], lower=1)
     Xw, yw = whitened[:, :q], whitened[:, q]
     schur = cholesky_factor(Xw.T @ Xw + obs.trend_prior, q)
     beta = schur.solve(Xw.T @ yw) if q else np.zeros(0)
     residual = yw - Xw @ beta
-    alpha = linalg.solve_triangular(sigma.root, residual, lower=True, trans="T") * sigma.scale
+    alpha = linalg.lapack.dtrtrs(sigma.root, residual, lower=1, trans=1)[0] * sigma.scale
     replicate = obs.replicate_terms(max(engine.noise_variance, floor))[0]
     misfit = residual @ residual + beta @ obs.trend_prior @ beta
     fit = -0.5 * (sigma.logdet() + misfit) + replicate

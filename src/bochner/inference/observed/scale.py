@@ -11,6 +11,7 @@ from bochner.inference.observed import limits
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.kernels import Kernel, Scale, axis_groups
+from bochner.neighbours.replicates import groups
 from bochner.resources import n_threads
 
 
@@ -24,7 +25,8 @@ def scale_of(obs: Observations) -> Scale:
     every = max(1, len(coords) // limits.MAX_SPACING_PLACES)
     # of every k-th row the nearest other is farther away, by the k-th part of the space
     thinned = every ** (-1 / len(extent))
-    spacing = _spacing(np.unique(coords[::every], axis=0) / extent) * thinned
+    some = coords[::every]
+    spacing = _spacing(some[groups(some)[0]] / extent) * thinned
     return Scale(extent, spacing, _variance_about_trend(obs), float(np.median(obs.error)))
 
 

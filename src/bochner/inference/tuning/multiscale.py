@@ -30,6 +30,7 @@ from bochner.inference.tuning.sums import fit_rough_sum, fit_sum
 from bochner.inference.tuning.variance_factor import variance_factor
 from bochner.inference.tuning.varying_amplitude import Law, varying_amplitude
 from bochner.kernels import Kernel, Matern
+from bochner.neighbours import SharedOrder
 from bochner.random import generator
 from bochner.validation import GapBlocks, crps
 from bochner.validation.gaps import mirrored_gaps, share_in_gaps
@@ -51,12 +52,13 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
         candidates.append(("one Matern field with a length scale along the Earth's axis", axial))
     if task.domain.last_is_time:
         candidates += space_time_fields(single, coarse, fine)
-    several = fit_sum(single, fine.noise_variance, obs, folds, seed)
+    shared = SharedOrder()
+    several = fit_sum(single, fine.noise_variance, obs, folds, seed, shared)
     if several is not None:
         candidates.append(("a sum of short, middle and long Matern fields", several))
     wanted = wanted_places(obs, task.domain, seed)
     if _may_be_stacked(task, obs, wanted):
-        candidates += _plain_fields(single, fine, obs, seed)
+        candidates += _plain_fields(single, fine, obs, seed, shared)
         return _stacked(candidates, fine.noise_variance, task, obs, folds, wanted, by_all_rows=single.by_all_rows)
     held_out = _held_out([t for _, t in candidates], obs, folds)
     scores = [crps(y, mean, sd, sample_weight=weight) for y, mean, sd, weight in held_out]
@@ -91,14 +93,16 @@ def _may_be_stacked(task: Task, obs: Observations, wanted: FloatArray) -> bool:
     return of_space and many and share_in_gaps(wanted, obs.rows.coords) >= limits.GAPPY
 
 
-def _plain_fields(single: Tuned, fine: Search, obs: Observations, seed: int) -> list[tuple[str, Tuned]]:
+def _plain_fields(
+    single: Tuned, fine: Search, obs: Observations, seed: int, shared: SharedOrder
+) -> list[tuple[str, Tuned]]:
     """Candidates that follow the data less: an isotropic exponential field, and a sum of two rough ones."""
     size = float(np.exp(np.mean(np.log(np.atleast_1d(single.kernel.length_scale)))))  # type: ignore[attr-defined]
     start = Matern(size, single.kernel.variance, nu=limits.ISOTROPIC_SMOOTHNESS)  # type: ignore[attr-defined]
     if isinstance(single.kernel.length_scale, tuple) and single.kernel.rotation is None:  # type: ignore[attr-defined]
         start = start.replace(length_scale=single.kernel.length_scale)  # type: ignore[attr-defined]
     plain = fine.maximise(start, single.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
-    rough = fit_rough_sum(single, fine.noise_variance, obs, seed)
+    rough = fit_rough_sum(single, fine.noise_variance, obs, seed, shared)
     return [("one exponential field", plain), ("a sum of two exponential fields", rough)]
 
 

@@ -22,7 +22,7 @@ from bochner.inference.schemes.base import Scheme
 from bochner.inference.schemes.limits import MAX_EXACT_ROWS
 from bochner.inference.tuning import limits
 from bochner.kernels import Kernel
-from bochner.neighbours import Vecchia
+from bochner.neighbours import SharedOrder, Vecchia
 from bochner.random import generator
 
 
@@ -37,8 +37,9 @@ def gaussian_objectives(task: Task, scheme: Scheme) -> tuple[list[Objective], Ch
         text = f"{criterion} of the exact kernel, {len(obs)} distinct rows"
         return [ExactEvidence(obs, reml)], Choice("tuning", "exact", text=text)
     n_points = min(limits.VECCHIA_POINTS, len(obs))
-    coarse = _vecchia(task, min(limits.COARSE_POINTS, n_points), limits.COARSE_NEIGHBOURS)
-    fine = _vecchia(task, n_points, limits.FINE_NEIGHBOURS)
+    shared = SharedOrder()
+    coarse = _vecchia(task, min(limits.COARSE_POINTS, n_points), limits.COARSE_NEIGHBOURS, shared)
+    fine = _vecchia(task, n_points, limits.FINE_NEIGHBOURS, shared)
     text = (
         f"{criterion} by Vecchia's approximation: {n_points:,} of {len(obs):,} rows, each given its nearest "
         f"predecessors"
@@ -103,10 +104,15 @@ def composite_parts(
     return [responses[np.sort(rows)] for rows in (*groups, everywhere)]
 
 
-def _vecchia(task: Task, n_points: int, n_neighbours: int) -> Objective:
+def _vecchia(task: Task, n_points: int, n_neighbours: int, shared: SharedOrder) -> Objective:
     obs, kernel = task.responses.observations(), task.settings.kernel
     scales = None if kernel is None else spacing_units(kernel, obs.rows.coords)
     plan = Vecchia.plan(
-        *obs.columns, n_neighbours=n_neighbours, n_points=n_points, scales=scales, seed=task.settings.seed
+        *obs.columns,
+        n_neighbours=n_neighbours,
+        n_points=n_points,
+        scales=scales,
+        seed=task.settings.seed,
+        shared=shared,
     )
     return VecchiaEvidence(plan, task.settings.reml)

@@ -18,7 +18,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.tuning import limits
 from bochner.random import generator
-from bochner.resources import n_threads
+from bochner.resources import in_threads, n_threads
 from bochner.validation import crps_mixture
 from bochner.validation.scores import crps_mixture_rows
 
@@ -181,7 +181,8 @@ def _empty_sectors(places: FloatArray, rows: FloatArray, radius: float) -> IntAr
         return np.zeros(len(places), dtype=np.intp)
     empty = np.empty(len(places), dtype=np.intp)
     size = max(1, limits.PAIRS_OF_SECTORS // len(rows))
-    for start in range(0, len(places), size):
+
+    def fill(start: int) -> None:
         lag = rows[None] - places[start : start + size, None]
         near = np.einsum("pnd,pnd->pn", lag, lag) <= radius**2
         at = np.nonzero(near)
@@ -190,6 +191,8 @@ def _empty_sectors(places: FloatArray, rows: FloatArray, radius: float) -> IntAr
         full = np.zeros((len(lag), 12), dtype=bool)
         full[at[0], sector] = True
         empty[start : start + size] = 12 - full.sum(axis=1)
+
+    list(in_threads(fill, range(0, len(places), size)))
     return empty
 
 

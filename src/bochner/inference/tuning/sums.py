@@ -24,23 +24,29 @@ from bochner.inference.tuning import limits
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel, Matern, Sum
 from bochner.kernels.anisotropy import turned, whitening
-from bochner.neighbours import Vecchia
+from bochner.neighbours import SharedOrder, Vecchia
 from bochner.resources import n_threads
 
 # lengths of short and middle in those of the single field; long, in the extent of the data
 
 
 def fit_sum(
-    single: Tuned, noise_variance: float | None, obs: Observations, folds: list[Fold], seed: int
+    single: Tuned,
+    noise_variance: float | None,
+    obs: Observations,
+    folds: list[Fold],
+    seed: int,
+    shared: SharedOrder | None = None,
 ) -> Tuned | None:
     """Sum of Matern fields of smoothness 3/2, 1/2 and 3/2, with the directions of a single one.
 
     None, if already a coarse sample of the rows finds it hardly more likely than the single field.
-    `noise_variance` is None if it is to be learned; `folds` show how far the wanted places lie from data.
+    `noise_variance` is None if it is to be learned; `folds` show how far the wanted places lie from data; `shared`
+    holds the order of the rows for `fit_rough_sum`, too.
     """
-    white = _whitened(obs, single.kernel)
+    white, shared = _whitened(obs, single.kernel), SharedOrder() if shared is None else shared
     scale = scale_of(white)
-    coarse = Search(_likelihood(white, limits.SUM_COARSE_POINTS, 12, None, seed), scale, noise_variance)
+    coarse = Search(_likelihood(white, limits.SUM_COARSE_POINTS, 12, None, seed, shared), scale, noise_variance)
     starts = [_start(single, float(scale.extent.max()), *lengths) for lengths in limits.SUM_STARTS]
     drafts = [coarse.maximise(k, single.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED) for k in starts]
     draft = max(drafts, key=lambda t: t.value)
@@ -52,17 +58,19 @@ def fit_sum(
     ):
         return None
     n_first = max(limits.MIN_MATCHED_ORDER, int(_share_of_order(white.rows.coords, folds) * len(obs)))
-    matched = Search(_likelihood(white, limits.SUM_MATCHED_POINTS, 20, n_first, seed), scale, noise_variance)
+    matched = Search(_likelihood(white, limits.SUM_MATCHED_POINTS, 20, n_first, seed, shared), scale, noise_variance)
     best = matched.maximise(draft.kernel, draft.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED)
     return replace(best, kernel=_coloured(bounded_fields(best.kernel, scale.variance), single.kernel))
 
 
-def fit_rough_sum(single: Tuned, noise_variance: float | None, obs: Observations, seed: int) -> Tuned:
+def fit_rough_sum(
+    single: Tuned, noise_variance: float | None, obs: Observations, seed: int, shared: SharedOrder
+) -> Tuned:
     """Sum of a short and a long exponential field with the directions of a single one: no part extrapolates a slope."""
     white = _whitened(obs, single.kernel)
     scale = scale_of(white)
     coarse, fine = (
-        Search(_likelihood(white, n, k, None, seed), scale, noise_variance)
+        Search(_likelihood(white, n, k, None, seed, shared), scale, noise_variance)
         for n, k in ((limits.SUM_COARSE_POINTS, 12), (limits.SUM_MATCHED_POINTS, 20))
     )
     variance = single.kernel.variance  # type: ignore[attr-defined]
@@ -96,7 +104,9 @@ def bounded_fields(kernel: Kernel, variance: float) -> Kernel:
     return reduce(Sum, parts)
 
 
-def _likelihood(obs: Observations, n_points: int, n_neighbours: int, n_first: int | None, seed: int) -> Objective:
+def _likelihood(
+    obs: Observations, n_points: int, n_neighbours: int, n_first: int | None, seed: int, shared: SharedOrder
+) -> Objective:
     plan = Vecchia.plan(
         *obs.columns,
         n_neighbours=n_neighbours,
@@ -104,6 +114,7 @@ def _likelihood(obs: Observations, n_points: int, n_neighbours: int, n_first: in
         n_first=n_first,
         coarse_share=0.25 if n_first is None else 0.5,
         seed=seed,
+        shared=shared,
     )
     return VecchiaEvidence(plan, True)
 
