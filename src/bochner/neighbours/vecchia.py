@@ -109,7 +109,8 @@ class Vecchia:
         merged = merge(np.column_stack([coords, trend, known]), y, weight)
         coords, trend, known = (a[merged.rows] for a in (coords, trend, known))
 
-        near = coords if scales is None else coords / scales
+        # rounded: on a grid, neighbours equally far are so to the last digit, whatever the unit
+        near = coords if scales is None else np.round((coords - coords.min(axis=0)) / scales, 6)
         order = maximin_order(near, seed)
         n_order = len(order) if n_first is None else min(n_first, len(order))
         close = _close(near, order) if len(order) > n_points or n_order < len(order) else np.empty(0, dtype=np.intp)
