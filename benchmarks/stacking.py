@@ -1,7 +1,7 @@
 """Mixtures of kernels in images with gaps, against each kernel alone and against the best of them by score.
 
     python benchmarks/stacking.py [TABLE[:X,Y,VALUE] ...] [--windows 4] [--only NAME ...] [--size 120] [--seed 0]
-                                  [--before REVISION] [--units]
+                                  [--before REVISION] [--units] [--engine]
 
 A TABLE is a Parquet file; without further names its first two columns are places and the third is the response. Windows
 of a grid with gaps (heaton_satellite_train) lose pixels under moved and mirrored images of its own gaps, other tables
@@ -14,7 +14,8 @@ REVISION` fits and predicts by the defaults of an earlier revision of this repos
 (cbf084a is the last one without mixtures).
 
 `--units` asks another question of the windows of the tables, whose places must be degrees: what becomes of CRPS if they
-are named longitude and latitude, if they are bare numbers, and if they are km.
+are named longitude and latitude, if they are bare numbers, and if they are km. `--engine` asks what it costs that
+kernels are judged by kriging from the nearest rows: it weighs them by the engine that predicts, too.
 """
 
 from __future__ import annotations
@@ -54,9 +55,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--before", metavar="REVISION", help="an earlier revision, to compare with its defaults")
     parser.add_argument("--units", action="store_true", help="degrees, bare degrees and km, of windows of the tables")
+    parser.add_argument("--engine", action="store_true", help="weights by the engine that predicts, beside the own")
     args = parser.parse_args()
-    if args.units:
-        compare_units(args)
+    if args.units or args.engine:
+        compare_units(args) if args.units else compare_engines(args)
         return
     with tempfile.TemporaryDirectory() as folder, checkout(args.before, Path(folder) / "earlier") as earlier:
         score_all(args, earlier)
@@ -281,6 +283,61 @@ def weights_of(model: Any) -> str:
     for long, short in SHORT.items():
         told = told.replace(long, short)
     return told[: told.index(":")] + told[told.find(", in ") : told.find(" gaps")]
+
+
+# --------------------------------------------------------------------------- who judges kernels
+
+
+def compare_engines(args: argparse.Namespace) -> None:
+    """CRPS of images whose kernels were weighed by kriging from the nearest rows, and by the engine itself."""
+    print(f"{'image':<26} {'rows':>7} {'nearest':>9} {'s':>5} {'engine':>9} {'s':>5}  ratio; weights by either")
+    for image in images(args):
+        near = fitted_and_scored(image)
+        with judged_by_engine():
+            whole = fitted_and_scored(image)
+        print(
+            f"{image.name:<26} {len(image.y):>7,} {near[0]:>9.4g} {near[1]:>5.0f} {whole[0]:>9.4g} {whole[1]:>5.0f}  "
+            f"{near[0] / whole[0]:.4f}; {near[2]} | {whole[2]}",
+            flush=True,
+        )
+
+
+def fitted_and_scored(image: Image) -> tuple[float, float, str]:
+    """CRPS by default settings, CPU seconds and weights."""
+    from bochner import SpatialRegressor
+
+    start = time.process_time()
+    model = SpatialRegressor().fit(image.X, image.y)
+    law = model.predict_distribution(image.places, include_noise=True)
+    return float(np.mean(law.crps(image.truth))), time.process_time() - start, weights_of(model)
+
+
+@contextmanager
+def judged_by_engine() -> Iterator[None]:
+    """Rows in gaps are predicted from all rows outside of them."""
+    from bochner import SpatialRegressor
+    from bochner.inference.fits.folds import HeldOut, stacked
+    from bochner.inference.fits.limits import MAX_LOCAL_TARGETS
+    from bochner.inference.tuning import multiscale
+    from bochner.random import generator
+
+    def by_engine(pairs: Any, obs: Any, folds: Any, most: int = MAX_LOCAL_TARGETS) -> list[Any]:
+        parts: list[list[Any]] = [[] for _ in pairs]
+        for k, (train, test) in enumerate(folds):
+            if len(test) > most:
+                test = np.sort(generator(k, "held-out rows").choice(test, most, replace=False))
+            for (kernel, noise), done in zip(pairs, parts, strict=True):
+                model = SpatialRegressor(kernel, noise_variance=noise, tune=None)
+                model.fit(obs.rows.coords[train], obs.y[train])
+                mean, sd = model.predict(obs.rows.coords[test], return_std=True)
+                done.append(HeldOut(np.asarray(test), np.full(len(test), k), mean, sd**2))
+        return [stacked(done) for done in parts]
+
+    locally, multiscale.held_out_by_each = multiscale.held_out_by_each, by_engine
+    try:
+        yield
+    finally:
+        multiscale.held_out_by_each = locally
 
 
 # --------------------------------------------------------------------------- scores
