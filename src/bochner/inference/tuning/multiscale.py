@@ -34,6 +34,9 @@ from bochner.random import generator
 from bochner.validation import GapBlocks, crps
 from bochner.validation.gaps import mirrored_gaps, share_in_gaps
 
+ONE_FIELD = "one Matern field"
+SUM_OF_THREE = "a sum of short, middle and long Matern fields"
+
 
 def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, Choice, Average | None]:
     """Best of a single Matern field and a sum of a short, a middle and a long one; a mixture of kernels in gaps.
@@ -45,7 +48,7 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     obs, seed = task.responses.observations(), task.settings.seed
     folds = task_folds(obs, task.domain, seed, task.grid)
     single = refine_on_lattice(_single(coarse, fine), fine, task.obs, reml=task.settings.reml)
-    candidates = [("one Matern field", single)]
+    candidates = [(ONE_FIELD, single)]
     axial = _axial(single, fine)
     if axial is not None:
         candidates.append(("one Matern field with a length scale along the Earth's axis", axial))
@@ -53,7 +56,7 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
         candidates += space_time_fields(single, coarse, fine)
     several = fit_sum(single, fine.noise_variance, obs, folds, seed)
     if several is not None:
-        candidates.append(("a sum of short, middle and long Matern fields", several))
+        candidates.append((SUM_OF_THREE, several))
     wanted = wanted_places(obs, task.domain, seed)
     if _may_be_stacked(task, obs, wanted):
         candidates += _plain_fields(single, fine, obs, seed)
@@ -126,7 +129,7 @@ def _stacked(
     weight = obs.weight[index] * likeness(coords, folds, held[0], wanted)
     means = np.stack([h.mean for h in held])
     judged = Judged(obs.y[index], means, np.stack(sds), weight, gaps_of(coords, held[0]))
-    credible = _credible(judged)
+    credible = _without_nested(judged, _credible(judged), [name for name, _ in candidates])
     mass = np.zeros(len(candidates))
     mass[credible] = stacking_weights(judged.of(credible))
     factor = variance_factor(judged.y, *judged.moments(mass), weight)
@@ -187,6 +190,21 @@ def _credible(judged: Judged) -> IntArray:
     factors = np.array([variance_factor(judged.y, mean, sd, judged.weight) for mean, sd in pairs])
     fair = np.flatnonzero((factors > low) & (factors < high))
     return fair if len(fair) else np.arange(len(factors))
+
+
+def _without_nested(judged: Judged, kernels: IntArray, names: list[str]) -> IntArray:
+    """Candidates without the single field, where a sum is one of them that gaps do not find clearly worse.
+
+    The sum holds the single field as a special case, and thousands of rows found it more likely: a few gaps that cannot
+    tell the two apart are no reason to go halfway back.
+    """
+    kept = [names[i] for i in kernels]
+    if ONE_FIELD not in kept or SUM_OF_THREE not in kept:
+        return kernels
+    one, several = names.index(ONE_FIELD), names.index(SUM_OF_THREE)
+    units = np.eye(len(names))
+    lost, error = judged.loss(units[several], units[one])
+    return kernels if lost > limits.NESTED_ERRORS * error else kernels[kernels != one]
 
 
 def wanted_places(obs: Observations, domain: Domain, seed: int) -> FloatArray:
