@@ -100,7 +100,7 @@ def draw(kernel, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray
     from scipy import fft
 
     counts = [fft.next_fast_len(2 * n, real=True) for n in shape]
-    lags = [np.minimum(np.arange(n), n - np.arange(n)).astype(float) for n in counts]
+    lags = [n * fft.fftfreq(n) for n in counts]  # with their signs: a rotated kernel knows them
     covariance = np.empty(counts)
     for i, lag in enumerate(lags[0]):
         rest = np.stack(np.meshgrid(*lags[1:], indexing="ij"), axis=-1).reshape(-1, len(shape) - 1)

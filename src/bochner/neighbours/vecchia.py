@@ -112,7 +112,8 @@ class Vecchia:
         merged = merge(np.column_stack([coords, trend, known]), y, weight)
         coords, trend, known = (a[merged.rows] for a in (coords, trend, known))
 
-        near = coords if scales is None else coords / scales
+        # rounded: on a grid, neighbours equally far are so to the last digit, whatever the unit
+        near = coords if scales is None else np.round((coords - coords.min(axis=0)) / scales, 6)
         ordered = (SharedOrder() if shared is None else shared).of(near, seed)
         order = ordered.order
         n_order = len(order) if n_first is None else min(n_first, len(order))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray, box_of
+from bochner.features import Grid, find_grid
 from bochner.inference.observed import limits
 from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations, merge_equal_rows
@@ -72,6 +74,11 @@ class Task:
     def noise_of_row(self) -> float:
         """Known error variance of a typical row, beside the learned noise."""
         return float(np.median(self.obs.error)) if len(self.obs) else 0.0
+
+    @cached_property
+    def grid(self) -> Grid | None:
+        """The regular grid that rows lie on, if they do: its pixels are a unit of gaps whatever places are given in."""
+        return find_grid(self.responses.rows.coords)
 
     @property
     def ordinary(self) -> bool:

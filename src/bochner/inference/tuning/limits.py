@@ -266,6 +266,8 @@ ALIKE_MEANS            0.1                                  sds that two kernels
 ALIKE_SDS              0.05                                 ... and the log of their sds        benchmarks/stacking
 CLEARLY_WORSE          1.0                                  standard errors, over gaps, of the  benchmarks/stacking
                                                             CRPS by which a kernel loses
+NESTED_ERRORS          2.0                                  and of that by which a sum loses to benchmarks/stacking
+                                                            one field, its special case
 LEAST_STACKED          0.1                                  weight of a kernel worth its cost   benchmarks/stacking
 MAX_STACKED            2                                    kernels of a mixture: each costs a  benchmarks/stacking
                                                             solve, and a prediction
@@ -459,6 +461,7 @@ ENOUGH_MIRRORS = 3
 ALIKE_MEANS = 0.1
 ALIKE_SDS = 0.05
 CLEARLY_WORSE = 1.0
+NESTED_ERRORS = 2.0
 LEAST_STACKED = 0.1
 MAX_STACKED = 2
 HEDGES = (1.0, 0.75, 0.5, 0.25, 0.0)

@@ -14,7 +14,7 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.exceptions import InputError
-from bochner.features import find_grid
+from bochner.features import Grid, find_grid
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.local_folds import held_out_by_each, held_out_locally
 from bochner.inference.observed.average import Average
@@ -35,6 +35,9 @@ from bochner.random import generator
 from bochner.validation import GapBlocks, crps
 from bochner.validation.gaps import mirrored_gaps, share_in_gaps
 
+ONE_FIELD = "one Matern field"
+SUM_OF_THREE = "a sum of short, middle and long Matern fields"
+
 
 def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, Choice, Average | None]:
     """Best of a single Matern field and a sum of a short, a middle and a long one; a mixture of kernels in gaps.
@@ -44,9 +47,9 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     in gaps, more candidates join, and those that predict such gaps well are stacked.
     """
     obs, seed = task.responses.observations(), task.settings.seed
-    folds = task_folds(obs, task.domain, seed)
+    folds = task_folds(obs, task.domain, seed, task.grid)
     single = refine_on_lattice(_single(coarse, fine), fine, task.obs, reml=task.settings.reml)
-    candidates = [("one Matern field", single)]
+    candidates = [(ONE_FIELD, single)]
     axial = _axial(single, fine)
     if axial is not None:
         candidates.append(("one Matern field with a length scale along the Earth's axis", axial))
@@ -55,7 +58,7 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     shared = SharedOrder()
     several = fit_sum(single, fine.noise_variance, obs, folds, seed, shared)
     if several is not None:
-        candidates.append(("a sum of short, middle and long Matern fields", several))
+        candidates.append((SUM_OF_THREE, several))
     wanted = wanted_places(obs, task.domain, seed)
     if _may_be_stacked(task, obs, wanted):
         candidates += _plain_fields(single, fine, obs, seed, shared)
@@ -90,7 +93,7 @@ def _may_be_stacked(task: Task, obs: Observations, wanted: FloatArray) -> bool:
     domain = task.domain
     of_space = domain.groups is None and domain.shared is None and not domain.last_is_time and 1 < task.dim <= 3
     many = len(obs) > limits.MAX_EXACT_TUNING_ROWS
-    return of_space and many and share_in_gaps(wanted, obs.rows.coords) >= limits.GAPPY
+    return of_space and many and share_in_gaps(*_in_pixels(task.grid, wanted, obs.rows.coords)) >= limits.GAPPY
 
 
 def _plain_fields(
@@ -117,7 +120,8 @@ def _stacked(
     by_all_rows: bool,
 ) -> tuple[Tuned, Choice, Average | None]:
     """The heaviest of the candidates, what was decided, and the mixture, where one alone is not clearly enough."""
-    coords, everything = obs.rows.coords, np.arange(len(obs))
+    everything = np.arange(len(obs))
+    wanted, coords = _in_pixels(task.grid, wanted, obs.rows.coords)
     masks = mirrored_gaps(wanted, coords, limits.ENOUGH_MIRRORS if len(obs) > limits.MANY_MIRRORED_ROWS else None)
     folds = folds + [(everything[~mask], everything[mask]) for mask in masks]
     held = held_out_by_each([(t.kernel, t.noise_variance) for _, t in candidates], obs, folds)
@@ -129,7 +133,7 @@ def _stacked(
     weight = obs.weight[index] * likeness(coords, folds, held[0], wanted)
     means = np.stack([h.mean for h in held])
     judged = Judged(obs.y[index], means, np.stack(sds), weight, gaps_of(coords, held[0]))
-    credible = _credible(judged)
+    credible = _without_nested(judged, _credible(judged), [name for name, _ in candidates])
     mass = np.zeros(len(candidates))
     mass[credible] = stacking_weights(judged.of(credible))
     factor = variance_factor(judged.y, *judged.moments(mass), weight)
@@ -192,6 +196,21 @@ def _credible(judged: Judged) -> IntArray:
     return fair if len(fair) else np.arange(len(factors))
 
 
+def _without_nested(judged: Judged, kernels: IntArray, names: list[str]) -> IntArray:
+    """Candidates without the single field, where a sum is one of them that gaps do not find clearly worse.
+
+    The sum holds the single field as a special case, and thousands of rows found it more likely: a few gaps that cannot
+    tell the two apart are no reason to go halfway back.
+    """
+    kept = [names[i] for i in kernels]
+    if ONE_FIELD not in kept or SUM_OF_THREE not in kept:
+        return kernels
+    one, several = names.index(ONE_FIELD), names.index(SUM_OF_THREE)
+    units = np.eye(len(names))
+    lost, error = judged.loss(units[several], units[one])
+    return kernels if lost > limits.NESTED_ERRORS * error else kernels[kernels != one]
+
+
 def wanted_places(obs: Observations, domain: Domain, seed: int) -> FloatArray:
     """Some of the places to be predicted: those asked for, or all over the box."""
     rng = generator(seed, "wanted places")
@@ -201,13 +220,13 @@ def wanted_places(obs: Observations, domain: Domain, seed: int) -> FloatArray:
     return wanted
 
 
-def task_folds(obs: Observations, domain: Domain, seed: int) -> list[Fold]:
+def task_folds(obs: Observations, domain: Domain, seed: int, grid: Grid | None = None) -> list[Fold]:
     """Folds whose test rows lie as the wanted places lie; as a map of the whole box would, if none are given.
 
-    Rows of a group are held out together: the gaps are then cut between the middles of the groups.
+    Rows of a group are held out together: the gaps are then cut between the middles of the groups. Gaps of an image are
+    cut in pixels, so that they are the same in every unit.
     """
-    coords = obs.rows.coords
-    wanted = wanted_places(obs, domain, seed)
+    wanted, coords = _in_pixels(grid, wanted_places(obs, domain, seed), obs.rows.coords)
     if domain.groups is not None and len(np.unique(domain.groups)) >= limits.LEAST_GROUPS:
         return _group_folds(len(coords), domain.groups, seed)
     try:
@@ -215,6 +234,11 @@ def task_folds(obs: Observations, domain: Domain, seed: int) -> list[Fold]:
     except InputError:  # no shape to move: hold out single rows
         rows = generator(seed, "held-out rows").permutation(len(coords))
         return [(np.setdiff1d(rows, part), part) for part in np.array_split(rows, 10)[: limits.N_GAP_FOLDS]]
+
+
+def _in_pixels(grid: Grid | None, *places: FloatArray) -> tuple[FloatArray, ...]:
+    """Places in pixels of a grid, equal distances to the last digit; as they are, where there is none."""
+    return places if grid is None else tuple(np.round((some - grid.origin) / grid.step, 2) for some in places)
 
 
 def _group_folds(n: int, groups: IntArray, seed: int) -> list[Fold]:

@@ -106,7 +106,8 @@ def composite_parts(
 
 def _vecchia(task: Task, n_points: int, n_neighbours: int, shared: SharedOrder) -> Objective:
     obs, kernel = task.responses.observations(), task.settings.kernel
-    scales = None if kernel is None else spacing_units(kernel, obs.rows.coords)
+    pixel = None if task.grid is None else task.grid.step
+    scales = pixel if kernel is None else spacing_units(kernel, obs.rows.coords)
     plan = Vecchia.plan(
         *obs.columns,
         n_neighbours=n_neighbours,

@@ -142,8 +142,15 @@ def _whitened(obs: Observations, kernel: Kernel) -> Observations:
     """The same rows in coordinates in which the kernel is isotropic, of length scale 1."""
     scale, rotation = kernel.length_scale, kernel.rotation  # type: ignore[attr-defined]
     coords = obs.rows.coords
-    coords = coords / np.asarray(scale) if rotation is None else turned(coords, whitening(scale, rotation))
+    # a triangular root: of places in other units of the axes it makes the same coordinates
+    coords = coords / np.asarray(scale) if rotation is None else turned(coords, _triangular(whitening(scale, rotation)))
     return replace(obs, rows=Rows(coords, obs.rows.trend))
+
+
+def _triangular(root: FloatArray) -> FloatArray:
+    """The root of the same metric that leaves the direction of the first axis as it is."""
+    upper = np.linalg.qr(root, mode="r")
+    return np.asarray(upper * np.sign(np.diag(upper))[:, None])
 
 
 def _coloured(white: Kernel, kernel: Kernel) -> Kernel:
