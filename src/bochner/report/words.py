@@ -32,6 +32,7 @@ CHOICES = {
     "dispersion": "Dispersion",
     "intervals": "Intervals",
     "fixed effects": "Fixed effects",
+    "curves": "Curved effects",
     "categories": "Categories",
     "time": "Time",
     "columns": "Columns",
