@@ -8,6 +8,7 @@ asked in compact parts, each with a level of its own: what neighbours share is t
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,19 +20,21 @@ from bochner.families import Family
 from bochner.inference import limits
 from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.fits.exact import ExactEngine
-from bochner.inference.fits.newton import Data, find_mode
+from bochner.inference.fits.fixed_effects import fixed_effects
+from bochner.inference.fits.newton import find_mode
 from bochner.inference.observed.domain import Domain
-from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.choose import scheme_named
 from bochner.inference.tuning.learning import known_noise
 from bochner.inference.tuning.limits import SETTLED
-from bochner.inference.tuning.objectives import gaussian_objectives, laplace_objectives
+from bochner.inference.tuning.objectives import gaussian_objectives, laplace_objectives, with_shared_trend
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel, Matern, Separable
 from bochner.random import generator
+
+logger = logging.getLogger("bochner")
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ def columns_worth(
         tuned, family = _field(settings, responses[used], domain)
         if tuned.failed:
             return (0,) * len(offered), 0.0
-        found = _information([replace(wide[rows], family=family) for rows in parts], tuned)
+        wide, about = _steadied(replace(wide[used], family=family))
+        found = _information([wide[np.searchsorted(used, rows)] for rows in parts], tuned, about)
     except (ConvergenceError, np.linalg.LinAlgError):
         return (0,) * len(offered), 0.0
     widths = [part.shape[1] for part in offered]
@@ -87,28 +91,37 @@ def _field(settings: Settings, responses: Responses, domain: Domain) -> tuple[Tu
     return tuned, first.family
 
 
-def _information(parts: Sequence[Responses], tuned: Tuned) -> Information:
-    """What all parts of the rows tell of the coefficients, but for the levels of the parts."""
-    q = parts[0].rows.trend.shape[1]
+def _information(parts: Sequence[Responses], tuned: Tuned, about: FloatArray) -> Information:
+    """What all parts of the rows tell of the coefficients, but for the levels of the parts.
+
+    `about` are coefficients that the parts have as a known part already; a part that says nothing adds nothing.
+    """
+    q = len(about)
     precision, shift = np.zeros((q - 1, q - 1)), np.zeros(q - 1)
     engine = ExactEngine(tuned.kernel, tuned.noise_variance)
     for part in parts:
-        task = Task.of(Settings(), part)
-        spread = max(task.scale.variance, 1e-300) if task.gaussian else 1.0
-        weak = np.eye(q) / (limits.WEAK_EFFECT_SD**2 * spread)
-        posterior = find_mode(_with_prior(task.data, weak), engine).posterior
-        known = np.linalg.inv(posterior.trend_covariance())
-        h, known = known @ posterior.trend_coef, known - weak
+        try:
+            posterior = find_mode(Task.of(Settings(), part).data, engine).posterior
+            known = np.linalg.inv(posterior.trend_covariance())
+        except (ConvergenceError, np.linalg.LinAlgError) as error:
+            logger.debug("a part of %d rows is not asked for bends: %s", len(part), error)
+            continue
+        assert part.trend_precision is not None
+        h, known = known @ posterior.trend_coef, known - part.trend_precision
+        h = h + known @ about
         level = known[0, 0]
         precision += known[1:, 1:] - np.outer(known[1:, 0], known[0, 1:]) / level
         shift += h[1:] - known[1:, 0] * h[0] / level
     return Information((precision + precision.T) / 2, shift)
 
 
-def _with_prior(data: Data, precision: FloatArray) -> Data:
-    if isinstance(data, Observations):
-        return replace(data, trend_precision=precision)
-    return replace(data, trend_precision=precision)
+def _steadied(responses: Responses) -> tuple[Responses, FloatArray]:
+    """Responses with a weak prior of the trend, and the coefficients that it is about."""
+    q = responses.rows.trend.shape[1]
+    if responses.gaussian:
+        spread = max(float(np.var(responses.y - responses.offset)), 1e-300)
+        return replace(responses, trend_precision=np.eye(q) / (limits.WEAK_EFFECT_SD**2 * spread)), np.zeros(q)
+    return with_shared_trend(responses), fixed_effects(responses).coef
 
 
 def compact_parts(coords: FloatArray, seed: int) -> list[IntArray]:

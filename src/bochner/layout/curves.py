@@ -79,10 +79,12 @@ class Curve:
 
 def _knots(x: FloatArray, weight: FloatArray, n_knots: int) -> FloatArray:
     """Quantiles, those at the ends where the values are not yet few; values that many rows share count once."""
-    order = np.argsort(x, kind="stable")
-    level = np.cumsum(weight[order]) - weight[order] / 2
+    values, place = np.unique(x, return_inverse=True)
+    if len(values) <= n_knots:
+        return np.asarray(values[np.diff(values, prepend=-np.inf) > limits.LEAST_KNOT_GAP])
+    share = np.bincount(place.ravel(), weight)
     wanted = np.linspace(limits.OUTER_KNOTS, 1 - limits.OUTER_KNOTS, n_knots)
-    knots = np.interp(wanted, level, x[order])
+    knots = np.interp(wanted, np.cumsum(share) - share / 2, values)
     apart = np.diff(knots, prepend=-np.inf) > limits.LEAST_KNOT_GAP
     return np.asarray(knots[apart])
 

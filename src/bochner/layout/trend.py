@@ -83,6 +83,11 @@ class Trend:
         return len(self.centre) - sum(curve.n_columns for curve in self.curves)
 
     @property
+    def curved(self) -> list[str]:
+        """Names of the covariates whose effect bends."""
+        return [self.names[int(self.intercept) + curve.covariate] for curve in self.curves]
+
+    @property
     def log_scale(self) -> float:
         """What the scaling adds to the log evidence of the scaled model, to be taken off."""
         return float(np.sum(np.log(self.scale)))

@@ -56,7 +56,9 @@ def model_words(fitted: Fitted, diagnostics: Diagnostics, response: str) -> str:
     """The model in a paragraph."""
     family, columns = fitted.model.family, fitted.layout.columns
     names = _joined(columns.coord_names)
-    trend = f"a linear effect of {_joined(columns.covariate_names)}, " if columns.covariates else ""
+    curved = fitted.layout.trend.curved
+    kinds = {"a linear": [n for n in columns.covariate_names if n not in curved], "a curved": curved}
+    trend = "".join(f"{kind} effect of {_joined(who)}, " for kind, who in kinds.items() if who)
     level = "a constant level, " if fitted.layout.trend.intercept else ""
     return (
         f"At every place, {level}{trend}and a smooth random field over {names} are added up; "
@@ -90,7 +92,9 @@ def effects(fitted: Fitted, diagnostics: Diagnostics) -> Figure | None:
             continue
         step = 1.0 if set(known.quantiles) <= {0.0, 1.0} else round_step(known.sd)
         ends = step * np.array([b, b - 1.96 * s, b + 1.96 * s])
-        rows.append((f"{name}, per {number(step)}" if step != 1 else name, *(np.exp(ends) if ratio else ends)))
+        label = f"{name}, per {number(step)}" if step != 1 else name
+        label += " (on average: it bends)" if name in fitted.layout.trend.curved else ""
+        rows.append((label, *(np.exp(ends) if ratio else ends)))
     return None if not rows else forest_figure(rows, ratio or "change of the mean")
 
 
