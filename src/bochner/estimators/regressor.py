@@ -77,7 +77,9 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
     n_frequencies : int or "auto"
         Number m of waves (landmarks for Nystroem); ``"auto"`` takes the fewest that meet `tolerance`.
     coords, covariates : names or positions of columns
-        Which columns are coordinates (default: all that are not covariates) and which enter linearly.
+        Which columns are coordinates (default: all that are not covariates) and which are effects beside the field:
+        linear ones, or natural splines where the data show that an effect bends (``choices_["curves"]`` tells; the
+        terms of a formula are taken as they are written).
         Of a data frame whose coordinates are not named, columns called lon and lat, x and y, time and the like are
         coordinates, and one that is neither coordinate nor covariate is refused. Text and categories among the
         covariates become indicators; dates become days.

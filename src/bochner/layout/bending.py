@@ -21,10 +21,11 @@ def bent(
 ) -> tuple[Layout, Responses, tuple[Choice, ...]]:
     """Layout and training rows with a curve for every covariate whose effect bends, and what is told of it.
 
-    Formulas say themselves what is curved, and where nothing is learned, nothing is asked.
+    Formulas say themselves what is curved, and a likelihood is asked for to be compared with that of other software;
+    where nothing is learned, nothing is asked.
     """
-    asked = settings.learns and layout.design is None and layout.trend.intercept and not responses.family.reweighted
-    if not asked or responses.rows.has_areas:
+    learns = settings.learns and settings.reml and layout.design is None and layout.trend.intercept
+    if not learns or responses.family.reweighted or responses.rows.has_areas:
         return layout, responses, ()
     covariates = layout.columns.covariates_of(table)
     offered = _offered(covariates, responses)

@@ -82,6 +82,14 @@ class Trend:
         """Number of the user's covariates."""
         return len(self.centre) - sum(curve.n_columns for curve in self.curves)
 
+    def apart(self, covariate: int, values: FloatArray) -> FloatArray:
+        """What rows with these values of one covariate have more of each effect than a row at its mean, (n, q)."""
+        mean = self.centre[: self.n_covariates]
+        rows = np.tile(mean, (len(values) + 1, 1))
+        rows[1:, covariate] = values
+        full = _with_curves(rows, self.curves)
+        return np.column_stack([np.zeros((len(values), int(self.intercept))), full[1:] - full[0]])
+
     @property
     def curved(self) -> list[str]:
         """Names of the covariates whose effect bends."""
