@@ -8,13 +8,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from bochner import SpatialRegressor, load
+from bochner.diagnostics import diagnose
 from bochner.families import family_named
 from bochner.inference import Domain, Settings
 from bochner.layout import Curve, Given, bent, lay_out
 from bochner.layout.columns import resolve_columns
+from bochner.report import words
 
 
-def survey(bend: float, n: int = 220, family: str = "gaussian", seed: int = 0) -> pd.DataFrame:
+def survey(bend: float, n: int = 150, family: str = "gaussian", seed: int = 0) -> pd.DataFrame:
     """Places, two covariates of which the first may bend, and responses on a smooth field."""
     rng = np.random.default_rng(seed)
     x, y = rng.uniform(size=(2, n))
@@ -37,13 +39,18 @@ def fitted(data: pd.DataFrame, family: str = "gaussian", covariates: tuple[str, 
 
 def asked(data: pd.DataFrame, family: str = "gaussian", covariates: tuple[str, ...] = ("height", "rain")):
     """Which covariates bend, without the fit that follows."""
+    return laid_out(data, family, covariates)[2][0].value
+
+
+def laid_out(data: pd.DataFrame, family: str, covariates: tuple[str, ...]):
+    """Layout, responses and what is told, as a fit begins with them."""
     columns = resolve_columns(["x", "y", *covariates], ["x", "y"], list(covariates))
     table = data[["x", "y", *covariates]].to_numpy()
     known = family_named(family)
     layout, responses = lay_out(
         table, data["target"].to_numpy(), Given(), known, columns, fit_intercept=True, centred=True
     )
-    return bent(layout, responses, table, Settings(), Domain())[2][0].value
+    return bent(layout, responses, table, Settings(), Domain())
 
 
 @pytest.fixture
@@ -113,14 +120,23 @@ def test_a_bend_is_found_and_told(tmp_path):
     assert error < 0.4 < 0.8 * np.std(new["target"] - straight.predict(new))
     held = model.cross_validate(None)
     assert np.mean(np.abs(held.observed - held.law.mean) < 1.96 * held.law.sd) > 0.9
+    known = diagnose(model)
+    assert "a linear effect of rain, a curved effect of height" in words.model_words(model.fitted_, known, "target")
+    figure, *more = words.curves(model.fitted_, known)
+    assert figure.title == "Effect of height" and not more
+    at, mean = ((value - 500) / 100 for value in (float(figure.rows[-1][0]), data["height"].mean()))
+    effect = 0.5 * (at - mean) + 0.4 * (at**2 - mean**2)
+    assert abs(float(figure.rows[-1][1]) - effect) < 0.3 < 0.2 * effect
     model.save(tmp_path / "bent.bochner")
     assert_array_equal(load(tmp_path / "bent.bochner").predict(X), model.predict(X))
 
 
 def test_the_unit_of_a_covariate_does_not_matter():
-    data, new = survey(bend=0.4), survey(bend=0.4, n=20, seed=3).drop(columns="target")
-    feet = {"height": lambda t: 3.28 * t["height"] - 1e4}
-    assert_allclose(fitted(data.assign(**feet)).predict(new.assign(**feet)), fitted(data).predict(new), rtol=1e-5)
+    data = survey(bend=0.4)
+    feet = data.assign(height=3.28 * data["height"] - 1e4)
+    metres, other = (laid_out(table, "gaussian", ("height",))[1].rows.trend for table in (data, feet))
+    assert metres.shape[1] > 2
+    assert_allclose(np.abs(other), np.abs(metres), rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("family", ["poisson", "bernoulli"])
@@ -137,11 +153,11 @@ def test_a_square_that_was_given_is_not_offered_again():
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
 def test_many_rows_are_asked_in_compact_parts(family):
     """A covariate that follows the field does not bend, nor do classes that parts of the rows have none of."""
-    data = survey(bend=0.0, n=1_500, seed=2, family=family)
+    data = survey(bend=0.0, n=1_300, seed=2, family=family)
     data["height"] = 300 * np.sin(4 * data["x"] + 1) + 20 * data["rain"]
     data["north"] = (data["y"] > 0.9) * 1.0
     assert asked(data, family, covariates=("height", "north")) == {}
 
 
 def test_many_rows_show_a_bend():
-    assert list(asked(survey(bend=0.3, n=1_500, family="bernoulli"), "bernoulli")) == ["height"]
+    assert list(asked(survey(bend=0.3, n=1_300, family="bernoulli"), "bernoulli")) == ["height"]

@@ -89,7 +89,8 @@ def curve_figure(name: str, x: FloatArray, lines: Sequence[FloatArray], what: st
     chart.line(box[0], (none, none), "guide")
     chart.band(x, low, high, "first", "95 % interval")
     chart.line(x, effect, "first", "effect")
-    text = f"{what.capitalize()} beside a place where {name} is {number(float(f'{mean:.3g}'))}, its mean: this effect bends."
+    level = number(float(f"{mean:.3g}"))
+    text = f"{what.capitalize()} beside a place where {name} is {level}, its mean: this effect bends."
     shown = np.linspace(0, len(x) - 1, limits.CURVE_LINES).astype(int)
     table = [[f"{x[i]:.3g}", f"{effect[i]:.3g}", f"{low[i]:.3g} to {high[i]:.3g}"] for i in shown]
     legend = [("line first", "effect"), ("band first", "95 % interval")]
