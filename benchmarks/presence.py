@@ -1,6 +1,7 @@
 """Rare presence and few trials: tuned in every case, and as good as with the true kernel?
 
     python benchmarks/presence.py [--rows 2000 10000 50000] [--prevalence .01 .05 .2 .5] [--only WORD] [--no-dense]
+                                  [--seeds 1 2 3]
 
 A Matern 3/2 field on the unit square, an intercept that gives the prevalence, a continuous covariate, two 0/1
 covariates (one in 3 % of the rows) and a factor of five levels (the last in 4 %). Fitted by default. Variants: places
@@ -9,6 +10,8 @@ Printed, as Markdown:
 
 - how the kernel was tuned, and its learned range and variance;
 - mean log loss of 5,000 new rows, relative to the model with the true kernel and to the true probabilities;
+- share of those rows whose true probability (or rate) lies within the 95 % interval of the surface, and the same with
+  the true kernel;
 - up to 2,500 rows: how far the dense Laplace evidence lies below its maximum (over several starts), in nats, for the
   kind of kernel that was chosen;
 - CPU seconds of the fit, and per 10,000 rows.
@@ -20,6 +23,7 @@ import argparse
 import time
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy import optimize
@@ -68,6 +72,7 @@ def main() -> None:
     parser.add_argument("--prevalence", nargs="*", type=float, default=[0.01, 0.05, 0.2, 0.5])
     parser.add_argument("--only", default="")
     parser.add_argument("--no-dense", action="store_true")
+    parser.add_argument("--seeds", nargs="*", type=int, default=[1])
     arguments = parser.parse_args()
     head = (
         "case",
@@ -76,20 +81,20 @@ def main() -> None:
         "range, variance",
         "loss / true kernel",
         "loss / truth",
+        "coverage, true kernel's",
         "nats",
         "CPU s",
         "per 10^4",
     )
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    kinds = ("clustered", "trials", "zeros", "places")
     for n in arguments.rows:
-        wanted = [(f"presence {share:.0%}", share) for share in arguments.prevalence]
-        makers = [(name, lambda n=n, share=share, name=name: presence(name, n, share)) for name, share in wanted]
-        makers += [
-            (kind, lambda n=n, kind=kind: variant(kind, n)) for kind in ("clustered", "trials", "zeros", "places")
-        ]
-        for name, make in makers:
-            if arguments.only in name:
-                print(line(make(), not arguments.no_dense), flush=True)
+        for seed in arguments.seeds:
+            made = [partial(presence, f"presence {share:.0%}", n, share, seed=seed) for share in arguments.prevalence]
+            made += [partial(variant, kind, n, seed=seed + 1) for kind in kinds]
+            for make in made:
+                if arguments.only in make.args[0]:
+                    print(line(make(), not arguments.no_dense), flush=True)
 
 
 def line(case: Case, dense: bool) -> str:
@@ -101,12 +106,20 @@ def line(case: Case, dense: bool) -> str:
         loss(case, m.predict_distribution(case.X[new], include_noise=True, **case.known(new))) for m in (model, true)
     ]
     truth = -float(np.mean(case.drawn_from.log_density(case.y[new], case.eta[new], case.size[new])))
+    inside = [f"{held(case, m):.3f}" for m in (model, true)]
     nats = f"{below_optimum(case, model):.2f}" if dense and case.n <= MAX_DENSE else ""
     kernel = model.kernel_
     shape = f"{np.round(kernel.length_scale, 3)}, {kernel.variance:.2f}, nu {kernel.nu:g}"
     cells = (
         *(case.name, f"{case.n:,}", f"{model.choices_['tuning'].value}{' (warned)' if told else ''}", shape),
-        *(f"{losses[0] / losses[1]:.4f}", f"{losses[0] / truth:.4f}", nats, f"{cpu:.1f}", f"{1e4 * cpu / case.n:.1f}"),
+        *(
+            f"{losses[0] / losses[1]:.4f}",
+            f"{losses[0] / truth:.4f}",
+            ", ".join(inside),
+            nats,
+            f"{cpu:.1f}",
+            f"{1e4 * cpu / case.n:.1f}",
+        ),
     )
     return "| " + " | ".join(cells) + " |"
 
@@ -130,6 +143,14 @@ def fitted(case: Case, kernel: Kernel | None) -> tuple[SpatialRegressor, float, 
 def loss(case: Case, law: object) -> float:
     """Mean negative log score of the new rows."""
     return -float(np.mean(law.log_density(case.y[case.n :])))
+
+
+def held(case: Case, model: SpatialRegressor) -> float:
+    """Share of the new rows whose true mean lies within the 95 % interval of the surface."""
+    new = slice(case.n, None)
+    interval = model.predict_interval(case.X[new], **case.known(new))
+    truth = case.family.mean(case.eta[new]) * (case.size[new] if case.family.size_name else 1.0)
+    return float(np.mean((interval[:, 0] <= truth) & (truth <= interval[:, 1])))
 
 
 # ------------------------------------------------------------------------------------- tables

@@ -59,6 +59,7 @@ INNER_FLOORS = {
         ("schemes",),
         ("tuning",),
         (
+            "curvature",
             "outliers",
             "starvation",
         ),

@@ -34,7 +34,7 @@ from bochner.families import family_named
 from bochner.features import Rows
 from bochner.geo.stacks import is_cube, is_lazy
 from bochner.inference import Chain, Responses, fit_model, leave_out, sample
-from bochner.layout import Design, Encoding, Given, Training, lay_out
+from bochner.layout import Design, Encoding, Given, Training, bent, lay_out
 from bochner.layout.answers import Pixels
 from bochner.layout.columns import (
     encodable,
@@ -77,7 +77,9 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
     n_frequencies : int or "auto"
         Number m of waves (landmarks for Nystroem); ``"auto"`` takes the fewest that meet `tolerance`.
     coords, covariates : names or positions of columns
-        Which columns are coordinates (default: all that are not covariates) and which enter linearly.
+        Which columns are coordinates (default: all that are not covariates) and which are effects beside the field:
+        linear ones, or natural splines where the data show that an effect bends (``choices_["curves"]`` tells; the
+        terms of a formula are taken as they are written).
         Of a data frame whose coordinates are not named, columns called lon and lat, x and y, time and the like are
         coordinates, and one that is neither coordinate nor covariate is refused. Text and categories among the
         covariates become indicators; dates become days.
@@ -334,6 +336,8 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         groups = given.codes(len(responses))
         folds = make_folds(self.tune, coords, responses.y, at, settings.seed, groups)
         domain = layout.domain(columns.coords_of(table), wanted, groups)
+        with settings.resources.in_use(len(responses)):
+            layout, responses, curves = bent(layout, responses, table, settings, domain)
         n_rows, n_trend = len(responses), responses.rows.trend.shape[1]
         cost = fit_cost(
             n_rows,
@@ -349,7 +353,7 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
                 model = fit_model(settings, responses, folds, domain)
             else:
                 model = solve(layout, settings, responses, folds, domain)
-        told = [*model.choices]
+        told = [*model.choices, *curves]
         if layout.placement.unit:
             told.append(layout.placement.choice)
         if encoding is not None:

@@ -13,7 +13,7 @@ from bochner.features import Amplitude, ArealRows, FourierMap, LocalSpectrumMap,
 from bochner.frequencies import Frequencies, Lattice, PairedFrequencies
 from bochner.geo import Placement
 from bochner.inference import Model, Scale
-from bochner.layout import Columns, Design, Encoding, Formula, Layout, Trend, parse_formula
+from bochner.layout import Columns, Curve, Design, Encoding, Formula, Layout, Trend, parse_formula
 from bochner.posterior import (
     CoefficientPosterior,
     KrigingPosterior,
@@ -29,7 +29,7 @@ from bochner.sources.row_store import RowStore
 KERNELS = [k for k in vars(kernels).values() if isinstance(k, type) and issubclass(k, kernels.Kernel)]
 
 archive.register(*KERNELS)
-archive.register(Fitted, Layout, Columns, Trend, Placement, Design, Encoding, Formula, Choice)
+archive.register(Fitted, Layout, Columns, Trend, Curve, Placement, Design, Encoding, Formula, Choice)
 archive.register(Model, Mixture, Scale, CoefficientPosterior, KrigingPosterior, OperatorPosterior, RescaledPosterior)
 archive.register(ModulatedPosterior, Amplitude)
 archive.register(FourierMap, NystroemMap, PairedMap, LocalSpectrumMap, Rows, ArealRows)

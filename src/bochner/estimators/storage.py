@@ -70,7 +70,9 @@ def _try_out(fitted: Fitted) -> None:
         raise ArchiveError("the centre of its data has more than one dimension; save it again.")
     # more rows than there are columns, so that nothing fits by being repeated
     coords = layout.coords(np.zeros((11, len(layout.centre))))
-    covariates = np.stack([layout.trend.centre, *np.zeros((10, len(layout.trend.centre)))])
+    covariates = np.stack(
+        [layout.trend.centre[: layout.trend.n_covariates], *np.zeros((10, layout.trend.n_covariates))]
+    )
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")

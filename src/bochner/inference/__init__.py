@@ -4,6 +4,7 @@ observed < fits < evidence < adaptive < schemes < tuning < model < chunked
 """
 
 from bochner.inference.chunked import Climb, RowSums, WavePlan, plan_waves, solve
+from bochner.inference.curvature import columns_worth
 from bochner.inference.fits.fixed_effects import held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, stacked
 from bochner.inference.fits.sampling import Chain, sample_posterior
@@ -29,6 +30,7 @@ __all__ = [
     "Settings",
     "WavePlan",
     "choose",
+    "columns_worth",
     "fit_model",
     "held_where_separated",
     "leave_out",

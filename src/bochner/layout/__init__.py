@@ -1,6 +1,8 @@
 """Layout: from a table as the user has it to the rows of a model."""
 
+from bochner.layout.bending import bent
 from bochner.layout.columns import Columns
+from bochner.layout.curves import Curve
 from bochner.layout.encoding import Encoding
 from bochner.layout.formula import Design, Formula, parse_formula
 from bochner.layout.layout import Layout
@@ -9,6 +11,7 @@ from bochner.layout.trend import Trend
 
 __all__ = [
     "Columns",
+    "Curve",
     "Design",
     "Encoding",
     "Formula",
@@ -16,6 +19,7 @@ __all__ = [
     "Layout",
     "Training",
     "Trend",
+    "bent",
     "lay_out",
     "parse_formula",
 ]

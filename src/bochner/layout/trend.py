@@ -10,6 +10,7 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.exceptions import CollinearityWarning, warn
 from bochner.layout import limits
+from bochner.layout.curves import Curve
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,21 @@ class Trend:
     scale: FloatArray
     basis: FloatArray  # (q, rank): identity unless columns are collinear
     level: float = 0.0  # taken off the response, and part of the intercept
+    curves: tuple[Curve, ...] = ()  # of covariates whose effect bends; their columns come after the covariates
 
     @classmethod
     def learn(
-        cls, covariates: FloatArray, y: FloatArray, weight: FloatArray, names: tuple[str, ...], fit_intercept: bool
+        cls,
+        covariates: FloatArray,
+        y: FloatArray,
+        weight: FloatArray,
+        names: tuple[str, ...],
+        fit_intercept: bool,
+        curves: tuple[Curve, ...] = (),
     ) -> Trend:
         """Centre, scale, basis and level from the rows with positive weight."""
-        kept = covariates[weight > 0]
+        kept = _with_curves(covariates[weight > 0], curves)
+        names = (*names, *(f"{names[c.covariate]}, bend {k + 1}" for c in curves for k in range(c.n_columns)))
         w = weight[weight > 0] / weight.sum()
         centre = w @ kept if fit_intercept else np.zeros(kept.shape[1])
         scale = np.sqrt(w @ (kept - centre) ** 2)
@@ -42,13 +51,13 @@ class Trend:
         labels = ("intercept", *names) if fit_intercept else names
         draft = cls(labels, fit_intercept, centre, scale, np.eye(len(labels)))
         level = _rounded(float(w @ y[weight > 0])) if fit_intercept else 0.0
-        return cls(labels, fit_intercept, centre, scale, _basis(draft, kept, w), level)
+        return cls(labels, fit_intercept, centre, scale, _basis(draft, kept, w), level, curves)
 
     def columns(self, covariates: FloatArray) -> FloatArray:
         """Trend columns, (n, rank)."""
         if self.intercept and not len(self.scale):
             return np.broadcast_to(1.0, (len(covariates), 1))
-        z = (covariates - self.centre) / self.scale
+        z = (_with_curves(covariates, self.curves) - self.centre) / self.scale
         full = np.column_stack([np.ones(len(z)), z]) if self.intercept else z
         return np.asarray(full @ self.basis)
 
@@ -65,12 +74,36 @@ class Trend:
     def covariates(self, columns: FloatArray) -> FloatArray:
         """Covariates in the user's units, (n, q), out of trend columns."""
         full = columns @ np.linalg.pinv(self.basis)
-        return np.asarray(full[:, int(self.intercept) :] * self.scale + self.centre)
+        given = full[:, int(self.intercept) :] * self.scale + self.centre
+        return np.asarray(given[:, : self.n_covariates])
+
+    @property
+    def n_covariates(self) -> int:
+        """Number of the user's covariates."""
+        return len(self.centre) - sum(curve.n_columns for curve in self.curves)
+
+    def apart(self, covariate: int, values: FloatArray) -> FloatArray:
+        """What rows with these values of one covariate have more of each effect than a row at its mean, (n, q)."""
+        mean = self.centre[: self.n_covariates]
+        rows = np.tile(mean, (len(values) + 1, 1))
+        rows[1:, covariate] = values
+        full = _with_curves(rows, self.curves)
+        return np.column_stack([np.zeros((len(values), int(self.intercept))), full[1:] - full[0]])
+
+    @property
+    def curved(self) -> list[str]:
+        """Names of the covariates whose effect bends."""
+        return [self.names[int(self.intercept) + curve.covariate] for curve in self.curves]
 
     @property
     def log_scale(self) -> float:
         """What the scaling adds to the log evidence of the scaled model, to be taken off."""
         return float(np.sum(np.log(self.scale)))
+
+
+def _with_curves(covariates: FloatArray, curves: tuple[Curve, ...]) -> FloatArray:
+    """Covariates, and the columns by which some of them bend."""
+    return np.column_stack([covariates, *(c.columns(covariates) for c in curves)]) if curves else covariates
 
 
 def _rounded(value: float) -> float:

@@ -76,3 +76,22 @@ def forest_figure(rows: Sequence[tuple[str, float, float, float]], what: str) ->
     table = [[name, f"{b:.3g}", f"{lo:.3g} to {hi:.3g}"] for name, b, lo, hi in rows]
     text = f"{what.capitalize()} for a step of about one standard deviation; the dashed line is no effect."
     return Figure("Effects", svg, text, (), ("covariate", what, "95 % interval"), table)
+
+
+def curve_figure(name: str, x: FloatArray, lines: Sequence[FloatArray], what: str, mean: float) -> Figure:
+    """An effect that bends: estimate, and ends of its 95 % interval, along the values of a covariate."""
+    none = 1.0 if what != "change of the mean" else 0.0
+    effect, low, high = lines
+    ends = np.r_[low, high, none]
+    room = 0.05 * float(np.ptp(ends))
+    box = (float(x[0]), float(x[-1])), (float(ends.min()) - room, float(ends.max()) + room)
+    chart = Chart(f"{what} along {name}", name, what, *box)
+    chart.line(box[0], (none, none), "guide")
+    chart.band(x, low, high, "first", "95 % interval")
+    chart.line(x, effect, "first", "effect")
+    level = number(float(f"{mean:.3g}"))
+    text = f"{what.capitalize()} beside a place where {name} is {level}, its mean: this effect bends."
+    shown = np.linspace(0, len(x) - 1, limits.CURVE_LINES).astype(int)
+    table = [[f"{x[i]:.3g}", f"{effect[i]:.3g}", f"{low[i]:.3g} to {high[i]:.3g}"] for i in shown]
+    legend = [("line first", "effect"), ("band first", "95 % interval")]
+    return Figure(f"Effect of {name}", chart.render(), text, legend, (name, what, "95 % interval"), table)

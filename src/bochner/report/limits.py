@@ -17,6 +17,8 @@ OUTLINE_STEPS     900        of the longer side of the map that outlines of area
 TOTAL_POINTS      1,500      that represent all areas together in the draws of their total
 CARD_PIXELS       56         along the longer side of the small map in a notebook
 ISOTROPIC         0.03       of the variance: curves closer than this are one
+CURVE_PLACES      80         values of a covariate that the line of its curved effect goes through
+CURVE_LINES       7          of them in the table of numbers
 ================  =========  =========================================================================================
 """
 
@@ -36,3 +38,5 @@ OUTLINE_STEPS = 900
 TOTAL_POINTS = 1_500
 CARD_PIXELS = 56
 ISOTROPIC = 0.03
+CURVE_PLACES = 80
+CURVE_LINES = 7

@@ -164,6 +164,7 @@ def render(
         answer=answer,
         left_out=[text for name, text in words.choices(fitted) if name == words.CHOICES["rows left out"]],
         effects=words.effects(fitted, diagnostics),
+        curves=words.curves(fitted, diagnostics),
         map_notes=_map_notes(fitted, layers, diagnostics, payload, at_means),
         has_data=survey is not None,
         n_shown=0 if survey is None else min(len(survey.response), limits.MAX_OBSERVATIONS),

@@ -12,7 +12,8 @@ import numpy as np
 from bochner.diagnostics import Calibration, Diagnostics, correlation_range, round_step
 from bochner.estimators import Fitted, SpatialRegressor
 from bochner.estimators.summary import describe
-from bochner.report.data_charts import forest_figure
+from bochner.report import limits
+from bochner.report.data_charts import curve_figure, forest_figure
 from bochner.report.figure import Figure
 from bochner.report.svg import number, percent
 from bochner.validation import SCORES
@@ -32,6 +33,7 @@ CHOICES = {
     "dispersion": "Dispersion",
     "intervals": "Intervals",
     "fixed effects": "Fixed effects",
+    "curves": "Curved effects",
     "categories": "Categories",
     "time": "Time",
     "columns": "Columns",
@@ -55,7 +57,9 @@ def model_words(fitted: Fitted, diagnostics: Diagnostics, response: str) -> str:
     """The model in a paragraph."""
     family, columns = fitted.model.family, fitted.layout.columns
     names = _joined(columns.coord_names)
-    trend = f"a linear effect of {_joined(columns.covariate_names)}, " if columns.covariates else ""
+    curved = fitted.layout.trend.curved
+    kinds = {"a linear": [n for n in columns.covariate_names if n not in curved], "a curved": curved}
+    trend = "".join(f"{kind} effect of {_joined(who)}, " for kind, who in kinds.items() if who)
     level = "a constant level, " if fitted.layout.trend.intercept else ""
     return (
         f"At every place, {level}{trend}and a smooth random field over {names} are added up; "
@@ -85,12 +89,29 @@ def effects(fitted: Fitted, diagnostics: Diagnostics) -> Figure | None:
     rows = []
     for name, b, s in zip(fitted.layout.trend.names, mean, se, strict=True):
         known = diagnostics.covariates.get(name)
-        if known is None or not known.sd > 0:
+        if known is None or not known.sd > 0 or name in fitted.layout.trend.curved:
             continue
         step = 1.0 if set(known.quantiles) <= {0.0, 1.0} else round_step(known.sd)
         ends = step * np.array([b, b - 1.96 * s, b + 1.96 * s])
         rows.append((f"{name}, per {number(step)}" if step != 1 else name, *(np.exp(ends) if ratio else ends)))
     return None if not rows else forest_figure(rows, ratio or "change of the mean")
+
+
+def curves(fitted: Fitted, diagnostics: Diagnostics) -> list[Figure]:
+    """Effects of the covariates that bend, against a place at their mean."""
+    trend, (mean, covariance) = fitted.layout.trend, fitted.fixed_effects
+    ratio, drawn = fitted.model.family.link_function.ratio, []
+    for curve, name in zip(trend.curves, trend.curved, strict=True):
+        known = diagnostics.covariates.get(name)
+        if known is None:
+            continue
+        x = np.linspace(min(known.quantiles), max(known.quantiles), limits.CURVE_PLACES)
+        apart = trend.apart(curve.covariate, x)
+        effect, sd = apart @ mean, np.sqrt(np.einsum("ij,jk,ik->i", apart, covariance, apart))
+        lines = [effect, effect - 1.96 * sd, effect + 1.96 * sd]
+        lines = [np.exp(line) for line in lines] if ratio else lines
+        drawn.append(curve_figure(name, x, lines, ratio or "change of the mean", curve.centre))
+    return drawn
 
 
 def in_short(fitted: Fitted, diagnostics: Diagnostics) -> list[str]:
