@@ -126,7 +126,8 @@ def _basis(trend: Trend, covariates: FloatArray, weight: FloatArray) -> FloatArr
     involved = np.abs(vt[lost]).max(axis=0) > 1e-3
     names = [name for name, is_in in zip(trend.names, involved, strict=True) if is_in]
     first = int(trend.intercept)
-    constant = {name for j, name in enumerate(trend.names[first:]) if first and np.ptp(covariates[:, j]) == 0}
+    given = zip(trend.names[first:], covariates.T, strict=False)  # curves come after them
+    constant = {name for name, values in given if first and np.ptp(values) == 0}
     warn(_told(names, constant, int(kept.sum()), columns.shape[1]), CollinearityWarning)
     return np.asarray(vt[kept].T)
 
