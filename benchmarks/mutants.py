@@ -144,6 +144,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("inference/evidence/profile.py", "by_trend = np.zeros(0) if self.reml", "constant 0", "one and none make none"),
     ("moments/dense_sums.py", "def scaled(self, mass", "constant 1.0", "a default that no call takes"),
     ("posterior/quantiles.py", "chosen & again]] *= 0.5", "constant 0.5", "how fast a search closes in"),
+    ("neighbours/nearest_kriging.py", "np.where(absent, 0.0, values[rows])", "constant 0.0", "their weights are zero"),
     ("neighbours/vecchia.py", "else np.empty(0, dtype=np.intp)", "constant 0", "close rows are not asked for there"),
 )
 
