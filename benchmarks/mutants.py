@@ -142,7 +142,19 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("inference/fits/newton.py", "return 1.0", "constant 1.0", "compared with a small threshold alone"),
     ("kernels/periodic.py", "order = np.arange(len(along)) if j == 0", "constant 1", "a line too light to be kept"),
     ("inference/evidence/profile.py", "by_trend = np.zeros(0) if self.reml", "constant 0", "one and none make none"),
+    ("moments/dense_sums.py", "def scaled(self, mass", "constant 1.0", "a default that no call takes"),
     ("posterior/quantiles.py", "chosen & again]] *= 0.5", "constant 0.5", "how fast a search closes in"),
+    ("neighbours/nearest_kriging.py", "np.where(absent, 0.0, values[rows])", "constant 0.0", "their weights are zero"),
+    ("neighbours/batches.py", "n_pairs = k * (k + 1) // 2", "constant 1", "systems that are treated at once"),
+    (
+        "features/operators/grid.py",
+        "size = max(1, limits.PAIRS_AT_ONCE",
+        "FloorDiv -> Mult",
+        "lags that are treated at once",
+    ),
+    ("kernels/measure.py", "omega, mass = np.zeros((1, self.dim))", "constant 1", "a second zero that is not read"),
+    ("frequencies/lattice.py", "return np.ones((1, 1))", "constant 1", "the one direction of a line, twice"),
+    ("posterior/ranked.py", "np.linspace(0, 1, _PANELS + 1)[:, None] * (last", "constant 1", "one node more of a sum"),
     ("neighbours/vecchia.py", "else np.empty(0, dtype=np.intp)", "constant 0", "close rows are not asked for there"),
 )
 

@@ -31,3 +31,15 @@ def test_waves_that_must_do_are_as_many_as_there_may_be(monkeypatch: pytest.Monk
     monkeypatch.setattr(limits, "MAX_LATTICE_WAVES", 150)
     waves = lattice_waves(Settings(), Matern(0.1, 1.0, nu=0.5), 1e-3, 5_000, SQUARE, last="so it is")
     assert waves.features is not None and waves.features.frequencies.n == 150
+
+
+@pytest.mark.parametrize("noise", [1.0, 0.1])
+def test_a_grid_asks_more_of_waves_only_where_it_can_do_without_them(noise: float) -> None:
+    """Products on a grid hold all of a kernel, so waves must too; where they are the last resort, a grid is none."""
+    taken = {
+        (on_grid, last): lattice_waves(Settings(), Matern(0.5), noise, 10**6, SQUARE, last=last, on_grid=on_grid)
+        for on_grid in (True, False)
+        for last in (None, "so it is")
+    }
+    assert taken[True, None].features is None and taken[False, None].features is not None
+    assert taken[True, "so it is"].features.frequencies.n == taken[False, "so it is"].features.frequencies.n

@@ -217,3 +217,15 @@ def test_every_start_has_the_variance_of_the_kernel():
     kernel = Matern(0.4, 3.0)
     for name, waves in starts_of(0, kernel, 12, observe(2, 300)):
         assert_allclose(waves.mass.sum(), 3.0, rtol=1e-6, err_msg=name)
+
+
+@every_dimension
+@pytest.mark.parametrize("make", [waves, pairs])
+def test_a_climb_starts_at_what_it_was_given(make, dim):
+    """Whatever unit the frequencies are moved in."""
+    learnable = make(dim)
+    there, origin = learnable.at(learnable.start), learnable.origin
+    found = there.frequencies if hasattr(there, "frequencies") else there.pairs
+    for name in ("omega",) if hasattr(origin, "omega") else ("first", "second"):
+        assert_allclose(getattr(found, name), getattr(origin, name), rtol=1e-12)
+    assert_allclose(found.mass, origin.mass)

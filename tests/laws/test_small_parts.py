@@ -20,6 +20,7 @@ from bochner.frequencies import MonteCarlo, lattice_frequencies
 from bochner.inference import Observations, Responses
 from bochner.inference.adaptive import limits as adaptive_limits
 from bochner.inference.adaptive.varying_spectrum import surface_over
+from bochner.inference.fits import limits as fit_limits
 from bochner.inference.fits.companion import companion
 from bochner.inference.fits.folds import HeldOut
 from bochner.inference.fits.memory import rows_bytes
@@ -205,6 +206,15 @@ def test_waves_accompany_neighbours_where_noise_hides_what_they_leave_out(noise,
     obs = Observations(Rows(coords, one[:, None]), rng.normal(size=80), one, zero, zero)
     found = companion(Matern(0.6, 1.0, nu=2.5), obs, noise, (np.zeros(2), np.ones(2)))
     assert (found is not None) == there
+
+
+@pytest.mark.parametrize("dim", [1, 2, 4])
+def test_waves_accompany_neighbours_in_few_dimensions(dim):
+    rng = np.random.default_rng(0)
+    rows = Rows(rng.uniform(size=(80, dim)), np.ones((80, 1)))
+    obs = Observations(rows, rng.normal(size=80), np.ones(80), np.zeros(80), np.zeros(80))
+    found = companion(Matern(2.0, 1.0, nu=2.5), obs, 0.5, (np.zeros(dim), np.ones(dim)))
+    assert (found is not None) == (dim <= fit_limits.MAX_COMPANION_DIMENSIONS)
 
 
 def test_rows_of_more_dimensions_take_more_memory():

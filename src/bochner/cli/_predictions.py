@@ -72,13 +72,13 @@ def predicted(model: SpatialRegressor, places: Places, wanted: Wanted, drop_bad:
 
 def _amiss(model: SpatialRegressor, places: Places, given: Mapping[str, str]) -> dict[int, str]:
     """What is wrong with rows, by their position: text for a number, no place on Earth, a class that was never seen."""
-    layout = model.fitted_.layout
-    encoding = layout.encoding
+    layout, encoding = model.fitted_.layout, model.fitted_.layout.encoding
     linear = [name for name in layout.inputs if name not in layout.columns.coord_names and name in places.names]
     more = [name for name in given.values() if name in places.names]
     told = places.bad_rows(list(dict.fromkeys([*places.coords, *linear, *more])), linear)
-    for name in () if encoding is None else set(encoding.levels) & set(places.names):
-        for row in map(int, encoding.strangers(name, places.frame[name])):
+    strangers = {} if encoding is None else encoding.strangers(places.frame)
+    for name, rows in strangers.items():
+        for row in map(int, rows):
             text = f"{name} is {str(places.frame[name].iloc[row])!r}, a class that no training row has"
             told[row] = f"{told[row]}, {text}" if row in told else text
     return dict(sorted(told.items()))

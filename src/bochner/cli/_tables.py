@@ -107,8 +107,8 @@ def with_rasters(places: Places, rasters: Mapping[str, Any]) -> Places:
     taken = [name for name in rasters if name in (*places.names, *places.unread)]
     if taken:
         raise InputError(
-            f"{places.source} has a column {taken[0]!r}, and --covariate gives another by that name; leave it out to "
-            f"use the column, or rename one of them."
+            f"{places.source} has a column {taken[0]!r}, and --covariate gives another by that name; leave the raster "
+            f"out to use the column, or rename one of them."
         )
     if not rasters:
         return places

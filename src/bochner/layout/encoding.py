@@ -108,12 +108,15 @@ class Encoding:
         columns = {f"{name}[{level}]": (code == j).astype(float) for j, level in enumerate(known) if j}
         return {made: np.where(absent, np.nan, values) for made, values in columns.items()}
 
-    def strangers(self, name: str, values: Any) -> IntArray:
-        """Rows of a column (n,) that hold a level that the fit had not; a missing one is none."""
+    def strangers(self, frame: Any) -> dict[str, IntArray]:
+        """Rows of a table that hold a level that the fit had not, by column; a missing one is none."""
         import pandas as pd
 
-        seen = pd.Series(np.asarray(values, dtype=object))
-        return np.flatnonzero(np.isnan(self._codes(name, seen)) & ~np.asarray(seen.isna()))
+        found = {}
+        for name in (name for name in self.levels if name in frame.columns):
+            seen = pd.Series(np.asarray(frame[name], dtype=object))
+            found[name] = np.flatnonzero(np.isnan(self._codes(name, seen)) & ~np.asarray(seen.isna()))
+        return found
 
     def _codes(self, name: str, seen: Any) -> FloatArray:
         """Place of each value among the levels; NaN for a missing or an unknown one."""

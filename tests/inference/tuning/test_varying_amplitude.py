@@ -1,0 +1,28 @@
+"""An amplitude over space: larger where errors are, whatever the units of the axes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from bochner.inference.tuning.varying_amplitude import Errors, amplitude_of
+
+
+def errors(unit: np.ndarray) -> Errors:
+    """Errors of sd 3 in the east and 1 in the west, where a kernel lets expect 1 of the field and little noise."""
+    rng = np.random.default_rng(0)
+    coords = rng.uniform(size=(600, 2))
+    error = np.where(coords[:, 0] > 0.5, 3.0, 1.0) * rng.standard_normal(600)
+    return Errors(np.arange(600), coords * unit, error, np.ones(600), np.full(600, 0.01))
+
+
+def test_amplitudes_follow_the_errors():
+    found = amplitude_of(errors(np.ones(2)), 12)
+    east, west = found.at(np.array([[0.9, 0.5]])), found.at(np.array([[0.1, 0.5]]))
+    assert 2 < east[0] / west[0] < 4 and 0.7 < west[0] < 1.4
+
+
+def test_amplitudes_do_not_depend_on_the_units_of_the_axes():
+    unit, places = np.array([1000.0, 0.01]), np.random.default_rng(1).uniform(size=(30, 2))
+    plain, scaled = amplitude_of(errors(np.ones(2)), 12), amplitude_of(errors(unit), 12)
+    assert_allclose(scaled.at(places * unit), plain.at(places), rtol=1e-6)
