@@ -45,6 +45,8 @@ def maximin_order(coords: FloatArray, seed: int = 0) -> IntArray:
     rows = np.argsort(code, kind="stable")
     code, unit = code[rows], np.ascontiguousarray(unit[rows])
     waiting = np.ones(n, dtype=bool)
+    # a rank of each row, drawn once: a row more or less at one level leaves the order of the others as it is
+    rank = rng.permutation(n)[rows]
     chosen: list[IntArray] = []
     for level in range(n_levels + 1):
         shift = dim * (n_levels - level)
@@ -54,10 +56,11 @@ def maximin_order(coords: FloatArray, seed: int = 0) -> IntArray:
         else:
             new = _one_per_empty_cell(code >> shift, unit * 2.0**level, waiting)
         waiting[new] = False
-        chosen.append(rng.permutation(new))
+        chosen.append(new[np.argsort(rank[new])])
         if not waiting.any():
             break
-    chosen.append(rng.permutation(np.flatnonzero(waiting)))
+    last = np.flatnonzero(waiting)
+    chosen.append(last[np.argsort(rank[last])])
     return rows[np.concatenate(chosen)]
 
 
