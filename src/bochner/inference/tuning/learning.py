@@ -307,7 +307,10 @@ def _on_lattice(task: Task, search: LatticeSearch, first: Tuned) -> Climb | None
     if begun is None:
         return None
     if kernel is None:
-        selected = select_kernel(search, task.obs.total, task.dim, limits.SMOOTHER_TOLL, begun)
+        # where one smoothness must serve, the doubt is on the rough side: waves hold less of rough fields, and
+        # intervals of one taken to be too smooth are narrow
+        toll = limits.SMOOTHER_TOLL if search.prior else 0.5 * np.log(task.obs.total)
+        selected = select_kernel(search, task.obs.total, task.dim, toll, begun)
         tuned, told = selected.tuned, selected.choice
         nu = tuned.kernel.nu  # type: ignore[attr-defined]
         rivals = [t for t in selected.isotropic if t.kernel.nu != nu and not t.failed]  # type: ignore[attr-defined]

@@ -34,7 +34,8 @@ SETTLED_NATS           0.3                                  gain that calls for 
                                                             plans differ by about as much
 SMOOTHER_TOLL          2.0                                  log evidence of all rows that a     benchmarks/presence
                                                             smoother field than the roughest
-                                                            must gain
+                                                            must gain, where smoothness is then
+                                                            averaged over; else half of log n
 LEAST_RIVAL            0.05                                 odds of another smoothness that is  benchmarks/presence
                                                             worth a solve
 NO_FIELD               1e-8                                 of a kernel's variance: evidence    benchmarks/presence
