@@ -148,6 +148,27 @@ def small_systems(plan: Plan) -> Iterator[Row]:
     )
 
 
+def many_places(plan: Plan) -> Iterator[Row]:
+    """A map from rows: sd by cells, and with it the mean from all rows; wanted: 100,000 places a second."""
+    from bochner import SpatialRegressor
+    from bochner.kernels import Matern
+    from bochner.neighbours import CellKriging
+
+    n, side = plan.size(100_000, 20_000), plan.size(1_000, 450)
+    axis = (np.arange(side) + 0.5) / side
+    coords, targets = places(n), np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    y = np.sin(9 * coords[:, 0]) + np.random.default_rng(1).normal(size=n) * np.sqrt(NOISE)
+    kernel, size, wanted = Matern(0.1, nu=0.5), f"{n:,} rows, {side**2:,} places", "100,000 places a second"
+    with resources(plan):
+        cells = CellKriging(kernel, np.full(n, NOISE), coords, 40, 20)
+        seconds = Plan(plan.quick, 1, plan.threads).seconds(lambda: cells.at(targets))
+    yield Row("sd of a map, from rows", size, seconds, wanted, len(targets) / 1e5)
+    model = SpatialRegressor(kernel, tune=None, noise_variance=NOISE, n_jobs=plan.threads).fit(coords, y)
+    model.predict(targets[:1_000], return_std=True)
+    seconds = plan.once(lambda: model.predict(targets, return_std=True))
+    yield Row("the same with the mean, from all rows", size, seconds, wanted, len(targets) / 1e5)
+
+
 def against_numpy(plan: Plan, case: str, size: str, work: Callable[[], Any], repeats: int | None = None) -> Row:
     """The same work compiled and by NumPy."""
     plan = Plan(plan.quick, repeats or plan.repeats, plan.threads)
@@ -234,6 +255,52 @@ def small_fits(plan: Plan) -> Iterator[Row]:
         ours = fitted(plan, SpatialRegressor(n_jobs=plan.threads), X[:n], y[:n], X[n:], y[n:])
         name = "scikit-learn GaussianProcessRegressor"
         yield Row("few rows, kernel and averaging by default", f"{n} rows", ours[0], name, *swapped(ours, theirs))
+
+
+def small_counts(plan: Plan) -> Iterator[Row]:
+    """Default fits of few binomial rows, hyperparameters averaged over; wanted: a second."""
+    from bochner import SpatialRegressor
+
+    for n in (100, 200, 400):
+        X, y = field(n)
+        trials = np.random.default_rng(1).integers(5, 30, n)
+        cases = np.random.default_rng(2).binomial(trials, 1 / (1 + np.exp(1 - y)))
+        model = SpatialRegressor(family="binomial", n_jobs=plan.threads)
+        seconds = Plan(plan.quick, 1, plan.threads).seconds(lambda: model.fit(X, cases, trials=trials))  # noqa: B023
+        yield Row("few binomial rows by default", f"{n} rows", seconds, "a second", 1.0)
+
+
+def around_a_thousand(plan: Plan) -> Iterator[Row]:
+    """Default fits on both sides of 1,000 rows, where evidence of the exact kernel gives way to Vecchia's."""
+    from bochner import SpatialRegressor
+
+    seconds = {}
+    for n in (990, 1_010):
+        X, y = field(n)
+        seconds[n] = plan.once(lambda: SpatialRegressor(n_jobs=plan.threads).fit(X, y))  # noqa: B023
+    yield Row("default fit below 1,000 rows", "990 rows", seconds[990], "1,010 rows", seconds[1_010])
+
+
+def maps_and_districts(plan: Plan) -> Iterator[Row]:
+    """What comes after a fit: 20 districts (wanted: 2 s), and a figure of the map (wanted: 1 s)."""
+    if not installed("geopandas", "geo"):
+        return
+    import geopandas
+    import matplotlib
+    from shapely.geometry import box
+
+    matplotlib.use("agg")
+    from bochner import SpatialRegressor
+    from bochner.maps import aggregate
+
+    X, y = field(400)
+    model = SpatialRegressor(crs=32632, n_jobs=plan.threads).fit(1e5 * X, y)
+    districts = [box(25e3 * i, 20e3 * j, 25e3 * (i + 1), 20e3 * (j + 1)) for i in range(4) for j in range(5)]
+    areas = geopandas.GeoDataFrame(geometry=districts, crs=32632)
+    seconds = Plan(plan.quick, 1, plan.threads).seconds(lambda: aggregate(model, areas))
+    yield Row("means over districts", "400 rows, 20 districts", seconds, "2 seconds", 2.0)
+    seconds = Plan(plan.quick, 1, plan.threads).seconds(lambda: model.plot_map())
+    yield Row("figure of mean and sd", "400 rows", seconds, "a second", 1.0)
 
 
 def large_field(plan: Plan) -> Iterator[Row]:
@@ -333,7 +400,19 @@ def gstools(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) ->
     return now() - start, rmse(np.asarray(mean), truth)
 
 
-CASES = (vecchia_likelihood, small_systems, dense_features, small_fits, exact_process, large_field, ordinary_kriging)
+CASES = (
+    vecchia_likelihood,
+    small_systems,
+    many_places,
+    dense_features,
+    small_fits,
+    small_counts,
+    around_a_thousand,
+    exact_process,
+    maps_and_districts,
+    large_field,
+    ordinary_kriging,
+)
 
 # ------------------------------------------------------------------------------------- cost against size
 
@@ -419,9 +498,9 @@ def resources(plan: Plan) -> Any:
     return Resources(n_jobs=plan.threads).in_use()
 
 
-def installed(peer: str) -> bool:
+def installed(peer: str, extra: str = "peers") -> bool:
     if find_spec(peer) is None:
-        print(f"{peer} is not installed: its row is left out; pip install 'bochner[peers]'", file=sys.stderr)
+        print(f"{peer} is not installed: its row is left out; pip install 'bochner[{extra}]'", file=sys.stderr)
         return False
     return True
 

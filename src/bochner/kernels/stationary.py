@@ -214,7 +214,7 @@ class IsotropicKernel(ScaledKernel):
             w = anisotropy.whitening(self.length_scale, self.rotation)  # type: ignore[arg-type]
             x, z = anisotropy.turned(x, w), anisotropy.turned(z, w)
             return self.replace(rotation=None, length_scale=1.0).covariance(x, z)
-        return self.variance * self.correlation(np.sqrt(sum(self._squares(x, z))))
+        return self.variance * self.correlation(self._distances(x, z))
 
     def covariance_and_gradient(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
         if self.rotation is not None:
@@ -294,6 +294,14 @@ class IsotropicKernel(ScaledKernel):
 
     def _shape_gradients(self, s: FloatArray) -> list[FloatArray]:
         return [self.variance * slope for slope in self.shape_slopes(s)]
+
+    def _distances(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        """Distances of x (..., n, dim) and z (..., m, dim), in units of the length scales."""
+        if x.ndim > 2 or z.ndim > 2 or not len(z):
+            return np.asarray(np.sqrt(sum(self._squares(x, z))))
+        # one pass over the pairs; differences of places far from zero would lose digits to a scale
+        scales, middle = self.scales(x.shape[-1]), z.mean(axis=0)
+        return np.asarray(distance.cdist((x - middle) / scales, (z - middle) / scales))
 
     def _squares(self, x: FloatArray, z: FloatArray) -> list[FloatArray]:
         scales = self.scales(x.shape[-1])

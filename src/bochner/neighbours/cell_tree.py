@@ -81,7 +81,8 @@ def _interleaved(inside: FloatArray, first: int, bits: int) -> IntArray:
 def _spread(dim: int) -> IntArray:
     """Numbers with dim - 1 zeros between their bits."""
     number = np.arange(2**limits.BITS_AT_ONCE)
-    return sum((number >> bit & 1) << (bit * dim) for bit in range(min(limits.BITS_AT_ONCE, max(1, 62 // dim))))
+    bits = range(min(limits.BITS_AT_ONCE, max(1, 62 // dim)))
+    return np.sum([(number >> bit & 1) << (bit * dim) for bit in bits], axis=0)
 
 
 def _runs(box: IntArray, code: IntArray) -> tuple[IntArray, IntArray]:

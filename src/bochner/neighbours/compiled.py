@@ -112,7 +112,8 @@ def _loaded(name: str) -> ModuleType:
             raise
         import numba
 
-        numba.config.CACHE_DIR = _own_folder()  # neither folder can be written
+        config: Any = numba.config
+        config.CACHE_DIR = _own_folder()  # neither folder can be written
         loaded = import_module(module)
     if not _kept(loaded):
         # the first run alone; on a terminal or in a notebook somebody waits

@@ -62,11 +62,15 @@ class KrigingPosterior(Posterior):
         return np.stack(means), np.stack(variances)
 
     def covariance(self, rows: Rows) -> FloatArray:
-        whitened, drift = self._whitened(rows)
-        return rows.covariance_with(self.kernel, rows) - whitened.T @ whitened + drift.T @ drift
+        return self._covariance(self.rows.covariance_with(self.kernel, rows), rows)
 
     def draw(self, rows: Rows, n_draws: int, rng: Generator) -> FloatArray:
-        return draw_gaussian(self.mean(rows), self.covariance(rows), n_draws, rng)
+        cross = self.rows.covariance_with(self.kernel, rows)
+        return draw_gaussian(self._mean(cross, rows), self._covariance(cross, rows), n_draws, rng)
+
+    def _covariance(self, cross: FloatArray, rows: Rows) -> FloatArray:
+        whitened, drift = self._whitened(rows, cross)
+        return rows.covariance_with(self.kernel, rows) - whitened.T @ whitened + drift.T @ drift
 
     def _mean(self, cross: FloatArray, rows: Rows) -> FloatArray:
         return np.asarray(self.alpha @ cross + rows.trend @ self.trend_coef)
