@@ -19,6 +19,7 @@ from bochner.moments.dense_sums import dense_moments
 from bochner.moments.fourier_sums import fourier_sums
 from bochner.neighbours import Vecchia
 from bochner.neighbours.cells import CellKriging
+from bochner.nufft.backends import obstacle
 from bochner.resources import Resources
 from bochner.solvers import Primal
 
@@ -29,11 +30,12 @@ def stand_in(monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setenv(accelerator.STAND_IN, "cpu")
     monkeypatch.setattr("bochner.device.limits.LEAST_WORK", 0.0)
-    accelerator._found.cache_clear()
-    accelerator._seems_there.cache_clear()
+    known = (accelerator._found, accelerator._seems_there, obstacle)
+    for each in known:
+        each.cache_clear()
     yield named_device("cuda")
-    accelerator._found.cache_clear()
-    accelerator._seems_there.cache_clear()
+    for each in known:
+        each.cache_clear()
 
 
 def _rows(dim, n=301, seed=0):

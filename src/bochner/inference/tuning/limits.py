@@ -93,7 +93,7 @@ DESIGN_REACH           1.1                                  distance of the poin
 LEAST_FREEDOM          3                                    rows beyond the trend's columns     tests/estimators
                                                             from which on variances are
                                                             integrated over
-SMOOTHNESS_PRIOR       0.36, 0.32, 0.32                     of nu = 0.5, 1.5, 2.5 before the    benchmarks/latent_
+SMOOTHNESS_PRIOR       0.46, 0.27, 0.27                     of nu = 0.5, 1.5, 2.5 before the    benchmarks/latent_
                                                             data                                coverage
 SHARE_LOGITS           (-6.0, 16.0)                         logits of the field's share of the  benchmarks/latent_
                                                             variance                            coverage
@@ -374,7 +374,7 @@ SELECTED_SMOOTHNESS = (1.5, 0.5, 2.5)
 WIDEST = 1.5
 DESIGN_REACH = 1.1
 LEAST_FREEDOM = 3
-SMOOTHNESS_PRIOR = {0.5: 0.36, 1.5: 0.32, 2.5: 0.32}
+SMOOTHNESS_PRIOR = {0.5: 0.46, 1.5: 0.27, 2.5: 0.27}
 SHARE_LOGITS = (-6.0, 16.0)
 SHARE_STEP = 0.5
 SHARE_PRIOR = (1.0, 0.65)
