@@ -227,6 +227,7 @@ SUM_ITERATIONS         40                                   of a climb          
 WORTH_LIKELIHOOD       4.0                                  log likelihood that a sum must      benchmarks/competition
                                                             gain on the coarse points: one for
                                                             each further parameter
+WORTH_IN_GAPS          1.0                                  or, where gaps judge both, at least benchmarks/stacking
 MIN_SUM_ROWS           3,000                                rows from which a sum of a short    benchmarks/zoo
                                                             and a long field is tried, of other
                                                             families than the Gaussian: fewer
@@ -442,6 +443,7 @@ SUM_MATCHED_POINTS = 8_000
 MIN_MATCHED_ORDER = 3_000
 SUM_ITERATIONS = 40
 WORTH_LIKELIHOOD = 4.0
+WORTH_IN_GAPS = 1.0
 MIN_SUM_ROWS = 3_000
 SHORT_START = 1 / 20
 LONG_START = 1 / 4

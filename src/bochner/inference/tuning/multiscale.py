@@ -56,16 +56,22 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     if task.domain.last_is_time:
         candidates += space_time_fields(single, coarse, fine)
     shared = SharedOrder()
-    several = fit_sum(single, fine.noise_variance, obs, folds, seed, shared)
+    wanted = wanted_places(obs, task.domain, seed)
+    in_gaps = _may_be_stacked(task, obs, wanted)
+    worth = limits.WORTH_IN_GAPS if in_gaps else limits.WORTH_LIKELIHOOD
+    several, gained = fit_sum(single, fine.noise_variance, obs, folds, seed, shared, worth)
     if several is not None:
         candidates.append((SUM_OF_THREE, several))
-    wanted = wanted_places(obs, task.domain, seed)
-    if _may_be_stacked(task, obs, wanted):
+    if in_gaps:
         candidates += _plain_fields(single, fine, obs, seed, shared)
-        return _stacked(candidates, fine.noise_variance, task, obs, folds, wanted, by_all_rows=single.by_all_rows)
+        more_likely = gained >= limits.WORTH_LIKELIHOOD
+        return _stacked(candidates, fine.noise_variance, task, obs, folds, wanted, single.by_all_rows, more_likely)
     held_out = _held_out([t for _, t in candidates], obs, folds)
     scores = [crps(y, mean, sd, sample_weight=weight) for y, mean, sd, weight in held_out]
-    best = 0
+    # near rows hardly feel which way the field reaches further; where they tell neither apart, the likelihood does
+    nats = 0.0 if axial is None else axial.value - single.value
+    likelier = nats > limits.WORTH_LIKELIHOOD
+    best = 1 if likelier and scores[1] < scores[0] * (1 + limits.WORTH_CRPS) else 0
     for i in range(1, len(candidates)):
         if scores[i] < scores[best] * (1 - limits.WORTH_CRPS):
             best = i
@@ -79,10 +85,13 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
         tuned, kernel=tuned.kernel.scaled(factor), noise_variance=noise, at_bounds=(), by_all_rows=by_all_rows
     )
     average = _modulated(Average.single(tuned.kernel, noise), task, tuned, obs, folds)
-    if several is None:
-        why = f"a sum of three is hardly more likely; CRPS on rows held out as the places to be predicted lie ({told})"
+    why = f"CRPS on rows held out as the places to be predicted lie ({told})"
+    if several is None and best == 0:
+        why = f"a sum of three is hardly more likely; {why}"
+    elif best == 1 and likelier and scores[1] >= scores[0] * (1 - limits.WORTH_CRPS):
+        why = f"more likely by {nats:.0f} nats, and no other is better in {why}"
     else:
-        why = f"chosen by CRPS on rows held out as the places to be predicted lie ({told})"
+        why = f"chosen by {why}"
     if factor != 1.0:
         why += f"; variances times {factor:.2f}, so that intervals hold of them what they say"
     return tuned, Choice("kernel", name, why), average
@@ -116,10 +125,13 @@ def _stacked(
     obs: Observations,
     folds: list[Fold],
     wanted: FloatArray,
-    *,
     by_all_rows: bool,
+    sum_is_likelier: bool,
 ) -> tuple[Tuned, Choice, Average | None]:
-    """The heaviest of the candidates, what was decided, and the mixture, where one alone is not clearly enough."""
+    """The heaviest of the candidates, what was decided, and the mixture, where one alone is not clearly enough.
+
+    A sum that is likelier than the single field by more than its parameters can be by chance takes the place of it.
+    """
     everything = np.arange(len(obs))
     wanted, coords = _in_pixels(task.grid, wanted, obs.rows.coords)
     masks = mirrored_gaps(wanted, coords, limits.ENOUGH_MIRRORS if len(obs) > limits.MANY_MIRRORED_ROWS else None)
@@ -133,7 +145,9 @@ def _stacked(
     weight = obs.weight[index] * likeness(coords, folds, held[0], wanted)
     means = np.stack([h.mean for h in held])
     judged = Judged(obs.y[index], means, np.stack(sds), weight, gaps_of(coords, held[0]))
-    credible = _without_nested(judged, _credible(judged), [name for name, _ in candidates])
+    credible = _credible(judged)
+    if sum_is_likelier:
+        credible = _without_nested(judged, credible, [name for name, _ in candidates])
     mass = np.zeros(len(candidates))
     mass[credible] = stacking_weights(judged.of(credible))
     factor = variance_factor(judged.y, *judged.moments(mass), weight)

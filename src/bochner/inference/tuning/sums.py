@@ -37,10 +37,11 @@ def fit_sum(
     folds: list[Fold],
     seed: int,
     shared: SharedOrder | None = None,
-) -> Tuned | None:
-    """Sum of Matern fields of smoothness 3/2, 1/2 and 3/2, with the directions of a single one.
+    worth: float = limits.WORTH_LIKELIHOOD,
+) -> tuple[Tuned | None, float]:
+    """Sum of Matern fields of smoothness 3/2, 1/2 and 3/2, with the directions of a single one, and what it gains.
 
-    None, if already a coarse sample of the rows finds it hardly more likely than the single field.
+    None, if already a coarse sample of the rows finds it more likely than the single field by less than `worth`.
     `noise_variance` is None if it is to be learned; `folds` show how far the wanted places lie from data; `shared`
     holds the order of the rows for `fit_rough_sum`, too.
     """
@@ -51,16 +52,14 @@ def fit_sum(
     drafts = [coarse.maximise(k, single.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED) for k in starts]
     draft = max(drafts, key=lambda t: t.value)
     plain = single.kernel.replace(length_scale=1.0, rotation=None)
-    if (
-        draft.value
-        < coarse.maximise(plain, single.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED).value
-        + limits.WORTH_LIKELIHOOD
-    ):
-        return None
+    one = coarse.maximise(plain, single.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED)
+    gained = draft.value - one.value
+    if gained < worth:
+        return None, gained
     n_first = max(limits.MIN_MATCHED_ORDER, int(_share_of_order(white.rows.coords, folds) * len(obs)))
     matched = Search(_likelihood(white, limits.SUM_MATCHED_POINTS, 20, n_first, seed, shared), scale, noise_variance)
     best = matched.maximise(draft.kernel, draft.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED)
-    return replace(best, kernel=_coloured(bounded_fields(best.kernel, scale.variance), single.kernel))
+    return replace(best, kernel=_coloured(bounded_fields(best.kernel, scale.variance), single.kernel)), gained
 
 
 def fit_rough_sum(
