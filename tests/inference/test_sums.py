@@ -50,12 +50,12 @@ def simulated(kernel, n=1500):
 def test_a_sum_is_found_where_it_is():
     obs, folds = simulated(Matern(0.03, 1.0) + Matern(1.0, 4.0))
     single = Tuned(Matern(0.1, 2.0, nu=0.8), 1e-4, 0.0, 1, ())
-    found = fit_sum(single, None, obs, folds, 0)
-    assert found is not None
+    found, gained = fit_sum(single, None, obs, folds, 0)
+    assert found is not None and gained > 4
     short, _, _ = found.kernel.leaves()
     assert 0.015 < short.length_scale < 0.06
 
 
 def test_no_sum_where_there_is_none():
     obs, folds = simulated(Matern(0.2, 1.0, nu=0.5))
-    assert fit_sum(Tuned(Matern(0.2, 1.0, nu=0.5, learn_nu=True), 1e-4, 0.0, 1, ()), None, obs, folds, 0) is None
+    assert fit_sum(Tuned(Matern(0.2, 1.0, nu=0.5, learn_nu=True), 1e-4, 0.0, 1, ()), None, obs, folds, 0)[0] is None

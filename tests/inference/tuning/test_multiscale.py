@@ -33,7 +33,7 @@ def decide(monkeypatch: pytest.MonkeyPatch, several: Tuned | None, errors: dict[
     """The decision, if held-out rows have these errors by the sum (True) and by the single field (False)."""
     monkeypatch.setattr(multiscale, "_single", lambda coarse, fine: SINGLE)
     monkeypatch.setattr(multiscale, "refine_on_lattice", lambda found, *_, **__: found)
-    monkeypatch.setattr(multiscale, "fit_sum", lambda *_: several)
+    monkeypatch.setattr(multiscale, "fit_sum", lambda *_: (several, 10.0))
 
     def held_out(candidates, obs, folds):
         each = [errors[tuned is SUM] for tuned in candidates]
