@@ -60,6 +60,14 @@ def test_without_a_sum_there_is_one_field(monkeypatch):
     assert told.value == "one Matern field"
 
 
+@pytest.mark.parametrize(("nats", "taken"), [(3.0, False), (30.0, True)])
+def test_the_likelihood_decides_on_the_axis_where_near_rows_cannot(monkeypatch, nats, taken):
+    axial = Tuned(Matern((0.3, 0.3, 0.1)), 0.01, SINGLE.value + nats, 1, ())
+    monkeypatch.setattr(multiscale, "_axial", lambda *_: axial)
+    tuned, told, _ = decide(monkeypatch, None, {False: QUANTILES})
+    assert (tuned.kernel == axial.kernel) == taken == ("more likely by 30 nats" in str(told))
+
+
 @pytest.mark.parametrize("too_wide", [0.8, 1.25])
 def test_variances_are_calibrated_in_the_gaps(monkeypatch, too_wide):
     """Errors that are so many times the sd: all variances are multiplied by the square."""
