@@ -62,7 +62,7 @@ def test_without_a_sum_there_is_one_field(monkeypatch):
 
 @pytest.mark.parametrize(("nats", "taken"), [(3.0, False), (30.0, True)])
 def test_the_likelihood_decides_on_the_axis_where_near_rows_cannot(monkeypatch, nats, taken):
-    axial = Tuned(Matern((0.3, 0.3, 0.1)), 0.01, SINGLE.value + nats, 1, ())
+    axial = Tuned(Matern((0.3, 0.1)), 0.01, SINGLE.value + nats, 1, ())
     monkeypatch.setattr(multiscale, "_axial", lambda *_: axial)
     tuned, told, _ = decide(monkeypatch, None, {False: QUANTILES})
     assert (tuned.kernel == axial.kernel) == taken == ("more likely by 30 nats" in str(told))
