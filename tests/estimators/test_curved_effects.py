@@ -161,3 +161,23 @@ def test_many_rows_are_asked_in_compact_parts(family):
 
 def test_many_rows_show_a_bend():
     assert list(asked(survey(bend=0.3, n=1_300, family="bernoulli"), "bernoulli")) == ["height"]
+
+
+def test_what_keeps_a_curve_from_being_asked_is_told():
+    data = survey(1.0, 60)[["x", "y", "height", "target"]]
+    model = SpatialRegressor("matern32", covariates=["height"], fit_intercept=False)
+    model.fit(data.drop(columns="target"), data["target"])
+    assert "there is no intercept" in str(model.choices_["curves"])
+
+
+def test_levels_of_a_category_take_no_curve_from_the_others(rng):
+    data = survey(1.0, 240)
+    levels = {f"soil[{i}]": (rng.integers(18, size=240) == i) * 1.0 for i in range(17)}
+    assert list(asked(data.assign(**levels), covariates=("height", *levels))) == ["height"]
+
+
+def test_a_step_gets_as_many_columns_as_it_needs(rng):
+    """With the noise of a straight line alone it would have too few."""
+    data = survey(0.0, 300)
+    data["target"] += 5 * np.tanh(4 * (data["height"] - 500) / 100)
+    assert asked(data)["height"] == 6

@@ -21,7 +21,13 @@ Coords = Annotated[
     str | None,
     typer.Option(metavar="A,B", help="Coordinate columns of a table; default lon,lat or x,y as they are found."),
 ]
-Covariates = Annotated[str | None, typer.Option(metavar="A,B", help="Columns that enter linearly.")]
+Covariates = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="Columns with an effect of their own.",
+    ),
+]
 Rasters = Annotated[
     list[str] | None,
     typer.Option(

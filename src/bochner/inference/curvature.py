@@ -1,9 +1,9 @@
 """Curvature: whether the effect of a covariate is a straight line, and with how many columns it bends if it is not.
 
 Beside the linear trend every covariate offers columns, the smoothest first. Their coefficients in a model with all of
-them, at a kernel of the linear one, are a normal law; from it follows how likely the data are with any part of the
-columns, by the rule of a prior that knows as much as one row (Kass and Wasserman's unit information). Many rows are
-asked in compact parts, each with a level of its own: what neighbours share is then no evidence for a bend.
+them, at a kernel learned beside those taken so far, are a normal law; from it follows how likely the data are with any
+part of the columns, by the rule of a prior that knows as much as one row (Kass and Wasserman's unit information). Many
+rows are asked in compact parts, each with a level of its own: what neighbours share is then no evidence for a bend.
 """
 
 from __future__ import annotations
@@ -53,26 +53,39 @@ class Information:
 
 def columns_worth(
     settings: Settings, responses: Responses, offered: Sequence[FloatArray], domain: Domain
-) -> tuple[tuple[int, ...], float]:
-    """How many of the columns (n, k) that each covariate offers are worth having, and what all of them gain."""
-    linear, bends = _standard(responses.rows.trend), np.column_stack(offered)
-    wide = replace(responses, rows=replace(responses.rows, trend=np.column_stack([linear, bends])))
+) -> tuple[int, ...] | None:
+    """How many of the columns (n, k) that each covariate offers are worth having; None: the rows could not be asked.
+
+    What a column is worth hangs on the noise, and the noise on the columns that are there: both are asked in turn.
+    """
+    linear, widths = _standard(responses.rows.trend), [part.shape[1] for part in offered]
+    wide = _with_columns(responses, [linear, *offered])
     parts = compact_parts(responses.rows.coords, settings.seed)
     used = np.sort(np.concatenate(parts))
-    try:
-        tuned, family = _field(settings, responses[used], domain)
-        if tuned.failed:
-            return (0,) * len(offered), 0.0
-        wide, about = _steadied(replace(wide[used], family=family))
-        found = _information([wide[np.searchsorted(used, rows)] for rows in parts], tuned, about)
-    except (ConvergenceError, np.linalg.LinAlgError):
-        return (0,) * len(offered), 0.0
-    widths = [part.shape[1] for part in offered]
-    return _greedy(found, linear.shape[1] - 1, widths, float(responses.weight[used].sum()))
+    n = float(responses.weight[used].sum())
+    taken = (0,) * len(offered)
+    for tries in range(limits.CURVATURE_ROUNDS):
+        held = [part[:, :k] for part, k in zip(offered, taken, strict=True)]
+        try:
+            tuned, family = _field(settings, _with_columns(responses, [responses.rows.trend, *held])[used], domain)
+            if tuned.failed:
+                return taken if tries else None
+            steady, about = _steadied(replace(wide[used], family=family))
+            found = _information([steady[np.searchsorted(used, rows)] for rows in parts], tuned, about)
+        except (ConvergenceError, np.linalg.LinAlgError):
+            return taken if tries else None
+        before, taken = taken, _greedy(found, linear.shape[1] - 1, widths, n)
+        if taken == before:
+            break
+    return taken
+
+
+def _with_columns(responses: Responses, columns: Sequence[FloatArray]) -> Responses:
+    return replace(responses, rows=replace(responses.rows, trend=np.column_stack(columns)))
 
 
 def _field(settings: Settings, responses: Responses, domain: Domain) -> tuple[Tuned, Family]:
-    """A rough field of the linear model, and the family with its dispersion."""
+    """A rough field beside the trend that is there, and the family with its dispersion."""
     dim = responses.rows.coords.shape[1]
     kernel: Kernel = Matern(nu=0.5)
     if domain.last_is_time:
@@ -146,7 +159,7 @@ def _halved(unit: FloatArray, rows: IntArray) -> list[IntArray]:
     return [*_halved(unit, np.sort(rows[order[:middle]])), *_halved(unit, np.sort(rows[order[middle:]]))]
 
 
-def _greedy(found: Information, n_linear: int, widths: Sequence[int], n: float) -> tuple[tuple[int, ...], float]:
+def _greedy(found: Information, n_linear: int, widths: Sequence[int], n: float) -> tuple[int, ...]:
     """Columns are added to the covariate that gains most by them, until none gains more than they cost."""
     begins = n_linear + np.cumsum([0, *widths[:-1]])
     toll = limits.CURVE_TOLL + np.log(len(widths))  # of many lines that are asked, one bends by chance sooner
@@ -157,14 +170,14 @@ def _greedy(found: Information, n_linear: int, widths: Sequence[int], n: float) 
         return found.gain(np.concatenate([np.arange(n_linear), *bends]).astype(np.intp)) - float(cost)
 
     taken = [0] * len(widths)
-    straight = best = value(taken)
+    best = value(taken)
     while True:
         trials = [
             [*taken[:j], k, *taken[j + 1 :]] for j, most in enumerate(widths) for k in range(taken[j] + 1, most + 1)
         ]
         values = [value(trial) for trial in trials]
         if not values or max(values) <= best:
-            return tuple(taken), best - straight
+            return tuple(taken)
         best = max(values)
         taken = trials[int(np.argmax(values))]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,18 +24,24 @@ def bent(
     Formulas say themselves what is curved, and a likelihood is asked for to be compared with that of other software;
     where nothing is learned, nothing is asked.
     """
-    learns = settings.learns and settings.reml and layout.design is None and layout.trend.intercept
-    if not learns or responses.family.reweighted or responses.rows.has_areas:
-        return layout, responses, ()
     covariates = layout.columns.covariates_of(table)
-    offered = _offered(covariates, responses)
-    if not offered:
-        return layout, responses, ()
-    columns = [curve.columns(covariates) for curve in offered]
     counts = np.flatnonzero(responses.weight > 0)
-    taken, gain = columns_worth(settings, responses[counts], [part[counts] for part in columns], domain)
-    told = _told([layout.columns.covariate_names[c.covariate] for c in offered], taken, gain)
-    curves = tuple(curve.first(k) for curve, k in zip(offered, taken, strict=True) if k)
+    able = [j for j in range(covariates.shape[1]) if len(np.unique(covariates[counts, j])) > 2]
+    if not able or not settings.learns or layout.design is not None:
+        return layout, responses, ()
+    n_columns = min(limits.MOST_CURVE_COLUMNS, len(counts) // (limits.ROWS_PER_CURVE * len(able)))
+    why_not = _obstacle(layout, responses, settings, n_columns)
+    if why_not:
+        return layout, responses, (Choice("curves", {}, text=f"none: lines are taken, since {why_not}"),)
+    names = layout.columns.covariate_names
+    offered = _offered(able, covariates, responses, n_columns)
+    columns = [curve.columns(covariates) for curve in offered]
+    asked = columns_worth(settings, responses[counts], [part[counts] for part in columns], domain) if offered else ()
+    if asked is None:
+        return layout, responses, (Choice("curves", {}, text="none: lines are taken, since rows could not be asked"),)
+    taken = dict(zip((c.covariate for c in offered), asked, strict=True))
+    told = _told({names[j]: k for j, k in taken.items()}, [names[j] for j in able if j not in taken])
+    curves = tuple(curve.first(k) for curve, k in zip(offered, asked, strict=True) if k)
     if not curves:
         return layout, responses, (told,)
     plain = layout.trend
@@ -46,17 +52,26 @@ def bent(
     return layout, replace(responses, rows=rows), (told,)
 
 
-def _offered(covariates: FloatArray, responses: Responses) -> list[Curve]:
+def _obstacle(layout: Layout, responses: Responses, settings: Settings, n_columns: int) -> str:
+    """Why it is not asked whether effects bend; empty if it is."""
+    reasons = {
+        "a likelihood is wanted, to be compared with that of other software": not settings.reml,
+        "there is no intercept": not layout.trend.intercept,
+        f"errors of the family {responses.family.name} are reweighted": responses.family.reweighted,
+        "rows are means over areas": responses.rows.has_areas,
+        f"a curve needs {limits.ROWS_PER_CURVE} rows for each covariate": n_columns < 1,
+    }
+    return next((reason for reason, applies in reasons.items() if applies), "")
+
+
+def _offered(able: Sequence[int], covariates: FloatArray, responses: Responses, n_columns: int) -> list[Curve]:
     """A curve for every covariate with enough values, as far as the linear trend does not hold it already."""
     weight = responses.weight
     counts = weight > 0
-    n_columns = min(limits.MOST_CURVE_COLUMNS, counts.sum() // (limits.ROWS_PER_CURVE * max(covariates.shape[1], 1)))
-    if n_columns < 1:
-        return []
     found = []
     linear = np.linalg.qr(responses.rows.trend[counts])[0]
-    for j in range(covariates.shape[1]):
-        curve = Curve.learn(j, covariates[counts, j], weight[counts], int(n_columns))
+    for j in able:
+        curve = Curve.learn(j, covariates[counts, j], weight[counts], n_columns)
         if curve is None:
             continue
         columns = curve.columns(covariates[counts])
@@ -68,15 +83,19 @@ def _offered(covariates: FloatArray, responses: Responses) -> list[Curve]:
     return found
 
 
-def _told(names: Sequence[str], taken: Sequence[int], gain: float) -> Choice:
-    """Which covariates bend, with as many columns beside their lines, and which run straight."""
-    bends = {name: k for name, k in zip(names, taken, strict=True) if k}
-    straight = [name for name, k in zip(names, taken, strict=True) if not k]
-    if not bends:
-        return Choice("curves", {}, text=f"none: straight lines serve {_joined(straight)}")
-    each = _joined([f"{name} ({k} {'column' if k == 1 else 'columns'} beside its line)" for name, k in bends.items()])
-    rest = f"; straight lines serve {_joined(straight)}" if straight else ""
-    return Choice("curves", bends, text=f"the effect of {each} bends: a gain of {gain:.1f} in log evidence{rest}")
+def _told(taken: Mapping[str, int], unable: Sequence[str]) -> Choice:
+    """Which covariates bend, with as many columns beside their lines, and which run straight or have no curve."""
+    bends = {name: k for name, k in taken.items() if k}
+    straight = [name for name, k in taken.items() if not k]
+    said = []
+    if bends:
+        each = [f"{name} ({k} {'column' if k == 1 else 'columns'} beside its line)" for name, k in bends.items()]
+        said.append(f"the effect of {_joined(each)} bends")
+    if straight:
+        said.append(f"{'' if bends else 'none: '}straight lines serve {_joined(straight)}")
+    if unable:
+        said.append(f"{_joined(unable)} could not be asked: values too uneven (try a logarithm), or told by the others")
+    return Choice("curves", bends, text="; ".join(said))
 
 
 def _joined(names: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ STATION_ROWS          5        that a place must have, on average, for places to
 SURFACE_DRAWS         40,000   places drawn on the sphere to stand for a map
 EARTH_NEIGHBOURS      8        of a row, that say how far apart rows lie there: farther off is at sea, or on land
 LEAST_SURFACE_PLACES  200      that say anything
-OUTER_KNOTS           0.05     share of the rows beyond the outer knots of a curve, where it goes on straight
+OUTER_KNOTS           0.01     share of the rows beyond the outer knots of a curve, where it goes on straight
 LEAST_KNOT_GAP        1e-3     between knots, in standard deviations: closer ones are one
 MOST_CURVE_COLUMNS    6        beside the straight line of a covariate
 ROWS_PER_CURVE        15       that each of the columns offered needs
@@ -46,7 +46,7 @@ STATION_ROWS = 5
 SURFACE_DRAWS = 40_000
 EARTH_NEIGHBOURS = 8
 LEAST_SURFACE_PLACES = 200
-OUTER_KNOTS = 0.05
+OUTER_KNOTS = 0.01
 LEAST_KNOT_GAP = 1e-3
 MOST_CURVE_COLUMNS = 6
 ROWS_PER_CURVE = 15
