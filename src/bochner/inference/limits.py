@@ -23,7 +23,7 @@ MIN_PAIRS            30     close pairs from which their scatter says something
 PAIR_SHARE           0.9    of the close pairs, by the least of which their scatter is measured: outliers do not count
 PAIR_NOISE           0.5    of what close pairs may scatter: below this share the learned noise is not what they judge
 MAX_EFFECT_STEPS     60     Newton steps for the effect that a row has of its own, in one pass over the rows
-LONGEST_EFFECT_STEP  3.0    of one of them, on the scale of the link: none overshoots by more
+LONGEST_EFFECT       3.0    of one of them, on the scale of the link: none overshoots by more
 SETTLED_EFFECT       1e-11  change of that effect at which it is found
 MAX_CURVATURE_ROWS   1,200  rows up to which all are asked together whether a covariate's effect bends, 1 s
 CURVATURE_PART_ROWS  600    else in cells of at most so many, ...
@@ -33,7 +33,6 @@ CURVE_TOLL           3.0    nats that a bend must gain beside what its columns c
                             log p is added where p lines are asked
 WEAK_EFFECT_SD       30.0   prior sd of the coefficients in a part that may not tell of all, in sds of the response
 COLLINEAR_EFFECT     1e-6   relative size below which a direction of the trend counts as absent when bends are asked for
-LONGEST_EFFECT       3.0    of one of them, on the scale of the link: none overshoots by more
 ===================  =====  ============================================================================================
 """
 
@@ -58,9 +57,8 @@ MIN_PAIRS = 30
 PAIR_SHARE = 0.9
 PAIR_NOISE = 0.5
 MAX_EFFECT_STEPS = 60
-LONGEST_EFFECT_STEP = 3.0
-SETTLED_EFFECT = 1e-11
 LONGEST_EFFECT = 3.0
+SETTLED_EFFECT = 1e-11
 MAX_CURVATURE_ROWS = 1_200
 CURVATURE_PART_ROWS = 600
 CURVATURE_PARTS = 16
