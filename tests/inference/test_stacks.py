@@ -44,14 +44,14 @@ def test_iterations_stay_few_as_a_stack_grows(monkeypatch):
 
 
 def test_very_many_rows_settle_to_a_part_of_what_is_unknown(monkeypatch):
-    shape = (8, 24, 30)
+    shape = (8, 32, 40)
     kernel, obs = stack(shape)
     exact = IterativeEngine(kernel, NOISE).fit(obs)
     monkeypatch.setattr(limits, "MANY_CG_ROWS", 100)
     early = IterativeEngine(kernel, NOISE).fit(obs)
     places = Rows(np.argwhere(np.ones(shape)).astype(float), np.ones((np.prod(shape), 1)))
     off = early.posterior.mean(places) - exact.posterior.mean(places)
-    assert early.posterior.report.details["iterations"] <= exact.posterior.report.details["iterations"]
+    assert early.posterior.report.details["iterations"] < exact.posterior.report.details["iterations"]
     # the rule watches a change, the error left may be some times larger
     assert np.sqrt(np.mean(off**2)) < 0.02 * np.sqrt(exact.posterior.variance(places)).min()
     assert "predictions settled to" in str(early.solver) and "settled" not in str(exact.solver)

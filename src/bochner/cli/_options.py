@@ -23,10 +23,7 @@ Coords = Annotated[
 ]
 Covariates = Annotated[
     str | None,
-    typer.Option(
-        metavar="A,B",
-        help="Columns with an effect of their own.",
-    ),
+    typer.Option(metavar="A,B", help="Columns with an effect beside the field: a line, or a curve where it bends."),
 ]
 Rasters = Annotated[
     list[str] | None,

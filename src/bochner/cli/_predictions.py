@@ -66,7 +66,7 @@ def predicted(model: SpatialRegressor, places: Places, wanted: Wanted, drop_bad:
     columns = {name: np.full(len(places), np.nan) for name in values}
     for name, value in values.items():
         columns[name][rows] = value
-    places = replace(places, notes=(*fine.notes, *_told(table, more, known, places.source)))
+    places = replace(places, notes=(*fine.notes, *_told(table, more, known, len(places), places.source)))
     return places.with_columns(columns), _meaning(model.family_, given, new)
 
 
@@ -132,10 +132,10 @@ def _column(places: Places, text: str) -> FloatArray:
     return np.asarray(places.numbers([text])[text].to_numpy())
 
 
-def _told(table: Any, more: dict[str, FloatArray], known: Any, source: str) -> tuple[str, ...]:
+def _told(table: Any, more: dict[str, FloatArray], known: Any, n_rows: int, source: str) -> tuple[str, ...]:
     if known.all():
         return ()
     lacking = {name: int(count) for name, count in zip(table.columns, (~present(table)).sum(axis=0), strict=True)}
     lacking |= {name: int((~np.isfinite(values)).sum()) for name, values in more.items()}
     told = ", ".join(f"{count:,} in {name}" for name, count in lacking.items() if count)
-    return (f"{int((~known).sum()):,} of {len(known):,} rows of {source} have missing values ({told}): no prediction.",)
+    return (f"{int((~known).sum()):,} of {n_rows:,} rows of {source} have missing values ({told}): no prediction.",)

@@ -51,7 +51,7 @@ class Trend:
         labels = ("intercept", *names) if fit_intercept else names
         draft = cls(labels, fit_intercept, centre, scale, np.eye(len(labels)))
         level = _rounded(float(w @ y[weight > 0])) if fit_intercept else 0.0
-        return cls(labels, fit_intercept, centre, scale, _basis(draft, kept, w), level, curves)
+        return cls(labels, fit_intercept, centre, scale, _basis(draft, kept, w, not curves), level, curves)
 
     def columns(self, covariates: FloatArray) -> FloatArray:
         """Trend columns, (n, rank)."""
@@ -112,7 +112,8 @@ def _rounded(value: float) -> float:
     return math.ldexp(round(mantissa * 2**20), exponent - 20)
 
 
-def _basis(trend: Trend, covariates: FloatArray, weight: FloatArray) -> FloatArray:
+def _basis(trend: Trend, covariates: FloatArray, weight: FloatArray, tell: bool) -> FloatArray:
+    """Directions that can be learned; those lost are told once, before any covariate bends."""
     if not covariates.shape[1]:
         return np.eye(int(trend.intercept))
     columns = trend.columns(covariates) * np.sqrt(weight)[:, None]
@@ -122,11 +123,13 @@ def _basis(trend: Trend, covariates: FloatArray, weight: FloatArray) -> FloatArr
     kept = s > limits.COLLINEAR * max(s[0], 1e-300)
     if kept.all() and len(s) == columns.shape[1]:
         return np.eye(columns.shape[1])
+    if not tell:
+        return np.asarray(vt[kept].T)
     lost = np.ones(len(vt), dtype=bool) if len(s) < columns.shape[1] else ~kept
     involved = np.abs(vt[lost]).max(axis=0) > 1e-3
     names = [name for name, is_in in zip(trend.names, involved, strict=True) if is_in]
     first = int(trend.intercept)
-    given = zip(trend.names[first:], covariates.T, strict=False)  # curves come after them
+    given = zip(trend.names[first:], covariates.T, strict=True)
     constant = {name for name, values in given if first and np.ptp(values) == 0}
     warn(_told(names, constant, int(kept.sum()), columns.shape[1]), CollinearityWarning)
     return np.asarray(vt[kept].T)

@@ -17,9 +17,9 @@ def errors(unit: np.ndarray) -> Errors:
 
 
 def test_amplitudes_follow_the_errors():
-    found = amplitude_of(errors(np.ones(2)), 12)
+    found = amplitude_of(errors(np.ones(2)), 24)
     east, west = found.at(np.array([[0.9, 0.5]])), found.at(np.array([[0.1, 0.5]]))
-    assert 1.8 < east[0] / west[0] < 4 and 0.7 < west[0] < 1.7
+    assert 2 < east[0] / west[0] < 4 and 0.7 < west[0] < 1.4
 
 
 def test_amplitudes_do_not_depend_on_the_units_of_the_axes():
