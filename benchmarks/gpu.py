@@ -10,6 +10,7 @@
 - grid, scattered: exact kriging by conjugate gradients of an image and of scattered rows.
 - vecchia, cells: likelihood with gradient, and standard deviations of a row engine.
 - predict: standard deviations of a dense model.
+- learned: an evaluation of the evidence and its gradient in 300 learned frequencies, and a whole fit of them.
 
 Times are of the second of two runs (the first starts CUDA). Without a device nothing is measured.
 """
@@ -27,7 +28,10 @@ import numpy as np
 from bochner import SpatialRegressor
 from bochner.device import Device, named_device
 from bochner.features import FourierMap, Rows
-from bochner.frequencies import Frequencies
+from bochner.frequencies import Frequencies, rule_named
+from bochner.inference import Observations
+from bochner.inference.adaptive.ascent import Evidence
+from bochner.inference.adaptive.learnable import LearnableWaves, density_of
 from bochner.kernels import Matern
 from bochner.moments.dense_sums import DenseMoments, dense_moments
 from bochner.moments.device_sums import device_moments
@@ -220,6 +224,30 @@ def predict(device: Device, m: int = 2_000, n: int = 200_000) -> dict[str, float
     return out
 
 
+def learned(device: Device, n: int = 20_000, dim: int = 6, m: int = 300) -> dict[str, Any]:
+    """Frequencies learned by the evidence: one evaluation with gradient at 7,000 rows, and a fit of n rows."""
+    x, y = field(n, dim)
+    kernel, rng = Matern(nu=1.5, length_scale=0.5), np.random.default_rng(7)
+    origin = rule_named("orthogonal").draw(kernel, m, dim, rng)
+    waves = LearnableWaves(origin, np.ones(dim), density_of(kernel, origin.omega, np.ones(dim)))
+    obs = Observations(Rows(x[:7_000], np.ones((7_000, 1))), y[:7_000], np.ones(7_000), *np.zeros((2, 7_000)))
+    evidence = Evidence(waves, obs, 0.09, learn_noise=True, reml=True)
+    out: dict[str, Any] = {}
+    slopes, means = {}, {}
+    for where in ("cuda", "cpu"):
+        with Resources(device=where).in_use():
+            seconds, (_, slopes[where]) = timed(device, lambda: evidence(evidence.start), 5)
+            out[f"evidence with gradient, 7,000 rows, {2 * m} columns, {where} ms"] = 1e3 * seconds
+        model = SpatialRegressor(kernel, features="learned", n_frequencies=m, device=where)
+        out[f"fit of {n:,} x {dim}, {where} s"] = timed(device, lambda mm=model: mm.fit(x, y), 1)[0]
+        means[where] = model.predict(x[:2_000])
+        print(json.dumps(out, indent=1), flush=True)
+    for name, found in (("gradient", slopes), ("mean of the fit", means)):
+        apart = np.max(np.abs(found["cuda"] - found["cpu"])) / np.std(found["cpu"])
+        out[f"{name}, largest difference, of its spread"] = float(apart)
+    return out
+
+
 PARTS = {
     "dense": dense,
     "lattice": lattice,
@@ -227,6 +255,7 @@ PARTS = {
     "kriging": kriging,
     "neighbours": neighbours,
     "predict": predict,
+    "learned": learned,
 }
 
 

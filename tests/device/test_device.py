@@ -10,10 +10,11 @@ from numpy.testing import assert_allclose
 
 import bochner
 from bochner import SpatialRegressor
-from bochner.device import accelerator, named_device
+from bochner.device import accelerator, device_for, device_throughout, named_device
 from bochner.exceptions import InputError, MemoryLimitError, MissingExtraError
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import Frequencies, lattice_frequencies
+from bochner.inference.adaptive.ascent import Evidence
 from bochner.kernels import Matern
 from bochner.moments.dense_sums import dense_moments
 from bochner.moments.fourier_sums import fourier_sums
@@ -22,6 +23,8 @@ from bochner.neighbours.cells import CellKriging
 from bochner.nufft.backends import obstacle
 from bochner.resources import Resources
 from bochner.solvers import Primal
+from tests.inference.test_learnable import counts, waves
+from tests.laws.registry_models import observe
 
 
 @pytest.fixture
@@ -126,6 +129,30 @@ def test_neighbours(stand_in, dim):
     assert_allclose(there[0][1], here[0][1], rtol=1e-6, atol=1e-6)
     assert_allclose(there[1][0], here[1][0], atol=1e-7)
     assert_allclose(there[1][1], here[1][1], atol=1e-7)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("given", [observe, counts], ids=["gaussian", "poisson"])
+def test_learned_waves(stand_in, dim, given):
+    """The evidence of waves that move, and its gradient in them and in the noise, Laplace's terms included."""
+    evidence = Evidence(waves(dim), given(dim), 0.3, learn_noise=True, reml=dim != 2)
+    value, gradient = evidence(evidence.start)
+    with Resources(device="cuda").in_use():
+        there, gradient_there = evidence(evidence.start)
+    assert_allclose(there, value, rtol=1e-9)
+    assert_allclose(gradient_there, gradient, rtol=1e-6, atol=1e-7 * np.max(np.abs(gradient)))
+
+
+def test_learned_waves_ask_for_the_whole_ascent(stand_in, monkeypatch):
+    """Pieces that are not worth the way alone go where all of them together are worth going."""
+    monkeypatch.setattr("bochner.device.limits.WORTH_DEVICE", 1e6)
+    assert device_for(1e3) is None
+    with device_throughout(1e5):
+        assert device_for(1e3) is None
+    with device_throughout(1e7):
+        assert device_for(1e3) is not None
+    with Resources(device="cpu").in_use(), device_throughout(1e7):
+        assert device_for(1e7) is None
 
 
 def test_blocks_shrink_when_memory_runs_out(stand_in):

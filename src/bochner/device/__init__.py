@@ -7,7 +7,7 @@ that it stands in for; here lie only the choice, the moves there and back, and w
 
 from __future__ import annotations
 
-from bochner.device.accelerator import Device, device_for, named_device
+from bochner.device.accelerator import Device, device_for, device_throughout, named_device
 from bochner.device.matrix import DeviceMatrix
 
-__all__ = ["Device", "DeviceMatrix", "device_for", "named_device"]
+__all__ = ["Device", "DeviceMatrix", "device_for", "device_throughout", "named_device"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes.util
 import os
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -103,6 +104,17 @@ def device_for(work: float) -> Device | None:
     if asked != "auto":
         return named_device(asked)
     return _found() if work >= limits.WORTH_DEVICE and _seems_there() else None
+
+
+@contextmanager
+def device_throughout(work: float) -> Iterator[None]:
+    """Within: pieces of a computation of so many operations go where all of it together is worth going."""
+    here = current()
+    if here.device != "auto" or device_for(work) is None:
+        yield
+        return
+    with replace(here, device="cuda").in_use():
+        yield
 
 
 def named_device(name: str) -> Device:

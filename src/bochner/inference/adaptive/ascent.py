@@ -14,7 +14,6 @@ from bochner.exceptions import ConvergenceError, InputError
 from bochner.features import FeatureMap
 from bochner.inference.adaptive import limits
 from bochner.inference.adaptive.learnable import Learnable
-from bochner.inference.evidence.feature_evidence import feature_slopes
 from bochner.inference.evidence.laplace import feature_point
 from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.fits.newton import Data, find_mode
@@ -80,13 +79,9 @@ class Evidence:
 
     def __call__(self, point: FloatArray) -> tuple[float, FloatArray]:
         x, noise_variance = self.split(point)
-        features = self.learnable.at(x)
-        value, fit, obs, implicit = self._fit(features, noise_variance)
-        gradient, by_noise = np.zeros(len(x)), obs.replicate_terms(noise_variance)[1] if self.learn_noise else 0.0
-        slopes = feature_slopes(fit, obs, reml=self.reml or implicit is not None, implicit=implicit)
-        for i, phi, g, by_variance in slopes:
-            gradient += self.learnable.pull(features, obs.rows.coords[i], phi, g, by_variance)
-            by_noise += noise_variance * float(np.sum(by_variance / obs.weight[i]))
+        value, fit, obs, implicit = self._fit(self.learnable.at(x), noise_variance)
+        reml = self.reml or implicit is not None
+        gradient, by_noise = self.learnable.gradient(fit, obs, reml=reml, implicit=implicit)
         more, slope = self.learnable.log_prior(x)
         return value + more, np.r_[gradient + slope, [by_noise] if self.learn_noise else []]
 

@@ -1,4 +1,4 @@
-"""Parameterised feature maps: a flat parameter vector, and the chain rule from dL/dPhi to it."""
+"""Parameterised feature maps: a flat parameter vector, and the gradient of the evidence in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from bochner.exceptions import KernelError
 from bochner.features import FeatureMap, FourierMap, LocalSpectrumMap, PairedMap
 from bochner.frequencies import Frequencies, PairedFrequencies
 from bochner.inference.adaptive import limits
-from bochner.inference.evidence.feature_evidence import wave_slopes
+from bochner.inference.evidence.feature_evidence import frequency_gradient, pulled
+from bochner.inference.fits.linear import LinearFit
+from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, spectral_density
 
 LogDensity = Callable[[FloatArray], tuple[float, FloatArray]]
@@ -29,10 +31,10 @@ class Learnable(Protocol):
     def at(self, x: FloatArray) -> FeatureMap:
         """Feature map of a vector."""
 
-    def pull(
-        self, features: FeatureMap, coords: FloatArray, phi: FloatArray, g: FloatArray, by_variance: FloatArray
-    ) -> FloatArray:
-        """Gradient in x, of some rows, from the slopes in their features and in their variance about the surface."""
+    def gradient(
+        self, fit: LinearFit, obs: Observations, *, reml: bool, implicit: FloatArray | None
+    ) -> tuple[FloatArray, float]:
+        """Gradient of the log evidence of a fit in x, and in its log noise variance."""
 
     def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Log prior density of a vector, up to a constant, and its gradient."""
@@ -54,11 +56,11 @@ class LearnableWaves:
         omega, log_mass = self._split(x)
         return FourierMap(Frequencies(omega, self.origin.mass * np.exp(log_mass)))
 
-    def pull(
-        self, features: FeatureMap, coords: FloatArray, phi: FloatArray, g: FloatArray, by_variance: FloatArray
-    ) -> FloatArray:
-        by_omega, by_log_mass = wave_slopes(phi, g, coords)
-        return np.r_[(by_omega * self.unit).ravel(), by_log_mass]
+    def gradient(
+        self, fit: LinearFit, obs: Observations, *, reml: bool, implicit: FloatArray | None
+    ) -> tuple[FloatArray, float]:
+        by_omega, by_log_mass, by_noise = frequency_gradient(fit, obs, reml=reml, implicit=implicit)
+        return np.r_[(by_omega * self.unit).ravel(), by_log_mass], by_noise
 
     def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
         omega, log_mass = self._split(x)
@@ -89,18 +91,23 @@ class LearnablePairs:
         first, second, log_mass = self._split(x)
         return PairedMap(PairedFrequencies(first, second, self.origin.mass * np.exp(log_mass)))
 
-    def pull(
-        self, features: FeatureMap, coords: FloatArray, phi: FloatArray, g: FloatArray, by_variance: FloatArray
-    ) -> FloatArray:
+    def gradient(
+        self, fit: LinearFit, obs: Observations, *, reml: bool, implicit: FloatArray | None
+    ) -> tuple[FloatArray, float]:
+        features = fit.posterior.features
         assert isinstance(features, PairedMap)
         pairs, m = features.pairs, self.origin.n
-        by_omega = []
-        for omega in (pairs.first, pairs.second):
-            phase = coords @ omega.T
-            by_phase = (g[:, m:] * np.cos(phase) - g[:, :m] * np.sin(phase)) * (0.5 * np.sqrt(pairs.mass))
-            by_omega.append((by_phase.T @ coords * self.unit).ravel())
-        by_log_mass = 0.5 * np.sum(g[:, :m] * phi[:, :m] + g[:, m:] * phi[:, m:], axis=0)
-        return np.r_[(*by_omega, by_log_mass)]
+
+        def pull(i: slice, phi: FloatArray, g: FloatArray, by_variance: FloatArray) -> FloatArray:
+            coords, by_omega = obs.rows.coords[i], []
+            for omega in (pairs.first, pairs.second):
+                phase = coords @ omega.T
+                by_phase = (g[:, m:] * np.cos(phase) - g[:, :m] * np.sin(phase)) * (0.5 * np.sqrt(pairs.mass))
+                by_omega.append((by_phase.T @ coords * self.unit).ravel())
+            by_log_mass = 0.5 * np.sum(g[:, :m] * phi[:, :m] + g[:, m:] * phi[:, m:], axis=0)
+            return np.r_[(*by_omega, by_log_mass)]
+
+        return pulled(pull, fit, obs, reml=reml, implicit=implicit)
 
     def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
         first, second, log_mass = self._split(x)
@@ -132,20 +139,26 @@ class LearnableSpectrum:
         k = len(self.origin.stretch)
         return replace(self.origin, stretch=x[:k], swell=x[k:])
 
-    def pull(
-        self, features: FeatureMap, coords: FloatArray, phi: FloatArray, g: FloatArray, by_variance: FloatArray
-    ) -> FloatArray:
+    def gradient(
+        self, fit: LinearFit, obs: Observations, *, reml: bool, implicit: FloatArray | None
+    ) -> tuple[FloatArray, float]:
+        features = fit.posterior.features
         assert isinstance(features, LocalSpectrumMap)
-        m, local = len(features.omega), features.at(coords)
-        cosines, sines = features.waves(coords)
-        amplitude = local.amplitude
-        by_amplitude = g[:, :m] * cosines + g[:, m:] * sines
-        # what the waves do not carry is noise to the rows, so louder waves make for less of it
-        missing = np.where(local.nominal > np.sum(amplitude**2, axis=1), by_variance, 0.0)
-        by_amplitude -= 2 * missing[:, None] * amplitude
-        by_length = np.sum(by_amplitude * local.slope, axis=1)
-        by_swell = 0.5 * np.sum(by_amplitude * amplitude, axis=1) + missing * local.nominal
-        return np.r_[local.basis.T @ by_length, local.basis.T @ by_swell]
+        m = len(features.omega)
+
+        def pull(i: slice, phi: FloatArray, g: FloatArray, by_variance: FloatArray) -> FloatArray:
+            coords = obs.rows.coords[i]
+            local, (cosines, sines) = features.at(coords), features.waves(coords)
+            amplitude = local.amplitude
+            by_amplitude = g[:, :m] * cosines + g[:, m:] * sines
+            # what the waves do not carry is noise to the rows, so louder waves make for less of it
+            missing = np.where(local.nominal > np.sum(amplitude**2, axis=1), by_variance, 0.0)
+            by_amplitude -= 2 * missing[:, None] * amplitude
+            by_length = np.sum(by_amplitude * local.slope, axis=1)
+            by_swell = 0.5 * np.sum(by_amplitude * amplitude, axis=1) + missing * local.nominal
+            return np.r_[local.basis.T @ by_length, local.basis.T @ by_swell]
+
+        return pulled(pull, fit, obs, reml=reml, implicit=implicit)
 
     def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
         k = len(self.origin.stretch)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bochner.choices import Choice
+from bochner.device import device_throughout
 from bochner.exceptions import FallbackWarning, TuningWarning, warn
 from bochner.features import FeatureMap
 from bochner.frequencies import Frequencies, rule_named
@@ -45,9 +46,10 @@ def learned_waves(task: Task, kernel: Kernel, noise_variance: float) -> Adapted:
         unit = np.median(np.abs(starts[0][1].omega), axis=0)
         unit = np.where(unit > 0, unit, 1.0)
         learnable = LearnableWaves(origin, unit, density_of(kernel, origin.omega, unit))
-        done = climb(
-            learnable, data, parts, noise_variance, variance, learn_noise=settings.learns_noise, reml=settings.reml
-        )
+        with device_throughout(4.0 * limits.ASCENT_ITERATIONS * len(parts[0]) * (2 * m) ** 2):
+            done = climb(
+                learnable, data, parts, noise_variance, variance, learn_noise=settings.learns_noise, reml=settings.reml
+            )
         climbs.append((name, done))
     name, best = max(climbs, key=lambda c: c[1].best.score)
     point = with_missing(best.best, data, parts, variance)

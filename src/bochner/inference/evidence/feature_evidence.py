@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.device import device_for
 from bochner.features import FourierMap
 from bochner.frequencies import Frequencies
 from bochner.inference.fits.linear import LinearEngine, LinearFit, row_precision
@@ -60,16 +61,48 @@ def frequency_gradient(
 
     Every wave's derivative is another wave.
     """
-    noise_variance = fit.noise_variance
-    m = fit.posterior.features.n_columns // 2
-    by_omega, by_log_mass = np.zeros((m, obs.rows.coords.shape[1])), np.zeros(m)
-    by_log_noise = obs.replicate_terms(noise_variance)[1] if noise_variance > 0 else 0.0
+    features = fit.posterior.features
+    assert isinstance(features, FourierMap)
+    device = device_for(4.0 * len(obs) * features.n_columns**2)
+    if device is not None and not isinstance(fit.posterior.factor, WoodburyFactor):
+        from bochner.inference.evidence.device_slopes import device_gradient
+
+        covariance = coefficient_covariance(fit, obs.n_trend, reml=reml)
+        by_omega, by_log_mass, by_log_noise = device_gradient(device, fit, obs, covariance, implicit)
+        return by_omega, by_log_mass, by_log_noise + _by_copies(fit, obs)
+    m, dim = features.frequencies.omega.shape
+
+    def pull(i: slice, phi: FloatArray, g: FloatArray, by_variance: FloatArray) -> FloatArray:
+        by_omega, by_log_mass = wave_slopes(phi, g, obs.rows.coords[i])
+        return np.r_[by_omega.ravel(), by_log_mass]
+
+    gradient, by_log_noise = pulled(pull, fit, obs, reml=reml, implicit=implicit)
+    return gradient[: m * dim].reshape(m, dim), gradient[m * dim :], by_log_noise
+
+
+def pulled(
+    pull: Callable[[slice, FloatArray, FloatArray, FloatArray], FloatArray],
+    fit: LinearFit,
+    obs: Observations,
+    *,
+    reml: bool,
+    implicit: FloatArray | None = None,
+) -> tuple[FloatArray, float]:
+    """Gradient of the log evidence in what features are made of, and in the log noise variance.
+
+    `pull` is the chain rule of some rows: from their features, the slopes in them and in the rows' variance.
+    """
+    gradient: FloatArray | float = 0.0
+    by_log_noise = _by_copies(fit, obs)
     for i, phi, g, by_variance in feature_slopes(fit, obs, reml=reml, implicit=implicit):
-        omega_part, mass_part = wave_slopes(phi, g, obs.rows.coords[i])
-        by_omega += omega_part
-        by_log_mass += mass_part
-        by_log_noise += noise_variance * np.sum(by_variance / obs.weight[i])
-    return by_omega, by_log_mass, float(by_log_noise)
+        gradient = gradient + pull(i, phi, g, by_variance)
+        by_log_noise += fit.noise_variance * float(np.sum(by_variance / obs.weight[i]))
+    return np.asarray(gradient), by_log_noise
+
+
+def _by_copies(fit: LinearFit, obs: Observations) -> float:
+    """What the scatter of merged rows adds to the gradient in the log noise variance."""
+    return float(obs.replicate_terms(fit.noise_variance)[1]) if fit.noise_variance > 0 else 0.0
 
 
 def wave_slopes(phi: FloatArray, g: FloatArray, coords: FloatArray) -> tuple[FloatArray, FloatArray]:
