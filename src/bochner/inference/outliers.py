@@ -13,7 +13,7 @@ from bochner.inference.observed.scale import residual_of
 from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import close_pairs, left_out
 from bochner.random import generator
-from bochner.resources import n_threads
+from bochner.resources import in_threads
 
 
 def outliers(kernel: Kernel, noise_variance: float, obs: Observations, seed: int) -> IntArray:
@@ -48,8 +48,14 @@ def _far(kernel: Kernel, obs: Observations, rows: IntArray, off: FloatArray) -> 
     units = axis_units(kernel, np.ptp(coords, axis=0))
     places = coords if units is None else coords / units
     n_around = min(1 + limits.OUTLIER_AROUND, len(rows))
-    around = cKDTree(places).query(places, n_around, workers=n_threads())[1][:, 1:]
-    local = np.median(off[around], axis=1) / normal
+    tree = cKDTree(places)
+    local = np.empty(len(rows))
+
+    def fill(start: int) -> None:
+        part = slice(start, start + limits.AROUND_AT_ONCE)
+        local[part] = np.median(off[tree.query(places[part], n_around)[1][:, 1:]], axis=1) / normal
+
+    list(in_threads(fill, range(0, len(rows), limits.AROUND_AT_ONCE)))
     far = np.maximum(limits.OUTLIER * typical, limits.OUTLIER_OF_NEAR * local)
     return np.asarray(np.maximum(far, limits.OUTLIER_OF_MODEL))
 

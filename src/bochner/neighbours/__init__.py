@@ -14,6 +14,7 @@ from bochner.neighbours.inverse_root import inverse_root
 from bochner.neighbours.left_out import left_out
 from bochner.neighbours.nearest_kriging import Covariance, KnownRows, local_kriging, nearest_sd
 from bochner.neighbours.ordering import SharedOrder, maximin_order, predecessors
+from bochner.neighbours.sectors import empty_sectors
 from bochner.neighbours.simulation import conditional_draws
 from bochner.neighbours.vecchia import Vecchia
 
@@ -25,6 +26,7 @@ __all__ = [
     "Vecchia",
     "close_pairs",
     "conditional_draws",
+    "empty_sectors",
     "inverse_root",
     "left_out",
     "local_kriging",

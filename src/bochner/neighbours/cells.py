@@ -17,7 +17,7 @@ from bochner.neighbours import limits
 from bochner.neighbours.cell_tree import cells_of
 from bochner.neighbours.compiled import compiled_kernel, loops, tabulated_kernel
 from bochner.neighbours.device_systems import DeviceKernel, krige_cells
-from bochner.neighbours.nearest_kriging import Covariance, Neighbours
+from bochner.neighbours.nearest_kriging import Covariance, Neighbours, least_noise
 from bochner.neighbours.replicates import merge
 from bochner.resources import blas_threads, in_threads
 
@@ -48,8 +48,7 @@ class CellKriging:
         self.kernel, self.coords = kernel, coords
         self._compiled = ready = compiled_kernel(kernel, coords.shape[1], len(coords))
         self._covariance = kernel.covariance if ready is None else ready.covariance
-        prior = kernel.covariance(coords[:, None, :], coords[:, None, :])[:, 0, 0]
-        self._precision = 1 / np.maximum(noise, limits.LEAST_NOISE_SHARE * prior + 1e-300)
+        self._precision = 1 / np.maximum(noise, least_noise(kernel, coords))
         places = merge(coords, np.zeros(len(coords)), self._precision)
         self.known, self.variances = coords[places.rows], 1 / places.weight
         self.unit = np.ones(coords.shape[1]) if scales is None else scales

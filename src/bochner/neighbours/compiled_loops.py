@@ -486,6 +486,44 @@ def one_per_empty_cell(code, shift, unit, size, waiting, new):
     return found
 
 
+@literal
+def first_before(near, position, k, found):
+    """The first k of each row of neighbours that lie before a position, into rows of `found`; whether there are fewer
+    than k, or than there are before it.
+    """
+    short = np.empty(len(near), dtype=np.bool_)
+    for i in range(len(near)):
+        before, n = position[i], 0
+        for j in range(near.shape[1]):
+            if near[i, j] < before:
+                if n < k:
+                    found[i, n] = near[i, j]
+                n += 1
+        for j in range(n, k):
+            found[i, j] = -1
+        short[i] = n < min(k, before)
+    return short
+
+
+@literal
+def empty_sectors(places, rows, radius_2, n_sectors, empty):
+    """How many of the sectors around each place hold no row within a radius."""
+    full = np.empty(n_sectors, dtype=np.bool_)
+    for i in range(len(places)):
+        full[:] = False
+        left = n_sectors
+        for j in range(len(rows)):
+            x, y = rows[j, 0] - places[i, 0], rows[j, 1] - places[i, 1]
+            if x * x + y * y <= radius_2:
+                sector = int((np.arctan2(y, x) / (2 * np.pi) + 0.5) * n_sectors) % n_sectors
+                if not full[sector]:
+                    full[sector] = True
+                    left -= 1
+                    if left == 0:
+                        break
+        empty[i] = left
+
+
 @compiled
 def krige_cells(form, at_zero, known, variances, values, targets, rows, begins, here, starts, mean, explained):
     """Means (n, v) and explained variances (n,) of targets in cells, each with the rows that its targets share.

@@ -6,10 +6,9 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.neighbours import batches, limits
+from bochner.neighbours import batches
 from bochner.neighbours.compiled import compiled_kernel
-from bochner.neighbours.nearest_kriging import Covariance, compiled_kriging
-from bochner.resources import n_threads
+from bochner.neighbours.nearest_kriging import Covariance, compiled_kriging, least_noise
 
 
 def left_out(
@@ -45,18 +44,21 @@ def left_out(
         Of the field without noise. Cost m k^3 in batches.
     """
     near = coords if scales is None else coords / scales
-    found = cKDTree(near[others]).query(near[rows], k=np.arange(1, n_neighbours + 2), workers=n_threads())[1]
-    itself = others[found] == rows[:, None]
-    first = np.argsort(itself, axis=1, kind="stable")[:, :n_neighbours]
-    given = others[np.take_along_axis(found, first, axis=1)].T  # (k, m)
-    prior = kernel.covariance(coords[:, None, :], coords[:, None, :])[:, 0, 0]
-    noise = np.maximum(noise, limits.LEAST_NOISE_SHARE * prior + 1e-300)
+    tree = cKDTree(near[others])
+
+    def given(run: slice) -> IntArray:
+        """Rows (b, k) that some are predicted from."""
+        found = others[tree.query(near[rows[run]], k=np.arange(1, n_neighbours + 2))[1]]
+        first = np.argsort(found == rows[run, None], axis=1, kind="stable")[:, :n_neighbours]
+        return np.asarray(np.take_along_axis(found, first, axis=1))
+
+    noise = np.maximum(noise, least_noise(kernel, coords))
     ready = compiled_kernel(kernel, coords.shape[1], len(rows))
     if ready is not None:
-        return compiled_kriging(ready, noise, coords, residual, coords[rows], lambda run: given.T[run])
+        return compiled_kriging(ready, noise, coords, residual, coords[rows], given)
 
     def krige(batch: slice) -> FloatArray:
-        known = given[:, batch]
+        known = given(batch).T
         corners = np.concatenate([coords[known], coords[None, rows[batch]]]).transpose(2, 0, 1)
         covariance = batches.packed(kernel.covariance(*batches.pairs(corners)))
         factor = batches.cholesky(covariance, np.concatenate([noise[known], np.zeros((1, known.shape[1]))]))

@@ -22,6 +22,8 @@ EFFICIENT_BATCH    128      matrices: fewer leave numpy's inner loops too short
 SMALLEST_PIVOT     1e-13    relative to the diagonal entry: smaller ones are rounding
 COMPILED_FROM      1,000    small systems at once: NumPy does fewer in the time that Numba takes to be imported
 COMPILED_ORDER     20,000   rows to be put in order: likewise
+PAIRS_OF_SECTORS   2e6      places times rows that a thread looks at for empty sectors at a time, and from which on
+                            they are compiled
 COMPILED_RUN       256      systems that a thread takes at a time in compiled loops: some milliseconds
 MOST_LANES         16       of them side by side, in the innermost loops: two or four vectors of the processor
 PACKED_AT_ONCE     2^15     of all systems side by side: 256 KiB an array, so that all stay in the cache
@@ -56,6 +58,7 @@ EFFICIENT_BATCH = 128
 SMALLEST_PIVOT = 1e-13
 COMPILED_FROM = 1_000
 COMPILED_ORDER = 20_000
+PAIRS_OF_SECTORS = 2_000_000
 COMPILED_RUN = 256
 MOST_LANES = 16
 PACKED_AT_ONCE = 2**15

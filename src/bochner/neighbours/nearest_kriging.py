@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
+from bochner.kernels import Kernel
 from bochner.neighbours import batches, limits
 from bochner.neighbours.compiled import CompiledKernel, compiled_kernel, in_runs, loops
 from bochner.neighbours.ordering import maximin_order
@@ -22,6 +23,15 @@ class Covariance(Protocol):
     def covariance(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Covariances of places x (..., n, dim) with places z (..., m, dim): (..., n, m)."""
         ...
+
+
+def least_noise(kernel: Covariance, coords: FloatArray) -> FloatArray:
+    """Noise variance that each row has at least, so that systems of a smooth field can be solved, (n,)."""
+    if isinstance(kernel, Kernel):
+        prior = kernel.variances(coords)
+    else:
+        prior = kernel.covariance(coords[:, None, :], coords[:, None, :])[:, 0, 0]
+    return np.asarray(limits.LEAST_NOISE_SHARE * prior + 1e-300)
 
 
 def local_kriging(
@@ -65,8 +75,7 @@ def local_kriging(
         Of the field without noise. Cost m k^3 in batches: memory does not grow with m.
     """
     ready = KnownRows(coords, n_neighbours, n_far) if ready is None else ready
-    prior = kernel.covariance(coords[:, None, :], coords[:, None, :])[:, 0, 0]
-    precision = 1 / np.maximum(noise, limits.LEAST_NOISE_SHARE * prior + 1e-300)
+    precision = 1 / np.maximum(noise, least_noise(kernel, coords))
     known, weight = ready.known, group_sums(ready.group, precision)
     values, variances = group_sums(ready.group, precision * residual) / weight, 1 / weight
     unit, sought = ready.sought(np.ones(coords.shape[1]) if scales is None else scales)

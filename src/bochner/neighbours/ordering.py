@@ -200,6 +200,11 @@ def _first_before(
     """Write the nearest predecessors among `width` neighbours into `found`; which rows want more neighbours."""
     position = asked[rows]
     near = tree.query(ordered[position], k=np.arange(1, width + 1), workers=n_searchers(len(rows)))[1]
+    if len(ordered) >= limits.COMPILED_ORDER and has_compiler():
+        some = np.empty((len(rows), k), dtype=found.dtype)
+        short = loops().first_before(near, position, k, some)
+        found[rows] = some
+        return np.asarray(short)
     before = near < position[:, None]
     first = np.argsort(~before, axis=1, kind="stable")[:, :k]
     taken = np.take_along_axis(near, first, axis=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import cached_property
+from hashlib import blake2b
 from itertools import islice, product
 from typing import Any
 
@@ -116,28 +117,28 @@ class GapBlocks(SpatialSplitter):
     def describe(self, X: Any) -> GapSummary:
         """Sizes of the folds, their distances, and those that prediction faces."""
         summary = super().describe(X)
-        places = distinct(coords_of(X, self.coords))[0]
-        targets = self._targets(places.shape[1])
-        wanted = float(np.median(distance_to(targets, places)))
+        coords = coords_of(X, self.coords)
+        targets = self._targets(coords.shape[1])
+        places, _, shape = _shape_among(targets, coords)
+        wanted = float(np.median(distance_to(distinct(targets)[0], places)))
         parts = {part.name: getattr(summary, part.name) for part in fields(summary)}
-        return GapSummary(**parts, wanted_distance=wanted, share_in_gaps=_Shape.of(targets, places).share)
+        return GapSummary(**parts, wanted_distance=wanted, share_in_gaps=shape.share)
 
     def _test_masks(self, coords: FloatArray) -> Iterator[BoolArray]:
-        places, place_of_row = distinct(coords)
+        places, place_of_row, shape = _shape_among(self._targets(coords.shape[1]), coords)
         if len(places) < 2:
             raise InputError(f"All {len(coords)} rows lie at one place; needed are at least 2 places.")
-        shape = _Shape.of(self._targets(coords.shape[1]), places)
         rng = generator(seed_of(self.random_state), "gap blocks")
         for _ in range(self.n_splits):
             yield self._draw(places, shape, rng)[place_of_row]
 
     def _targets(self, dim: int) -> FloatArray:
-        """Distinct places to be predicted."""
+        """Places to be predicted."""
         if hasattr(self.predict_at, "columns"):
             targets = coords_of(self.predict_at, self.coords, "predict_at")
         else:
             targets = coords_of(self.predict_at, name="predict_at")
-        return distinct(as_coords(targets, dim, "predict_at"))[0]
+        return as_coords(targets, dim, "predict_at")
 
     def _draw(self, places: FloatArray, shape: _Shape, rng: Generator) -> BoolArray:
         """Which places one fold tests on."""
@@ -164,7 +165,7 @@ class GapBlocks(SpatialSplitter):
 
 def share_in_gaps(predict_at: FloatArray, coords: FloatArray) -> float:
     """Share of the places to be predicted that lie in gaps between rows."""
-    return _Shape.of(distinct(predict_at)[0], distinct(coords)[0]).share
+    return _shape_among(predict_at, coords)[2].share
 
 
 def mirrored_gaps(predict_at: FloatArray, coords: FloatArray, most_images: int | None = None) -> list[BoolArray]:
@@ -174,8 +175,7 @@ def mirrored_gaps(predict_at: FloatArray, coords: FloatArray, most_images: int |
     the mirror, too. Images that hold next to no row, or most of them, are left out; of the others, `most_images` are
     enough, if it is given.
     """
-    places, place_of_row = distinct(coords)
-    shape = _Shape.of(distinct(predict_at)[0], places)
+    places, place_of_row, shape = _shape_among(predict_at, coords)
     if not len(shape.places):
         return []
     middle, dim = places.min(axis=0) + places.max(axis=0), places.shape[1]
@@ -184,6 +184,25 @@ def mirrored_gaps(predict_at: FloatArray, coords: FloatArray, most_images: int |
     least, most = limits.MIRRORED_SHARES
     images = (mask[place_of_row] for mask in masks if least <= mask.mean() <= most)
     return list(islice(images, most_images))
+
+
+_KEPT: dict[bytes, tuple[FloatArray, IntArray, _Shape]] = {}  # the last one
+
+
+def _shape_among(targets: FloatArray, coords: FloatArray) -> tuple[FloatArray, IntArray, _Shape]:
+    """Distinct places of some rows, which of them each row has, and the shape of the gaps that targets lie in.
+
+    One fit asks several times for the same: the last is kept.
+    """
+    key = b"".join(blake2b(np.ascontiguousarray(a).data, digest_size=16).digest() for a in (targets, coords))
+    found = _KEPT.get(key)
+    if found is None:
+        places, place_of_row = distinct(coords)
+        found = places, place_of_row, _Shape.of(distinct(targets)[0], places)
+        _KEPT.clear()
+        if len(coords) + len(targets) <= limits.MAX_KEPT_PLACES:
+            _KEPT[key] = found
+    return found
 
 
 @dataclass(frozen=True, eq=False)

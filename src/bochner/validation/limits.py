@@ -7,6 +7,7 @@ BLOCKS_PER_FOLD  6      blocks aimed at for every fold when the library chooses 
 CLOSEST          1e-12  of the extent: rows nearer than this are at one place
 MAX_COPIES       200    copies of the shape tried for one fold
 FULL_ENOUGH      0.8    share of the rows wanted at which a fold is full
+MAX_KEPT_PLACES  1e6    rows and wanted places whose gaps are kept for those who ask again: 30 MB
 MIRRORED_SHARES  .01-.5 share of the rows under a mirror image of the gaps that makes a fold
 ===============  =====  ==============================================================================================
 """
@@ -17,4 +18,5 @@ BLOCKS_PER_FOLD = 6
 CLOSEST = 1e-12
 MAX_COPIES = 200
 FULL_ENOUGH = 0.8
+MAX_KEPT_PLACES = 1_000_000
 MIRRORED_SHARES = (0.01, 0.5)

@@ -41,6 +41,7 @@ def held_out_by_each(
         root = np.sqrt(known.weight)
         trend = known.rows.trend
         beta = np.linalg.lstsq(trend * root[:, None], known.y * root, rcond=None)[0] if obs.n_trend else np.zeros(0)
+        extent = np.ptp(known.rows.coords, axis=0)
         ready = KnownRows(known.rows.coords, limits.LOCAL_NEIGHBOURS, limits.LOCAL_FAR)
         for (kernel, noise_variance), done in zip(pairs, parts, strict=True):
             mean, variance = local_kriging(
@@ -50,7 +51,7 @@ def held_out_by_each(
                 known.y - trend @ beta,
                 obs.rows.coords[test],
                 limits.LOCAL_NEIGHBOURS,
-                axis_units(kernel, np.ptp(known.rows.coords, axis=0)),
+                axis_units(kernel, extent),
                 limits.LOCAL_FAR,
                 ready,
             )

@@ -291,7 +291,6 @@ SURROUNDED             3.0                                  radius in which rows
 EMPTY_SECTORS          1, 4                                 of twelve: how far a place is not   benchmarks/stacking
                                                             surrounded
 MAX_SURROUNDING        4,000                                rows that are looked at for that    benchmarks/stacking
-PAIRS_OF_SECTORS       2,000,000                            pairs of them at once               benchmarks/stacking
 MAX_LIKENESS           5.0                                  weight of a held-out row            benchmarks/stacking
 CALIBRATED_COVERAGE    0.94, 0.96                           of held-out rows, by 95 % intervals benchmarks/zoo
                                                             after calibration
@@ -478,7 +477,6 @@ MAX_LIKE_PLACES = 3_000
 SURROUNDED = 3.0
 EMPTY_SECTORS = (1, 4)
 MAX_SURROUNDING = 4_000
-PAIRS_OF_SECTORS = 2_000_000
 MAX_LIKENESS = 5.0
 CALIBRATED_COVERAGE = (0.94, 0.96)
 CALIBRATION_RANGE = (0.5, 2.0)

@@ -17,8 +17,9 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray, IntArray
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.tuning import limits
+from bochner.neighbours import empty_sectors
 from bochner.random import generator
-from bochner.resources import in_threads, n_threads
+from bochner.resources import n_threads
 from bochner.validation import crps_mixture
 from bochner.validation.scores import crps_mixture_rows
 
@@ -170,7 +171,9 @@ def _surroundings(
     rows: FloatArray, places: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Distance of each place to its nearest row; the places, and some rows that surround them."""
-    distance = np.asarray(cKDTree(rows).query(places, workers=n_threads())[0])
+    # a tree that is quicker to build serves as well where distances alone are asked for
+    tree = cKDTree(rows, balanced_tree=False, compact_nodes=False)
+    distance = np.asarray(tree.query(places, workers=n_threads())[0])
     some = rows if len(rows) <= limits.MAX_SURROUNDING else rows[rng.choice(len(rows), limits.MAX_SURROUNDING, False)]
     return distance, places, some
 
@@ -179,21 +182,7 @@ def _empty_sectors(places: FloatArray, rows: FloatArray, radius: float) -> IntAr
     """How many of twelve sectors around each place hold no row within a radius; none to speak of but in the plane."""
     if places.shape[1] != 2:
         return np.zeros(len(places), dtype=np.intp)
-    empty = np.empty(len(places), dtype=np.intp)
-    size = max(1, limits.PAIRS_OF_SECTORS // len(rows))
-
-    def fill(start: int) -> None:
-        lag = rows[None] - places[start : start + size, None]
-        near = np.einsum("pnd,pnd->pn", lag, lag) <= radius**2
-        at = np.nonzero(near)
-        x, y = lag[at].T
-        sector = ((np.arctan2(y, x) / (2 * np.pi) + 0.5) * 12).astype(np.intp) % 12
-        full = np.zeros((len(lag), 12), dtype=bool)
-        full[at[0], sector] = True
-        empty[start : start + size] = 12 - full.sum(axis=1)
-
-    list(in_threads(fill, range(0, len(places), size)))
-    return empty
+    return empty_sectors(places, rows, radius, 12)
 
 
 def _cells(edges: FloatArray, distance: FloatArray, empty: IntArray) -> IntArray:

@@ -1,0 +1,37 @@
+"""Searches that are compiled for many rows find what NumPy finds for few, to the last row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from bochner.neighbours import empty_sectors, maximin_order, predecessors
+
+pytest.importorskip("numba")
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("k", [1, 7, 40])
+def test_predecessors(monkeypatch, dim, k):
+    """On a grid, where many neighbours are equally far, and with fewer rows before than are asked for."""
+    side = {1: 150, 2: 13, 3: 6}[dim]
+    places = np.stack(np.meshgrid(*[np.arange(side)] * dim), -1).reshape(-1, dim).astype(float)
+    order = maximin_order(places)
+    expected = predecessors(places, order, k)
+    monkeypatch.setattr("bochner.neighbours.limits.COMPILED_ORDER", 2)
+    found = predecessors(places, order, k)
+    assert found.dtype == expected.dtype
+    assert_array_equal(found, expected)
+
+
+def test_empty_sectors(monkeypatch):
+    """Rows on the rim of a sector or of the radius are counted alike; a place in the open has nothing around it."""
+    rows = np.stack(np.meshgrid(np.arange(9.0), np.arange(9.0)), -1).reshape(-1, 2)
+    places = np.r_[rows[::3] + 0.25, rows[::7], [[4.0, 12.0], [30.0, 30.0]]]
+    by_numpy = empty_sectors(places, rows, 4.0, 12)
+    monkeypatch.setattr("bochner.neighbours.limits.PAIRS_OF_SECTORS", 100)
+    assert_array_equal(empty_sectors(places, rows, 4.0, 12), by_numpy)
+    assert by_numpy[-1] == 12  # nothing within reach
+    assert by_numpy[np.all(np.abs(places - 4) < 2, axis=1)].max() == 0  # surrounded
+    assert 6 <= by_numpy[-2] < 12  # one side only
