@@ -96,13 +96,13 @@ def _crosses(posteriors: Sequence[Posterior], rows: Rows) -> Iterator[tuple[Krig
     shape: Kernel | None = None
     for p in posteriors:
         assert isinstance(p, KrigingPosterior)
-        unit, variance = _unit(p.kernel)
+        unit, variance = unit_kernel(p.kernel)
         if shape is None or unit != shape:
             shape, correlation = unit, p.rows.covariance_with(unit, rows)
         yield p, variance * correlation
 
 
-def _unit(kernel: Kernel) -> tuple[Kernel, float]:
+def unit_kernel(kernel: Kernel) -> tuple[Kernel, float]:
     """A kernel as a variance times another one; the variance is 1 where it has several."""
     at = [i for i, h in enumerate(kernel.hyperparameters) if h.role.is_variance]
     if len(at) != 1:

@@ -18,6 +18,14 @@ KEPT_TILES        4      of a store, with their rows, that are kept for the next
 WIDEST_TILE       8.0    sides of a tile that rows around it are looked for within
 LEAST_TILE_ROWS   3.0    rows in and around a tile, of the neighbours of a place, that suffice for it
 PRIOR_JITTER      1e-8   of the variance, added as noise: small systems of a smooth field are singular without
+PATCH_NODES       5      along each side of a patch: 25 in the plane
+THIN_POWER        0.33   of a side over the longest, that nodes along it follow: a patch of the globe is thin
+LEAST_PATCH       64     places below which they are kriged one by one
+NEAR_SHARE        2.5    rows that are near a patch, over those that lie in it
+PATCH_SHARE       1.0    of the tolerance, that rows which are not near may cost
+FLOAT32_ROUNDING  1e-5   of the prior's variance, that forms of float32 may err by
+GROUP_NUMBERS     6e6    numbers of the systems that patches are solved in together
+PLACES_TOGETHER   1,024  places of a patch whose covariances are held together
 ================  =====  =============================================================================================
 
 Work is counted in multiplications by the clock, on one thread.
@@ -40,3 +48,11 @@ STORED_DRAWS = 1_000
 KEPT_TILES = 4
 WIDEST_TILE = 8.0
 LEAST_TILE_ROWS = 3.0
+PATCH_NODES = 5
+THIN_POWER = 0.33
+LEAST_PATCH = 64
+NEAR_SHARE = 2.5
+PATCH_SHARE = 1.0
+FLOAT32_ROUNDING = 1e-5
+GROUP_NUMBERS = 6e6
+PLACES_TOGETHER = 1_024
