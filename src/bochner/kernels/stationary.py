@@ -387,16 +387,15 @@ class AxisKernel(ScaledKernel):
         return self.axis_quantile(uniforms)
 
 
-def covariances(kernels: Sequence[Kernel], x: FloatArray, z: FloatArray) -> FloatArray:
+def covariances(kernels: Sequence[Kernel], x: FloatArray, z: FloatArray, dtype: Any = np.float64) -> FloatArray:
     """Covariances of places x (n, dim) and z (m, dim) under several kernels, (k, n, m); distances are measured once."""
-    out = np.empty((len(kernels), len(x), len(z)))
-    plain: FloatArray | None = None
+    out, plain = np.empty((len(kernels), len(x), len(z)), dtype), None
     for kernel, k in zip(kernels, out, strict=True):
         if not isinstance(kernel, IsotropicKernel) or isinstance(kernel.length_scale, tuple) or not len(z):
             k[:] = kernel.covariance(x, z)
             continue
         if plain is None:
-            plain = distance.cdist(x - z.mean(axis=0), z - z.mean(axis=0))
+            plain = distance.cdist(x - z.mean(axis=0), z - z.mean(axis=0)).astype(dtype, copy=False)
         k[:] = kernel.correlation(plain / kernel.length_scale)
         if kernel.variance != 1.0:
             k *= kernel.variance

@@ -12,7 +12,8 @@ from numpy.random import Generator
 from bochner.arrays import FloatArray
 from bochner.features import Rows
 from bochner.kernels import Kernel
-from bochner.posterior.base import Cost, Posterior, draw_gaussian
+from bochner.posterior import limits
+from bochner.posterior.base import Cost, Patches, Posterior, draw_gaussian
 from bochner.solvers import CholeskyFactor
 
 
@@ -60,6 +61,14 @@ class KrigingPosterior(Posterior):
     def each_mean_and_variance(cls, posteriors: Sequence[Posterior], rows: Rows) -> tuple[FloatArray, FloatArray]:
         means, variances = zip(*(p._moments(cross, rows) for p, cross in _crosses(posteriors, rows)), strict=True)
         return np.stack(means), np.stack(variances)
+
+    @classmethod
+    def patches(cls, posteriors: Sequence[Posterior], tolerance: float) -> Patches | None:
+        from bochner.posterior.patches import PatchKriging
+
+        own = [p for p in posteriors if isinstance(p, KrigingPosterior)]
+        rows = own[0].rows
+        return None if rows.has_areas or rows.coords.shape[1] > limits.MAX_PATCH_DIM else PatchKriging(own, tolerance)
 
     def covariance(self, rows: Rows) -> FloatArray:
         return self._covariance(self.rows.covariance_with(self.kernel, rows), rows)

@@ -24,12 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from bochner.arrays import FloatArray, IntArray
+from bochner.arrays import FloatArray, IntArray, box_of
 from bochner.features import Rows
 from bochner.kernels import Kernel, covariances
 from bochner.posterior import limits
 from bochner.posterior.chebyshev import interpolation, middles, nodes
 from bochner.posterior.kriging import KrigingPosterior, unit_kernel
+from bochner.solvers import CholeskyFactor
 
 Moments = tuple[FloatArray, FloatArray]  # means and variances, (k, n) each
 
@@ -57,11 +58,17 @@ class PatchKriging:
     tolerance: float
     n_evaluated: int = 0
     n_patched: int = 0
+    kind: Any = None  # of the numbers in systems and in forms, found at the first places
+    form_kind: Any = None
 
     def moments(self, rows: Rows) -> Moments:
         """Means and variances of every posterior, (k, n) each."""
         means, variances = np.empty((2, len(self.posteriors), len(rows)))
-        size, pending, alone = best_size(len(self.rows), len(rows)), [np.arange(len(rows))], []
+        if not len(rows):
+            return means, variances
+        if self.kind is None:
+            self._choose_precision(rows)
+        size, pending, alone = self._size(rows), [np.arange(len(rows))], []
         while pending and size >= limits.LEAST_PATCH:
             parts = [part for whole in pending for part in cells(rows.coords[whole], whole, size)]
             alone += [part for part in parts if len(part) < limits.LEAST_PATCH]
@@ -99,21 +106,48 @@ class PatchKriging:
     @cached_property
     def _inverse(self) -> FloatArray:
         """Sigma^-1 of every posterior, (k, n, n)."""
-        return np.stack([_inverse_of(p) for p in self.posteriors])
+        return np.stack([_inverse_of(p.sigma, self.kind) for p in self.posteriors])
 
     @cached_property
     def _alpha(self) -> FloatArray:
-        return np.stack([p.alpha for p in self.posteriors])
+        return np.stack([p.alpha for p in self.posteriors]).astype(self.kind)
 
     @cached_property
     def _trend(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Of every posterior: coefficients (k, r), (L^-1 X)' (k, r, n), X'Sigma^-1 (k, r, n), S^-1/2 (k, r, r)."""
         X = self.rows.trend
         half = np.stack([p.sigma.half_solve(X).T for p in self.posteriors])
+        solved = np.stack([p.sigma.solve(X).T for p in self.posteriors])
         root = np.stack([p.schur.half_solve(np.eye(X.shape[1])) for p in self.posteriors])
-        return np.stack([p.trend_coef for p in self.posteriors]), half, X.T @ self._inverse, root
+        coef = np.stack([p.trend_coef for p in self.posteriors])
+        return coef, half.astype(self.kind), solved.astype(self.kind), root
+
+    @cached_property
+    def _roots(self) -> list[FloatArray]:
+        """Root of Sigma, scaled to a unit diagonal, of every posterior."""
+        return [p.sigma.root.astype(self.kind, order="F") for p in self.posteriors]
+
+    def _choose_precision(self, rows: Rows) -> None:
+        """float32, where its rounding is no matter: of a form it grows as sd falls, of Sigma with its condition, too."""
+        few = rows[np.linspace(0, len(rows) - 1, limits.TRIED_PLACES).astype(int)]
+        _, variances = KrigingPosterior.each_mean_and_variance(self.posteriors, few)
+        _, _, scale = self._shapes
+        least = np.array([float(np.min((np.diag(p.sigma.root) / p.sigma.scale) ** 2)) for p in self.posteriors])
+        condition = np.sqrt(len(self.rows) * scale / np.maximum(least, 1e-300))
+        rounding = np.finfo(np.float32).eps * scale / np.maximum(variances.min(axis=1), 1e-300)
+        shares = float(np.max(rounding * condition)) / self.tolerance, float(np.max(rounding)) / self.tolerance
+        self.kind = np.float32 if shares[0] < limits.SYSTEM_ROUNDING else np.float64
+        self.form_kind = np.float32 if shares[1] < limits.FORM_ROUNDING else np.float64
 
     # ------------------------------------------------------------------------------- patches
+
+    def _size(self, rows: Rows) -> int:
+        """Places of a patch for which all of them cost least: solving for nodes, then a form in nodes and near rows."""
+        low, high = box_of(rows.coords)
+        inside = np.count_nonzero(np.all((self.rows.coords >= low) & (self.rows.coords <= high), axis=1))
+        q, size = limits.PATCH_NODES**2, 2.0 ** np.arange(6, 16)
+        near = np.minimum(limits.NEAR_SHARE * inside * size / len(rows), len(self.rows))
+        return int(size[np.argmin(len(self.rows) ** 2 * q / size + 2 * (q + near) ** 2)])
 
     def _groups(self, parts: list[IntArray]) -> Iterator[list[IntArray]]:
         """Patches that are solved for together: one system with many columns costs less than several with few."""
@@ -124,40 +158,37 @@ class PatchKriging:
     def _answers(self, parts: list[Rows]) -> list[Moments | None]:
         """Means and variances at every patch of a group; None where they err by more than is tolerated."""
         patches = [Patch.over(part) for part in parts]
-        (units, of, scale), inverse = self._shapes, self._inverse
+        units, of, scale = self._shapes
         at = [np.concatenate([getattr(p, name) for p in patches]) for name in ("nodes", "checked", "middles")]
-        counts = [[len(getattr(p, name)) for p in patches] for name in ("nodes", "checked", "middles")]
-        k = covariances(units, self.rows.coords, np.concatenate(at))
-        n_nodes, n_solved = len(at[0]), len(at[0]) + len(at[1])
-        self.n_evaluated += n_solved
-        by_posterior = list(zip(self.posteriors, of, scale, strict=True))
-        whitened = np.stack([p.sigma.half_solve(s * k[u, :, :n_solved]) for p, u, s in by_posterior])
-        checks = np.ascontiguousarray(k[:, :, n_nodes:n_solved])
-        true = self._true(whitened[:, :, n_nodes:], checks, np.concatenate([p.checked_trend for p in patches]))
-        midst = np.ascontiguousarray(checks[:, :, ::2])
-        first = np.stack([s * (q @ midst[u]) for q, u, s in zip(inverse, of, scale, strict=True)])
-        nodes_of, checks_of, middles_of = (_slices(c, start) for c, start in zip(counts, (0, 0, n_solved), strict=True))
+        nodes_of, checks_of, middles_of = (
+            _slices([len(getattr(p, name)) for p in patches]) for name in ("nodes", "checked", "middles")
+        )
+        k, missed, midst = (
+            covariances(units, self.rows.coords, places, self.kind) for places in (at[0], at[2], at[1][::2])
+        )
+        self.n_evaluated += len(at[0]) + len(at[1])
+        whitened = np.stack([self._half(j, scale[j] * k[u]) for j, u in enumerate(of)])
+        weight = np.stack([scale[j] * (self._inverse[j] @ midst[u]) for j, u in enumerate(of)])
+        trend = np.concatenate([patch.rows.trend[patch.checks] for patch in patches])
+        true = KrigingPosterior.each_mean_and_variance(self.posteriors, Rows(at[1], trend))
         out: list[Moments | None] = []
         for i, patch in enumerate(patches):
-            near_of = k[:, :, middles_of[i]] - k[:, :, nodes_of[i]] @ patch.to_middles.T
-            mine = true[0][:, checks_of[i]], true[1][:, checks_of[i]]
-            sd = np.sqrt(np.maximum(mine[1][:, 0], 1e-300))
-            near = self._near(patch, near_of, first[:, :, i], sd)
+            here, mean, variance = k[:, :, nodes_of[i]], *(part[:, checks_of[i]] for part in true)
+            apart = missed[:, :, middles_of[i]] - here @ patch.to_middles.T.astype(self.kind)
+            near = self._near(patch, apart, weight[:, :, i], np.sqrt(np.maximum(variance[:, 0], 1e-300)))
             if 2 * (len(near) + len(patch.nodes)) ** 2 > len(self.rows) ** 2:
                 out.append(None)
                 continue
-            found = self._within(patch, near, k[:, :, nodes_of[i]], whitened[:, :, nodes_of[i]], sd)
-            good = _error(found[0][:, patch.checks], found[1][:, patch.checks], *mine) <= self.tolerance
-            out.append(found if good else None)
+            found = self._within(patch, near, here, whitened[:, :, nodes_of[i]])
+            error = _error(found[0][:, patch.checks], found[1][:, patch.checks], mean, variance)
+            out.append(found if error <= limits.PATCH_SHARE * self.tolerance else None)
         return out
 
-    def _true(self, whitened: FloatArray, k: FloatArray, trend: FloatArray) -> Moments:
-        """Means and variances at places, from covariances with all rows, whitened (k, n, m) and as they are (u, n, m)."""
-        _, of, scale = self._shapes
-        coef, half, _, root = self._trend
-        mean = scale[:, None] * np.stack([a @ k[u] for a, u in zip(self._alpha, of, strict=True)]) + coef @ trend.T
-        drift = root @ (trend.T - half @ whitened)
-        return mean, scale[:, None] - _squares(whitened) + _squares(drift)
+    def _half(self, j: int, b: FloatArray) -> FloatArray:
+        """L^-1 b of a posterior, (n, m)."""
+        scaled = np.multiply(b, self.posteriors[j].sigma.scale[:, None], dtype=self.kind, casting="same_kind")
+        solve = linalg.blas.strsm if self.kind is np.float32 else linalg.blas.dtrsm
+        return np.asarray(solve(1.0, self._roots[j], scaled.T, side=1, lower=1, trans_a=1, overwrite_b=1).T)
 
     def _near(self, patch: Patch, missed: FloatArray, weight: FloatArray, sd: FloatArray) -> IntArray:
         """Rows that interpolation would miss by too much, from what it does in the middle of each mesh, (u, n, c).
@@ -174,19 +205,18 @@ class PatchKriging:
             left = np.sqrt(np.cumsum(cost[order][::-1] ** 2))[::-1]
         return np.sort(order[: int(np.count_nonzero(left > limits.PATCH_SHARE * self.tolerance))])
 
-    def _within(self, patch: Patch, near: IntArray, k: FloatArray, whitened: FloatArray, sd: FloatArray) -> Moments:
+    def _within(self, patch: Patch, near: IntArray, k: FloatArray, whitened: FloatArray) -> Moments:
         """Means and variances at the places of a patch, from its nodes and near rows."""
         (units, of, scale), (coef, _, _, root) = self._shapes, self._trend
-        kind = self._precision(sd)
-        form = self._form(near, k, whitened).astype(kind)
+        form, h, kind = self._form(near, k, whitened).astype(self.form_kind), len(near), self.form_kind
         means, variances = np.empty((2, len(of), len(patch.rows)))
-        size, missed = len(near) + len(patch.nodes), k[:, near].astype(kind)
+        size, at_nodes = h + len(patch.nodes), k[:, near].astype(kind)
         for at in patch.rows.chunks(limits.PLACES_TOGETHER):
             rows, to_places = patch.rows[at], patch.to_places[at].T.astype(kind)
             w = np.empty((len(units), size, len(rows)), kind)
-            np.matmul(missed, to_places, out=w[:, : len(near)])
-            np.subtract(covariances(units, self.rows.coords[near], rows.coords), w[:, : len(near)], out=w[:, : len(near)], casting="same_kind")
-            w[:, len(near) :] = to_places
+            w[:, :h] = covariances(units, self.rows.coords[near], rows.coords, kind)
+            w[:, :h] -= at_nodes @ to_places
+            w[:, h:] = to_places
             trend, drift = rows.trend.T, np.empty((len(of), rows.trend.shape[1], len(rows)))
             for j, u in enumerate(of):
                 image = form[j] @ w[u]
@@ -197,18 +227,13 @@ class PatchKriging:
             variances[:, at] = np.maximum(prior - variances[:, at], 0.0) + _squares(root @ drift)
         return means, variances
 
-    def _precision(self, sd: FloatArray) -> type[np.floating[Any]]:
-        """float32 for the places of a patch, where its rounding, of the prior's variance, is no matter."""
-        ratio = float(np.min(sd**2 / self._shapes[2]))
-        return np.float32 if self.tolerance * ratio > limits.FLOAT32_ROUNDING else np.float64
-
     def _form(self, near: IntArray, k: FloatArray, whitened: FloatArray) -> FloatArray:
         """What takes w to the gradient of k'Sigma^-1 k / 2, to X'Sigma^-1 k and to alpha'k, (posteriors, p + r + 1, p)."""
         _, of, scale = self._shapes
         _, half, solved, _ = self._trend
-        h, (n_rows, q), r = len(near), k.shape[1:], half.shape[1]
-        s, p = scale[:, None, None], len(near) + q
-        form = np.empty((len(of), p + r + 1, p))
+        h, q, r = len(near), k.shape[2], half.shape[1]
+        s, p = scale[:, None, None].astype(self.kind), h + q
+        form = np.empty((len(of), p + r + 1, p), self.kind)
         form[:, :h, :h] = s**2 * self._inverse[:, near[:, None], near]
         for j, u in enumerate(of):
             np.matmul(self._inverse[j, near], k[u], out=form[j, :h, h:])
@@ -285,28 +310,18 @@ class Patch:
 
     @property
     def checked(self) -> FloatArray:
+        """Where they lie, (2, dim)."""
         return self.rows.coords[self.checks]
-
-    @property
-    def checked_trend(self) -> FloatArray:
-        return self.rows.trend[self.checks]
 
     def holds(self, coords: FloatArray) -> NDArray[np.bool_]:
         """Which places (n, dim) lie in the box or within a mesh of it."""
-        margin, turned = self.side.max() / (limits.PATCH_NODES - 1), coords @ self.frame
+        margin, turned = limits.PATCH_MARGIN * self.side.max() / (limits.PATCH_NODES - 1), coords @ self.frame
         inside = (turned >= self.low - margin) & (turned <= self.low + self.side + margin)
         return np.asarray(inside.all(axis=1))
 
     def _placed(self, axes: Sequence[FloatArray]) -> FloatArray:
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
         return (self.low + grid * self.side) @ self.frame.T
-
-
-def best_size(n_rows: int, n_places: int) -> int:
-    """Places of a patch for which all of them cost least: solving for the nodes, then a form in nodes and near rows."""
-    q, size = limits.PATCH_NODES**2, 2.0 ** np.arange(6, 16)
-    near = limits.NEAR_SHARE * n_rows * size / max(n_places, 1)
-    return int(size[np.argmin(n_rows**2 * q / size + 2 * (q + near) ** 2)])
 
 
 def cells(coords: FloatArray, index: IntArray, size: int) -> list[IntArray]:
@@ -330,13 +345,15 @@ def _error(means: FloatArray, variances: FloatArray, true_means: FloatArray, tru
     return float(np.max(np.maximum(np.abs(means - true_means), np.abs(np.sqrt(variances) - sd)) / sd))
 
 
-def _inverse_of(posterior: KrigingPosterior) -> FloatArray:
-    factor = posterior.sigma
-    lower, _ = linalg.lapack.dpotri(factor.root, lower=1)
-    inverse = np.tril(lower) + np.tril(lower, -1).T
-    inverse *= factor.scale
-    inverse *= factor.scale[:, None]
-    return np.asarray(inverse)
+def _inverse_of(factor: CholeskyFactor, kind: type[np.floating[Any]]) -> FloatArray:
+    invert = linalg.lapack.spotri if kind is np.float32 else linalg.lapack.dpotri
+    inverse = np.asarray(invert(factor.root, lower=1)[0]).T  # its upper half
+    low = np.tril_indices(len(inverse), -1)
+    inverse[low] = inverse.T[low]
+    scale = factor.scale.astype(kind)
+    inverse *= scale
+    inverse *= scale[:, None]
+    return inverse
 
 
 def _squares(columns: FloatArray) -> FloatArray:
@@ -344,12 +361,8 @@ def _squares(columns: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("kij,kij->kj", columns, columns))
 
 
-def _bare(coords: FloatArray) -> Rows:
-    return Rows(coords, np.zeros((len(coords), 0)))
-
-
-def _slices(counts: Sequence[int], start: int) -> list[slice]:
-    return [slice(a, b) for a, b in pairwise((start + np.cumsum([0, *counts])).tolist())]
+def _slices(counts: Sequence[int]) -> list[slice]:
+    return [slice(a, b) for a, b in pairwise(np.cumsum([0, *counts]).tolist())]
 
 
 def _products(parts: Sequence[FloatArray]) -> FloatArray:
