@@ -69,7 +69,8 @@ class Fitted:
         """
         mixture = self.model.mixture
         if patches is not None:
-            return mixture.latent(rows, new=new, patches=patches).shifted(offset + self.layout.trend.level)
+            eta = mixture.latent(rows, spread=spread, new=new, patches=patches)
+            return eta.shifted(offset + self.layout.trend.level)
         numbers = max(1, mixture.components[0].cost.numbers)
         size = max(16, block_bytes() // (8 * numbers))
         blocks = [mixture.latent(rows[i], spread=spread, new=new) for i in rows.chunks(size)]

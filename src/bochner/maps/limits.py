@@ -6,6 +6,9 @@ name                value                  what it bounds, and why
 FINER_POINTS        4                      times as many points for the mean of an area as for its draws
 MAX_POINTS_ERROR    0.1                    error of the points, in standard deviations of the mean, that is worth a
                                            warning
+AREA_TOLERANCE      1e-3                   standard deviations that the mean at a point of an area may err by
+ASKED_POINTS        25                     points of an area that tell whether data inform it
+LEAST_HALVED        8                      points of an area, from which half of them are asked whether all suffice
 PRIOR_SHARE         0.95                   of the prior's variance, above which an area is said to know nothing
 MAX_DATASET_PIXELS  50,000,000             of a Dataset in memory
 FILE_BLOCK          512                    side of the tiles of a file, in pixels
@@ -45,6 +48,9 @@ from __future__ import annotations
 
 FINER_POINTS = 4
 MAX_POINTS_ERROR = 0.1
+AREA_TOLERANCE = 1e-3
+ASKED_POINTS = 25
+LEAST_HALVED = 8
 PRIOR_SHARE = 0.95
 MAX_DATASET_PIXELS = 50_000_000
 FILE_BLOCK = 512

@@ -46,6 +46,9 @@ class Patches(Protocol):
     def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
         """Means and variances of every posterior, (k, n) each."""
 
+    def means(self, rows: Rows) -> FloatArray:
+        """Means of every posterior, (k, n)."""
+
 
 class Posterior(ABC):
     """Gaussian law of the latent surface (trend and field, without noise) at any rows.

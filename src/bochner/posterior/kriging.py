@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -51,15 +52,16 @@ class KrigingPosterior(Posterior):
         return self.mean_and_variance(rows)[1]
 
     def mean_and_variance(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
-        return self._moments(self.rows.covariance_with(self.kernel, rows), rows)
+        return self._moments(self.rows.covariance_with(self.kernel, rows), rows, rows.variance(self.kernel))
 
     @classmethod
     def each_mean(cls, posteriors: Sequence[Posterior], rows: Rows) -> FloatArray:
-        return np.stack([p._mean(cross, rows) for p, cross in _crosses(posteriors, rows)])
+        return np.stack([p._mean(cross, rows) for p, cross, _ in _crosses(posteriors, rows)])
 
     @classmethod
     def each_mean_and_variance(cls, posteriors: Sequence[Posterior], rows: Rows) -> tuple[FloatArray, FloatArray]:
-        means, variances = zip(*(p._moments(cross, rows) for p, cross in _crosses(posteriors, rows)), strict=True)
+        found = (p._moments(cross, rows, prior()) for p, cross, prior in _crosses(posteriors, rows))
+        means, variances = zip(*found, strict=True)
         return np.stack(means), np.stack(variances)
 
     @classmethod
@@ -84,11 +86,11 @@ class KrigingPosterior(Posterior):
     def _mean(self, cross: FloatArray, rows: Rows) -> FloatArray:
         return np.asarray(self.alpha @ cross + rows.trend @ self.trend_coef)
 
-    def _moments(self, cross: FloatArray, rows: Rows) -> tuple[FloatArray, FloatArray]:
+    def _moments(self, cross: FloatArray, rows: Rows, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
         whitened, drift = self._whitened(rows, cross)
         explained = np.einsum("ij,ij->j", whitened, whitened)
         unsure = np.einsum("ij,ij->j", drift, drift)
-        return self._mean(cross, rows), np.maximum(rows.variance(self.kernel) - explained, 0.0) + unsure
+        return self._mean(cross, rows), np.maximum(prior - explained, 0.0) + unsure
 
     def _whitened(self, rows: Rows, cross: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         # L^-1 k(X, x), and the trend left to be learned at x: S^-1/2 (t - X'Sigma^-1 k)
@@ -100,15 +102,25 @@ class KrigingPosterior(Posterior):
         return whitened, self.schur.half_solve(left)
 
 
-def _crosses(posteriors: Sequence[Posterior], rows: Rows) -> Iterator[tuple[KrigingPosterior, FloatArray]]:
-    """Posteriors with the covariance of their rows and some others, of neighbours that differ in variance made once."""
+def _crosses(
+    posteriors: Sequence[Posterior], rows: Rows
+) -> Iterator[tuple[KrigingPosterior, FloatArray, Callable[[], FloatArray]]]:
+    """Posteriors with the covariance of their rows and some others, and the prior variance of those when it is asked.
+
+    Of neighbours that differ in variance alone both are made once.
+    """
     shape: Kernel | None = None
     for p in posteriors:
         assert isinstance(p, KrigingPosterior)
         unit, variance = unit_kernel(p.kernel)
         if shape is None or unit != shape:
             shape, correlation = unit, p.rows.covariance_with(unit, rows)
-        yield p, variance * correlation
+            own = cache(partial(rows.variance, unit))
+        yield p, variance * correlation, partial(_times, variance, own)
+
+
+def _times(variance: float, own: Callable[[], FloatArray]) -> FloatArray:
+    return variance * own()
 
 
 def unit_kernel(kernel: Kernel) -> tuple[Kernel, float]:

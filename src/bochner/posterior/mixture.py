@@ -47,13 +47,13 @@ class Mixture:
         `new`: with the noise variance of an observation, or of an effect of its own. `patches`: to within its tolerance.
         """
         components, mass, noise = self.averaged
-        if patches is not None:
-            means, variances = patches.moments(rows)
-        elif spread:
-            means, variances = _kind(components).each_mean_and_variance(components, rows)
-        else:
-            means = _kind(components).each_mean(components, rows)
+        kind = _kind(components)
+        if not spread:
+            means = kind.each_mean(components, rows) if patches is None else patches.means(rows)
             return Latent(means, np.zeros_like(means), mass)
+        means, variances = (
+            kind.each_mean_and_variance(components, rows) if patches is None else patches.moments(rows)
+        )
         return Latent(means, variances + noise[:, None] if new else variances, mass)
 
     def patches(self, tolerance: float) -> Patches | None:

@@ -60,6 +60,7 @@ class PatchKriging:
     n_patched: int = 0
     kind: Any = None  # of the numbers in systems and in forms, found at the first places
     form_kind: Any = None
+    least_sd: Any = None  # (k,)
 
     def moments(self, rows: Rows) -> Moments:
         """Means and variances of every posterior, (k, n) each."""
@@ -87,6 +88,32 @@ class PatchKriging:
             means[:, part], variances[:, part] = KrigingPosterior.each_mean_and_variance(self.posteriors, rows[part])
         self.n_evaluated += len(rest)
         return means, variances
+
+    def means(self, rows: Rows) -> FloatArray:
+        """Means of every posterior, (k, n), for which no system is solved."""
+        means = np.empty((len(self.posteriors), len(rows)))
+        if not len(rows):
+            return means
+        if self.kind is None:
+            self._choose_precision(rows)
+        for part in cells(rows.coords, np.arange(len(rows)), self._size(rows)):
+            found = self._means(rows[part]) if len(part) >= limits.LEAST_PATCH else None
+            self.n_patched += 0 if found is None else len(part)
+            means[:, part] = KrigingPosterior.each_mean(self.posteriors, rows[part]) if found is None else found
+        return means
+
+    def _means(self, rows: Rows) -> FloatArray | None:
+        """Means at the places of a patch; None where they err by more than is tolerated."""
+        patch, (units, of, scale) = Patch.over(rows), self._shapes
+        k, missed = (covariances(units, self.rows.coords, at) for at in (patch.nodes, patch.middles))
+        near = self._near(patch, missed - k @ patch.to_middles.T, np.zeros_like(self._alpha), self.least_sd)
+        to_places = patch.to_places.T
+        e = covariances(units, self.rows.coords[near], rows.coords) - k[:, near] @ to_places
+        parts = [p.alpha @ k[u] @ to_places + p.alpha[near] @ e[u] for p, u in zip(self.posteriors, of, strict=True)]
+        means = scale[:, None] * np.stack(parts) + np.stack([p.trend_coef for p in self.posteriors]) @ rows.trend.T
+        true = KrigingPosterior.each_mean(self.posteriors, rows[patch.checks])
+        error = np.max(np.abs(means[:, patch.checks] - true) / self.least_sd[:, None])
+        return means if error <= limits.PATCH_SHARE * self.tolerance else None
 
     # ------------------------------------------------------------------ what all patches share
 
@@ -134,7 +161,9 @@ class PatchKriging:
         _, _, scale = self._shapes
         least = np.array([float(np.min((np.diag(p.sigma.root) / p.sigma.scale) ** 2)) for p in self.posteriors])
         condition = np.sqrt(len(self.rows) * scale / np.maximum(least, 1e-300))
-        rounding = np.finfo(np.float32).eps * scale / np.maximum(variances.min(axis=1), 1e-300)
+        least_variance = np.maximum(variances.min(axis=1), 1e-300)
+        self.least_sd = np.sqrt(least_variance)
+        rounding = np.finfo(np.float32).eps * scale / least_variance
         shares = float(np.max(rounding * condition)) / self.tolerance, float(np.max(rounding)) / self.tolerance
         self.kind = np.float32 if shares[0] < limits.SYSTEM_ROUNDING else np.float64
         self.form_kind = np.float32 if shares[1] < limits.FORM_ROUNDING else np.float64
