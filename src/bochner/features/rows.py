@@ -135,7 +135,7 @@ class ArealRows(Rows):
     def variance(self, kernel: Kernel) -> FloatArray:
         # row by row: the points of all rows together would be too many for one matrix
         each = (self[i : i + 1] for i in range(len(self)))
-        return np.array([float(row.covariance_with(kernel, row)[0, 0]) for row in each])
+        return np.array([float(row.covariance_within(kernel)[0, 0]) for row in each])
 
     def as_areas(self) -> ArealRows:
         return self

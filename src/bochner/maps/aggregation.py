@@ -92,12 +92,14 @@ def aggregate(
             warnings.simplefilter("ignore")  # what there is to say has just been said
             draw_at = _Points.of(fitted, areas, n_points, weights_raster, covariates or {})
         patches = fitted.model.mixture.patches(limits.AREA_TOLERANCE)
-        mean, rough = (at.means(_mean(fitted, at.rows, patches), n_areas) for at in (mean_at, draw_at))
+        mean = mean_at.means(_mean(fitted, mean_at.rows, patches), n_areas)
         out = {name: np.full(n_areas, np.nan) for name in ("sd", "lower", "upper", *(band.name for band in bands))}
+        rough = np.full(n_areas, np.nan)
         shaky, n_fine = np.zeros(n_areas, dtype=bool), mean_at.counts(n_areas)
         for i, n_here, area in draw_at.laws(fitted, n_areas, int(n_draws), seed_of(random_state)):
             for name, value in area.summary(mean[i], level, bands).items() if n_here else ():
                 out[name][i] = value
+            rough[i] = area.mean(patches) if n_here else np.nan
             # where all pixels of the weights are there, nothing can be missed
             shaky[i] = n_fine[i] > n_here and n_here >= limits.LEAST_HALVED and area.half_differs()
             if progress is not None:
@@ -162,11 +164,14 @@ class _Points:
             else:
                 rng = generator(int(seed_here), "draws")
                 draws = fitted.draws(rows, n_draws, rng).T if len(here) else np.empty((0, n_draws))
-                yield i, len(here), _DrawnArea(draws, weight)
+                yield i, len(here), _DrawnArea(draws, weight, fitted, rows)
 
 
 class _Area(Protocol):
     """Law of the mean over an area."""
+
+    def mean(self, patches: Patches | None) -> float:
+        """From the points of the law itself."""
 
     def summary(self, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
         """Sd, interval and exceedances, about a mean that is known better."""
@@ -180,6 +185,9 @@ class _ExactArea:
     """A mixture of Gaussians: of the mean over all points, and over every second of them."""
 
     eta: Latent
+
+    def mean(self, patches: Patches | None) -> float:
+        return float(self.eta.mean[0])
 
     def summary(self, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
         law = self.eta.at(np.array([0]))
@@ -195,10 +203,15 @@ class _ExactArea:
 
 @dataclass(frozen=True)
 class _DrawnArea:
-    """Draws of the surface at the points of an area, (n, n_draws), and their weights, (n,)."""
+    """Draws of the surface at the points of an area, (n, n_draws), their weights, (n,), and the points themselves."""
 
     draws: FloatArray
     weight: FloatArray
+    fitted: Fitted
+    rows: Rows
+
+    def mean(self, patches: Patches | None) -> float:
+        return float(self.weight @ _mean(self.fitted, self.rows, patches))
 
     def summary(self, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
         draws = self.weight @ self.draws

@@ -6,7 +6,8 @@ name                value                  what it bounds, and why
 FINER_POINTS        4                      times as many points for the mean of an area as for its draws
 MAX_POINTS_ERROR    0.1                    error of the points, in standard deviations of the mean, that is worth a
                                            warning
-AREA_TOLERANCE      1e-3                   standard deviations that the mean at a point of an area may err by
+AREA_TOLERANCE      5e-3                   standard deviations that the mean at a point of an area may err by; means of
+                                           many points err by a tenth of that
 ASKED_POINTS        25                     points of an area that tell whether data inform it
 LEAST_HALVED        8                      points of an area, from which half of them are asked whether all suffice
 PRIOR_SHARE         0.95                   of the prior's variance, above which an area is said to know nothing
@@ -48,7 +49,7 @@ from __future__ import annotations
 
 FINER_POINTS = 4
 MAX_POINTS_ERROR = 0.1
-AREA_TOLERANCE = 1e-3
+AREA_TOLERANCE = 5e-3
 ASKED_POINTS = 25
 LEAST_HALVED = 8
 PRIOR_SHARE = 0.95

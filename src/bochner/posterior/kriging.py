@@ -81,7 +81,7 @@ class KrigingPosterior(Posterior):
 
     def _covariance(self, cross: FloatArray, rows: Rows) -> FloatArray:
         whitened, drift = self._whitened(rows, cross)
-        return rows.covariance_with(self.kernel, rows) - whitened.T @ whitened + drift.T @ drift
+        return rows.covariance_within(self.kernel) - whitened.T @ whitened + drift.T @ drift
 
     def _mean(self, cross: FloatArray, rows: Rows) -> FloatArray:
         return np.asarray(self.alpha @ cross + rows.trend @ self.trend_coef)

@@ -105,11 +105,12 @@ class PatchKriging:
     def _means(self, rows: Rows) -> FloatArray | None:
         """Means at the places of a patch; None where they err by more than is tolerated."""
         patch, (units, of, scale) = Patch.over(rows), self._shapes
-        k, missed = (covariances(units, self.rows.coords, at) for at in (patch.nodes, patch.middles))
-        near = self._near(patch, missed - k @ patch.to_middles.T, np.zeros_like(self._alpha), self.least_sd)
-        to_places = patch.to_places.T
-        e = covariances(units, self.rows.coords[near], rows.coords) - k[:, near] @ to_places
-        parts = [p.alpha @ k[u] @ to_places + p.alpha[near] @ e[u] for p, u in zip(self.posteriors, of, strict=True)]
+        k, missed = (covariances(units, self.rows.coords, at, self.kind) for at in (patch.nodes, patch.middles))
+        near = self._near(patch, missed - k @ patch.to_middles.T.astype(self.kind), None, self.least_sd)
+        to_places = patch.to_places.T.astype(self.kind)
+        e = covariances(units, self.rows.coords[near], rows.coords, self.kind)
+        e -= k[:, near] @ to_places
+        parts = [a @ k[u] @ to_places + a[near] @ e[u] for a, u in zip(self._alpha, of, strict=True)]
         means = scale[:, None] * np.stack(parts) + np.stack([p.trend_coef for p in self.posteriors]) @ rows.trend.T
         true = KrigingPosterior.each_mean(self.posteriors, rows[patch.checks])
         error = np.max(np.abs(means[:, patch.checks] - true) / self.least_sd[:, None])
@@ -219,14 +220,16 @@ class PatchKriging:
         solve = linalg.blas.strsm if self.kind is np.float32 else linalg.blas.dtrsm
         return np.asarray(solve(1.0, self._roots[j], scaled.T, side=1, lower=1, trans_a=1, overwrite_b=1).T)
 
-    def _near(self, patch: Patch, missed: FloatArray, weight: FloatArray, sd: FloatArray) -> IntArray:
+    def _near(self, patch: Patch, missed: FloatArray, weight: FloatArray | None, sd: FloatArray) -> IntArray:
         """Rows that interpolation would miss by too much, from what it does in the middle of each mesh, (u, n, c).
 
         A row's part in the mean is alpha, in the variance twice its kriging weight; many small parts add up as noise does.
         """
         _, of, scale = self._shapes
         by = (scale / sd)[:, None]
-        part = np.maximum(np.abs(self._alpha) * by, np.abs(weight) * by / sd[:, None])
+        part = np.abs(self._alpha) * by
+        if weight is not None:
+            part = np.maximum(part, np.abs(weight) * by / sd[:, None])
         cost = (part * np.abs(missed).max(axis=2)[of]).max(axis=0)
         cost[patch.holds(self.rows.coords)] = np.inf  # nodes may not see it at all, if the field is short
         order = np.argsort(-cost)
