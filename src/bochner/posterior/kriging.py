@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -123,6 +123,7 @@ def _times(variance: float, own: Callable[[], FloatArray]) -> FloatArray:
     return variance * own()
 
 
+@lru_cache(maxsize=256)
 def unit_kernel(kernel: Kernel) -> tuple[Kernel, float]:
     """A kernel as a variance times another one; the variance is 1 where it has several."""
     at = [i for i, h in enumerate(kernel.hyperparameters) if h.role.is_variance]

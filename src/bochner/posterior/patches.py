@@ -126,10 +126,12 @@ class PatchKriging:
     @cached_property
     def _shapes(self) -> tuple[list[Kernel], IntArray, FloatArray]:
         """Distinct kernels of unit variance, which of them each posterior has, and its variance."""
-        found: dict[Kernel, int] = {}
         pairs = [unit_kernel(p.kernel) for p in self.posteriors]
-        of = [found.setdefault(unit, len(found)) for unit, _ in pairs]
-        return list(found), np.array(of), np.array([variance for _, variance in pairs])
+        found: list[Kernel] = []
+        for unit, _ in pairs:
+            if unit not in found:
+                found.append(unit)
+        return found, np.array([found.index(unit) for unit, _ in pairs]), np.array([scale for _, scale in pairs])
 
     @cached_property
     def _inverse(self) -> FloatArray:
