@@ -70,7 +70,9 @@ class KrigingPosterior(Posterior):
 
         own = [p for p in posteriors if isinstance(p, KrigingPosterior)]
         rows = own[0].rows
-        return None if rows.has_areas or rows.coords.shape[1] > limits.MAX_PATCH_DIM else PatchKriging(own, tolerance)
+        if rows.has_areas or rows.coords.shape[1] > limits.MAX_PATCH_DIM or len(rows) < limits.LEAST_PATCH_ROWS:
+            return None
+        return PatchKriging(own, tolerance)
 
     def covariance(self, rows: Rows) -> FloatArray:
         return self._covariance(self.rows.covariance_with(self.kernel, rows), rows)

@@ -222,6 +222,11 @@ class PatchKriging:
         solve = linalg.blas.strsm if self.kind is np.float32 else linalg.blas.dtrsm
         return np.asarray(solve(1.0, self._roots[j], scaled.T, side=1, lower=1, trans_a=1, overwrite_b=1).T)
 
+    @property
+    def _margin(self) -> float:
+        """Meshes around a patch within which a row is near: one for a hundredth, another for every further digit."""
+        return max(1.0, float(np.log10(limits.PATCH_MARGIN / self.tolerance)))
+
     def _near(self, patch: Patch, missed: FloatArray, weight: FloatArray | None, sd: FloatArray) -> IntArray:
         """Rows that interpolation would miss by too much, from what it does in the middle of each mesh, (u, n, c).
 
@@ -233,7 +238,8 @@ class PatchKriging:
         if weight is not None:
             part = np.maximum(part, np.abs(weight) * by / sd[:, None])
         cost = (part * np.abs(missed).max(axis=2)[of]).max(axis=0)
-        cost[patch.holds(self.rows.coords)] = np.inf  # nodes may not see it at all, if the field is short
+        # at the edge next to a row its weight is larger than in the midst; and nodes may not see a short field at all
+        cost[patch.holds(self.rows.coords, self._margin)] = np.inf
         order = np.argsort(-cost)
         with np.errstate(over="ignore"):
             left = np.sqrt(np.cumsum(cost[order][::-1] ** 2))[::-1]
@@ -347,9 +353,9 @@ class Patch:
         """Where they lie, (2, dim)."""
         return self.rows.coords[self.checks]
 
-    def holds(self, coords: FloatArray) -> NDArray[np.bool_]:
-        """Which places (n, dim) lie in the box or within a mesh of it."""
-        margin, turned = limits.PATCH_MARGIN * self.side.max() / (limits.PATCH_NODES - 1), coords @ self.frame
+    def holds(self, coords: FloatArray, meshes: float) -> NDArray[np.bool_]:
+        """Which places (n, dim) lie in the box or within some meshes of it."""
+        margin, turned = meshes * self.side.max() / (limits.PATCH_NODES - 1), coords @ self.frame
         inside = (turned >= self.low - margin) & (turned <= self.low + self.side + margin)
         return np.asarray(inside.all(axis=1))
 
