@@ -92,7 +92,7 @@ class Posterior(ABC):
 
     @classmethod
     def patches(cls, posteriors: Sequence[Posterior], tolerance: float) -> Patches | None:
-        """Means and variances of several posteriors of this kind at many places, for less; None if they have no such."""
+        """What answers of several posteriors of this kind at many places for less; None if there is nothing."""
         return None
 
     @abstractmethod

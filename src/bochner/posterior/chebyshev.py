@@ -29,5 +29,5 @@ def interpolation(x: FloatArray, n: int) -> FloatArray:
     mass[[0, -1]] /= 2
     gap = x[:, None] - nodes(n)
     exact = np.abs(gap) < 1e-14
-    terms = mass / np.where(exact, 1.0, gap)
-    return np.where(exact.any(axis=1, keepdims=True), exact.astype(float), terms / terms.sum(axis=1, keepdims=True))
+    terms = np.where(exact.any(axis=1, keepdims=True), exact, mass / np.where(exact, 1.0, gap))
+    return np.asarray(terms / terms.sum(axis=1, keepdims=True))

@@ -19,10 +19,11 @@ WIDEST_TILE       8.0    sides of a tile that rows around it are looked for with
 LEAST_TILE_ROWS   3.0    rows in and around a tile, of the neighbours of a place, that suffice for it
 PRIOR_JITTER      1e-8   of the variance, added as noise: small systems of a smooth field are singular without
 MAX_PATCH_DIM     3      coordinates up to which places are kriged in patches
-LEAST_PATCH_ROWS  120    rows below which a place costs no more than its part of a patch
+LEAST_PATCH_ROWS  60     rows below which a place costs no more than its part of a patch
 PATCH_NODES       6      along each side of a patch: 36 in the plane
 THIN_POWER        0.33   of a side over the longest, that nodes along it follow: a patch of the globe is thin
 LEAST_PATCH       64     places below which they are kriged one by one
+PATCH_WORK        6e5    multiplications that a patch is worth beside its places
 NEAR_SHARE        2.5    rows that are near a patch, over those that lie in it
 PATCH_SHARE       0.5    of the tolerance, that rows which are not near may cost, and errors at checks may be
 PATCH_MARGIN      0.1    times the tolerance, in tenfolds, are the meshes around a patch within which a row is near
@@ -54,10 +55,11 @@ KEPT_TILES = 4
 WIDEST_TILE = 8.0
 LEAST_TILE_ROWS = 3.0
 MAX_PATCH_DIM = 3
-LEAST_PATCH_ROWS = 120
+LEAST_PATCH_ROWS = 60
 PATCH_NODES = 6
 THIN_POWER = 0.33
 LEAST_PATCH = 64
+PATCH_WORK = 6e5
 NEAR_SHARE = 2.5
 PATCH_SHARE = 0.5
 PATCH_MARGIN = 0.1

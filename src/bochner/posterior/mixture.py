@@ -39,21 +39,17 @@ class Mixture:
         counted = np.flatnonzero(self.mass)
         return [self.components[i] for i in counted], self.mass[counted], self.noise_variance[counted]
 
-    def latent(
-        self, rows: Rows, *, spread: bool = True, new: bool = False, patches: Patches | None = None
-    ) -> Latent:
+    def latent(self, rows: Rows, *, spread: bool = True, new: bool = False, patches: Patches | None = None) -> Latent:
         """Means and variances of every component with mass at some rows; without `spread` the means alone.
 
-        `new`: with the noise variance of an observation, or of an effect of its own. `patches`: to within its tolerance.
+        `new`: with the noise variance of an observation, or of an effect of its own; `patches`: within its tolerance.
         """
         components, mass, noise = self.averaged
         kind = _kind(components)
         if not spread:
             means = kind.each_mean(components, rows) if patches is None else patches.means(rows)
             return Latent(means, np.zeros_like(means), mass)
-        means, variances = (
-            kind.each_mean_and_variance(components, rows) if patches is None else patches.moments(rows)
-        )
+        means, variances = kind.each_mean_and_variance(components, rows) if patches is None else patches.moments(rows)
         return Latent(means, variances + noise[:, None] if new else variances, mass)
 
     def patches(self, tolerance: float) -> Patches | None:

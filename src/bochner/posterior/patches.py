@@ -8,8 +8,8 @@ from them and the near rows n,
 
 so that k'Sigma^-1 k is a quadratic form in w = (e, l), and mean and drift are linear in w. A place costs the square of
 some tens instead of the square of the number of rows, however rough the field is. Which rows are near follows from what
-leaving out their e would cost; two places of every patch are kriged from all rows, and where those disagree the patch is
-cut in four.
+leaving out their e would cost; two places of every patch are kriged from all rows, and where those disagree the patch
+is cut in four.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class PatchKriging:
         return [p.sigma.root.astype(self.kind, order="F") for p in self.posteriors]
 
     def _choose_precision(self, rows: Rows) -> None:
-        """float32, where its rounding is no matter: of a form it grows as sd falls, of Sigma with its condition, too."""
+        """float32 where rounding is no matter: in forms it grows as sd falls, in systems with their condition, too."""
         few = rows[np.linspace(0, len(rows) - 1, limits.TRIED_PLACES).astype(int)]
         _, variances = KrigingPosterior.each_mean_and_variance(self.posteriors, few)
         _, _, scale = self._shapes
@@ -179,7 +179,7 @@ class PatchKriging:
         inside = np.count_nonzero(np.all((self.rows.coords >= low) & (self.rows.coords <= high), axis=1))
         q, size = limits.PATCH_NODES**2, 2.0 ** np.arange(6, 16)
         near = np.minimum(limits.NEAR_SHARE * inside * size / len(rows), len(self.rows))
-        return int(size[np.argmin(len(self.rows) ** 2 * q / size + 2 * (q + near) ** 2)])
+        return int(size[np.argmin((len(self.rows) ** 2 * q + limits.PATCH_WORK) / size + 2 * (q + near) ** 2)])
 
     def _groups(self, parts: list[IntArray]) -> Iterator[list[IntArray]]:
         """Patches that are solved for together: one system with many columns costs less than several with few."""
@@ -191,24 +191,23 @@ class PatchKriging:
         """Means and variances at every patch of a group; None where they err by more than is tolerated."""
         patches = [Patch.over(part) for part in parts]
         units, of, scale = self._shapes
-        at = [np.concatenate([getattr(p, name) for p in patches]) for name in ("nodes", "checked", "middles")]
-        nodes_of, checks_of, middles_of = (
-            _slices([len(getattr(p, name)) for p in patches]) for name in ("nodes", "checked", "middles")
+        at = [np.concatenate([getattr(p, name) for p in patches]) for name in ("nodes", "checked", "middles", "posts")]
+        nodes_of, checks_of, middles_of, posts_of = (
+            _slices([len(getattr(p, name)) for p in patches]) for name in ("nodes", "checked", "middles", "posts")
         )
-        k, missed, midst = (
-            covariances(units, self.rows.coords, places, self.kind) for places in (at[0], at[2], at[1][::2])
-        )
+        k, missed, around = (covariances(units, self.rows.coords, at[i], self.kind) for i in (0, 2, 3))
         self.n_evaluated += len(at[0]) + len(at[1])
         whitened = np.stack([self._half(j, scale[j] * k[u]) for j, u in enumerate(of)])
-        weight = np.stack([scale[j] * (self._inverse[j] @ midst[u]) for j, u in enumerate(of)])
+        weight = np.abs(np.stack([scale[j] * (self._inverse[j] @ around[u]) for j, u in enumerate(of)]))
         trend = np.concatenate([patch.rows.trend[patch.checks] for patch in patches])
         true = KrigingPosterior.each_mean_and_variance(self.posteriors, Rows(at[1], trend))
         out: list[Moments | None] = []
         for i, patch in enumerate(patches):
             here, mean, variance = k[:, :, nodes_of[i]], *(part[:, checks_of[i]] for part in true)
             apart = missed[:, :, middles_of[i]] - here @ patch.to_middles.T.astype(self.kind)
-            near = self._near(patch, apart, weight[:, :, i], np.sqrt(np.maximum(variance[:, 0], 1e-300)))
-            if 2 * (len(near) + len(patch.nodes)) ** 2 > len(self.rows) ** 2:
+            most = weight[:, :, posts_of[i]].max(axis=2)
+            near = self._near(patch, apart, most, np.sqrt(np.maximum(variance.min(axis=1), 1e-300)))
+            if len(near) + len(patch.nodes) >= len(self.rows):  # as many as if asked one by one
                 out.append(None)
                 continue
             found = self._within(patch, near, here, whitened[:, :, nodes_of[i]])
@@ -230,15 +229,15 @@ class PatchKriging:
     def _near(self, patch: Patch, missed: FloatArray, weight: FloatArray | None, sd: FloatArray) -> IntArray:
         """Rows that interpolation would miss by too much, from what it does in the middle of each mesh, (u, n, c).
 
-        A row's part in the mean is alpha, in the variance twice its kriging weight; many small parts add up as noise does.
+        A row's part in the mean is alpha, in the variance twice its kriging weight; many small parts add up as noise.
         """
         _, of, scale = self._shapes
         by = (scale / sd)[:, None]
         part = np.abs(self._alpha) * by
         if weight is not None:
-            part = np.maximum(part, np.abs(weight) * by / sd[:, None])
+            part = np.maximum(part, weight * by / sd[:, None])
         cost = (part * np.abs(missed).max(axis=2)[of]).max(axis=0)
-        # at the edge next to a row its weight is larger than in the midst; and nodes may not see a short field at all
+        # next to a row its weight is larger than elsewhere on the edge; and nodes may not see a short field at all
         cost[patch.holds(self.rows.coords, self._margin)] = np.inf
         order = np.argsort(-cost)
         with np.errstate(over="ignore"):
@@ -268,7 +267,7 @@ class PatchKriging:
         return means, variances
 
     def _form(self, near: IntArray, k: FloatArray, whitened: FloatArray) -> FloatArray:
-        """What takes w to the gradient of k'Sigma^-1 k / 2, to X'Sigma^-1 k and to alpha'k, (posteriors, p + r + 1, p)."""
+        """What takes w to half the gradient of k'Sigma^-1 k, to X'Sigma^-1 k and to alpha'k, (k, p + r + 1, p)."""
         _, of, scale = self._shapes
         _, half, solved, _ = self._trend
         h, q, r = len(near), k.shape[2], half.shape[1]
@@ -331,6 +330,13 @@ class Patch:
     def middles(self) -> FloatArray:
         """Middles of the meshes between them, (c, dim): where a kink shows."""
         return self._placed([middles(c) for c in self.counts])
+
+    @cached_property
+    def posts(self) -> FloatArray:
+        """The middle of the patch and of its faces, (2 dim + 1, dim): where weights of rows are found."""
+        at = np.full((2 * len(self.side) + 1, len(self.side)), 0.5)
+        at[np.arange(2 * len(self.side)), np.repeat(np.arange(len(self.side)), 2)] = np.tile([0.0, 1.0], len(self.side))
+        return (self.low + at * self.side) @ self.frame.T
 
     @cached_property
     def to_middles(self) -> FloatArray:
