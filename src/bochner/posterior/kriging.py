@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from bochner.features import Rows
 from bochner.kernels import Kernel
 from bochner.posterior import limits
 from bochner.posterior.base import Cost, Patches, Posterior, draw_gaussian
+from bochner.posterior.patches import PatchKriging, unit_kernel
 from bochner.solvers import CholeskyFactor
 
 
@@ -66,8 +67,6 @@ class KrigingPosterior(Posterior):
 
     @classmethod
     def patches(cls, posteriors: Sequence[Posterior], tolerance: float) -> Patches | None:
-        from bochner.posterior.patches import PatchKriging
-
         own = [p for p in posteriors if isinstance(p, KrigingPosterior)]
         rows = own[0].rows
         if rows.has_areas or rows.coords.shape[1] > limits.MAX_PATCH_DIM or len(rows) < limits.LEAST_PATCH_ROWS:
@@ -123,15 +122,3 @@ def _crosses(
 
 def _times(variance: float, own: Callable[[], FloatArray]) -> FloatArray:
     return variance * own()
-
-
-@lru_cache(maxsize=256)
-def unit_kernel(kernel: Kernel) -> tuple[Kernel, float]:
-    """A kernel as a variance times another one; the variance is 1 where it has several."""
-    at = [i for i, h in enumerate(kernel.hyperparameters) if h.role.is_variance]
-    if len(at) != 1:
-        return kernel, 1.0
-    theta = kernel.theta.copy()
-    variance = float(np.exp(theta[at[0]]))
-    theta[at[0]] = 0.0
-    return kernel.with_theta(theta), variance

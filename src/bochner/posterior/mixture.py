@@ -37,7 +37,7 @@ class Mixture:
     def averaged(self) -> tuple[Sequence[Posterior], FloatArray, FloatArray]:
         """Components that have mass, with their masses and noise variances."""
         counted = np.flatnonzero(self.mass)
-        return [self.components[i] for i in counted], self.mass[counted], self.noise_variance[counted]
+        return [self.components[int(i)] for i in counted], self.mass[counted], self.noise_variance[counted]
 
     def latent(self, rows: Rows, *, spread: bool = True, new: bool = False, patches: Patches | None = None) -> Latent:
         """Means and variances of every component with mass at some rows; without `spread` the means alone.

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,37 @@ from bochner.features import Rows
 from bochner.kernels import Kernel, covariances
 from bochner.posterior import limits
 from bochner.posterior.chebyshev import interpolation, middles, nodes
-from bochner.posterior.kriging import KrigingPosterior, unit_kernel
 from bochner.solvers import CholeskyFactor
 
 Moments = tuple[FloatArray, FloatArray]  # means and variances, (k, n) each
+
+
+class Kriged(Protocol):
+    """What patches ask of a posterior through the training rows: see `KrigingPosterior`."""
+
+    @property
+    def kernel(self) -> Kernel: ...
+
+    @property
+    def rows(self) -> Rows: ...
+
+    @property
+    def alpha(self) -> FloatArray: ...
+
+    @property
+    def trend_coef(self) -> FloatArray: ...
+
+    @property
+    def sigma(self) -> CholeskyFactor: ...
+
+    @property
+    def schur(self) -> CholeskyFactor: ...
+
+    @classmethod
+    def each_mean(cls, posteriors: Sequence[Any], rows: Rows) -> FloatArray: ...
+
+    @classmethod
+    def each_mean_and_variance(cls, posteriors: Sequence[Any], rows: Rows) -> Moments: ...
 
 
 @dataclass
@@ -54,7 +81,7 @@ class PatchKriging:
         Places that were answered from their patch, so far.
     """
 
-    posteriors: Sequence[KrigingPosterior]
+    posteriors: Sequence[Kriged]
     tolerance: float
     n_evaluated: int = 0
     n_patched: int = 0
@@ -85,7 +112,7 @@ class PatchKriging:
         rest = np.concatenate([*alone, *pending]) if alone or pending else np.zeros(0, dtype=np.intp)
         for i in range(0, len(rest), limits.PLACES_TOGETHER):
             part = rest[i : i + limits.PLACES_TOGETHER]
-            means[:, part], variances[:, part] = KrigingPosterior.each_mean_and_variance(self.posteriors, rows[part])
+            means[:, part], variances[:, part] = self.posteriors[0].each_mean_and_variance(self.posteriors, rows[part])
         self.n_evaluated += len(rest)
         return means, variances
 
@@ -99,7 +126,7 @@ class PatchKriging:
         for part in cells(rows.coords, np.arange(len(rows)), self._size(rows)):
             found = self._means(rows[part]) if len(part) >= limits.LEAST_PATCH else None
             self.n_patched += 0 if found is None else len(part)
-            means[:, part] = KrigingPosterior.each_mean(self.posteriors, rows[part]) if found is None else found
+            means[:, part] = self.posteriors[0].each_mean(self.posteriors, rows[part]) if found is None else found
         return means
 
     def _means(self, rows: Rows) -> FloatArray | None:
@@ -112,7 +139,7 @@ class PatchKriging:
         e -= k[:, near] @ to_places
         parts = [a @ k[u] @ to_places + a[near] @ e[u] for a, u in zip(self._alpha, of, strict=True)]
         means = scale[:, None] * np.stack(parts) + np.stack([p.trend_coef for p in self.posteriors]) @ rows.trend.T
-        true = KrigingPosterior.each_mean(self.posteriors, rows[patch.checks])
+        true = self.posteriors[0].each_mean(self.posteriors, rows[patch.checks])
         error = np.max(np.abs(means[:, patch.checks] - true) / self.least_sd[:, None])
         return means if error <= limits.PATCH_SHARE * self.tolerance else None
 
@@ -160,7 +187,7 @@ class PatchKriging:
     def _choose_precision(self, rows: Rows) -> None:
         """float32 where rounding is no matter: in forms it grows as sd falls, in systems with their condition, too."""
         few = rows[np.linspace(0, len(rows) - 1, limits.TRIED_PLACES).astype(int)]
-        _, variances = KrigingPosterior.each_mean_and_variance(self.posteriors, few)
+        _, variances = self.posteriors[0].each_mean_and_variance(self.posteriors, few)
         _, _, scale = self._shapes
         least = np.array([float(np.min((np.diag(p.sigma.root) / p.sigma.scale) ** 2)) for p in self.posteriors])
         condition = np.sqrt(len(self.rows) * scale / np.maximum(least, 1e-300))
@@ -200,7 +227,7 @@ class PatchKriging:
         whitened = np.stack([self._half(j, scale[j] * k[u]) for j, u in enumerate(of)])
         weight = np.abs(np.stack([scale[j] * (self._inverse[j] @ around[u]) for j, u in enumerate(of)]))
         trend = np.concatenate([patch.rows.trend[patch.checks] for patch in patches])
-        true = KrigingPosterior.each_mean_and_variance(self.posteriors, Rows(at[1], trend))
+        true = self.posteriors[0].each_mean_and_variance(self.posteriors, Rows(at[1], trend))
         out: list[Moments | None] = []
         for i, patch in enumerate(patches):
             here, mean, variance = k[:, :, nodes_of[i]], *(part[:, checks_of[i]] for part in true)
@@ -418,4 +445,16 @@ def _products(parts: Sequence[FloatArray]) -> FloatArray:
 
 @lru_cache
 def _middle_matrix(counts: tuple[int, ...]) -> FloatArray:
-    return reduce(np.kron, [interpolation(middles(count), count) for count in counts])
+    return reduce(lambda a, b: np.asarray(np.kron(a, b)), [interpolation(middles(count), count) for count in counts])
+
+
+@lru_cache(maxsize=256)
+def unit_kernel(kernel: Kernel) -> tuple[Kernel, float]:
+    """A kernel as a variance times another one; the variance is 1 where it has several."""
+    at = [i for i, h in enumerate(kernel.hyperparameters) if h.role.is_variance]
+    if len(at) != 1:
+        return kernel, 1.0
+    theta = kernel.theta.copy()
+    variance = float(np.exp(theta[at[0]]))
+    theta[at[0]] = 0.0
+    return kernel.with_theta(theta), variance
