@@ -50,20 +50,22 @@ def districts():
     return geopandas.GeoDataFrame({"name": ["south", "town", "hill"]}, geometry=shapes, crs=CRS, index=[7, 8, 9])
 
 
-def test_draws_agree_with_the_exact_covariance():
-    """Mean and sd of a weighted mean are w'm and the root of w'Cw; 4,000 draws know the sd to 1.1 %."""
+def test_means_agree_with_the_exact_covariance():
+    """Mean and sd of a weighted mean are w'm and the root of w'Cw, and its law is Gaussian; nothing is drawn."""
     areas = districts()
-    found = aggregate(model(), areas, n_draws=4_000, n_points=60, exceed=1.0)
+    found = aggregate(model(), areas, n_points=60, exceed=1.0)
     coords, index, weight = area_points(areas, n_points=60)
     for i in range(3):
         here = index == i
         points = geopandas.GeoDataFrame(geometry=geopandas.points_from_xy(*coords[here].T), crs=CRS)
-        _, covariance = model().predict(points, return_cov=True)
+        mean, covariance = model().predict(points, return_cov=True)
         sd = np.sqrt(weight[here] @ np.asarray(covariance) @ weight[here])
         row = found.iloc[i]
-        assert_allclose(row["sd"], sd, rtol=0.06)
-        assert_allclose(row["upper"] - row["lower"], 2 * 1.96 * sd, rtol=0.1)
-        assert abs(row["exceedance_1"] - _normal_tail(1.0, row["mean"], sd)) < 0.04
+        assert_allclose(row["sd"], sd, rtol=1e-8)
+        assert_allclose([row["lower"], row["upper"]], row["mean"] + np.array([-1, 1]) * 1.959964 * sd, rtol=1e-6)
+        assert_allclose(row["exceedance_1"], _normal_tail(1.0, row["mean"], sd), rtol=1e-6, atol=1e-12)
+        rough = weight[here] @ np.asarray(mean).ravel()
+        assert_allclose(row["discretisation_error"], abs(row["mean"] - rough), rtol=1e-6, atol=1e-9)
 
 
 def test_mean_is_that_of_a_fine_grid():
@@ -101,7 +103,7 @@ def test_areas_come_back_as_they_were():
 def test_same_seed_same_numbers():
     """The draws repeat, and another seed changes the sd a little."""
     first, again, other = (
-        aggregate(model(), districts(), n_draws=100, n_points=30, random_state=s)["sd"] for s in (1, 1, 2)
+        aggregate(model("binomial"), districts(), n_draws=100, n_points=30, random_state=s)["sd"] for s in (1, 1, 2)
     )
     assert (first == again).all() and not (first == other).any()
 

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bochner.maps import limits
-from bochner.maps.grids import tiles
 from bochner.maps.grids.tiles import Interpolation, quarters
+from bochner.posterior.chebyshev import interpolation, nodes
 
 SIDE = 200
 TOLERANCE = 1e-3
@@ -138,4 +138,4 @@ def test_interpolation_is_exact_for_polynomials():
     """Six nodes carry polynomials of degree five."""
     x = np.linspace(0, 1, 50)
     for degree in range(limits.TILE_NODES):
-        assert_allclose(tiles._interpolate_to(x) @ tiles._nodes() ** degree, x**degree, atol=1e-12)
+        assert_allclose(interpolation(x, limits.TILE_NODES) @ nodes(limits.TILE_NODES) ** degree, x**degree, atol=1e-12)

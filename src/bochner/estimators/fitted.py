@@ -16,7 +16,7 @@ from bochner.exceptions import OutsideWarning, PartError, warn
 from bochner.features import Rows
 from bochner.inference import Model
 from bochner.layout import Layout
-from bochner.posterior import Latent
+from bochner.posterior import Latent, Patches
 from bochner.posterior.response import Response
 from bochner.resources import block_bytes
 
@@ -54,9 +54,23 @@ class Fitted:
     findings: tuple[str, ...] = ()
     diagnostics: Mapping[str, Any] | None = None
 
-    def latent(self, rows: Rows, *, offset: FloatArray | float = 0.0, new: bool = False, spread: bool = True) -> Latent:
-        """Linear predictor at some rows, in blocks; with the scatter of an observation about it, if `new`."""
+    def latent(
+        self,
+        rows: Rows,
+        *,
+        offset: FloatArray | float = 0.0,
+        new: bool = False,
+        spread: bool = True,
+        patches: Patches | None = None,
+    ) -> Latent:
+        """Linear predictor at some rows, in blocks; with the scatter of an observation about it, if `new`.
+
+        `patches`, of the model's mixture: many rows at once, to within its tolerance.
+        """
         mixture = self.model.mixture
+        if patches is not None:
+            eta = mixture.latent(rows, spread=spread, new=new, patches=patches)
+            return eta.shifted(offset + self.layout.trend.level)
         numbers = max(1, mixture.components[0].cost.numbers)
         size = max(16, block_bytes() // (8 * numbers))
         blocks = [mixture.latent(rows[i], spread=spread, new=new) for i in rows.chunks(size)]
@@ -71,9 +85,11 @@ class Fitted:
         size: FloatArray | None = None,
         new: bool = False,
         spread: bool = True,
+        patches: Patches | None = None,
     ) -> Response:
         """Law of the surface, or of new observations, at each of some rows; without `spread`, its mean alone."""
-        return Response(self.model.family, self.latent(rows, offset=offset, new=new, spread=spread), size, new=new)
+        eta = self.latent(rows, offset=offset, new=new, spread=spread, patches=patches)
+        return Response(self.model.family, eta, size, new=new)
 
     def draws(
         self,

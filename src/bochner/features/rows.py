@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -113,7 +114,7 @@ class ArealRows(Rows):
             self.coords[index], self.trend[index], self.points[at], position[self.group[at]], self.share[at]
         )
 
-    @property
+    @cached_property
     def averaging(self) -> Any:
         """Sparse matrix (n, k) that takes values at the points to values of the rows."""
         return sparse.csr_array(
@@ -135,7 +136,7 @@ class ArealRows(Rows):
     def variance(self, kernel: Kernel) -> FloatArray:
         # row by row: the points of all rows together would be too many for one matrix
         each = (self[i : i + 1] for i in range(len(self)))
-        return np.array([float(row.covariance_with(kernel, row)[0, 0]) for row in each])
+        return np.array([float(row.covariance_within(kernel)[0, 0]) for row in each])
 
     def as_areas(self) -> ArealRows:
         return self

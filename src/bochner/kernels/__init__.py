@@ -34,7 +34,7 @@ from bochner.kernels.slopes import MatrixSlopes, Slopes
 from bochner.kernels.spectral import SpectralKernel
 from bochner.kernels.spectral_mixture import SpectralMixture
 from bochner.kernels.squared_exponential import SquaredExponential
-from bochner.kernels.stationary import AxisKernel, IsotropicKernel, SimpleKernel
+from bochner.kernels.stationary import AxisKernel, IsotropicKernel, SimpleKernel, covariances
 from bochner.kernels.waves import Waves
 
 __all__ = [
@@ -71,6 +71,7 @@ __all__ = [
     "Waves",
     "axis_groups",
     "axis_units",
+    "covariances",
     "kernel_named",
     "pieces_of",
     "reaches",

@@ -53,7 +53,7 @@ class Matern(IsotropicKernel):
         return ("nu",) if self.learn_nu else ()
 
     def correlation(self, distance: FloatArray) -> FloatArray:
-        s = np.sqrt(2 * self.nu) * distance
+        s = float(np.sqrt(2 * self.nu)) * distance
         match self.nu:
             case 0.5:
                 return np.exp(-s)

@@ -7,6 +7,7 @@ frequencies that follow it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Self
@@ -384,6 +385,21 @@ class AxisKernel(ScaledKernel):
 
     def unit_frequencies(self, uniforms: FloatArray, dim: int) -> FloatArray:
         return self.axis_quantile(uniforms)
+
+
+def covariances(kernels: Sequence[Kernel], x: FloatArray, z: FloatArray, dtype: Any = np.float64) -> FloatArray:
+    """Covariances of places x (n, dim) and z (m, dim) under several kernels, (k, n, m); distances are measured once."""
+    out, plain = np.empty((len(kernels), len(x), len(z)), dtype), None
+    for kernel, k in zip(kernels, out, strict=True):
+        if not isinstance(kernel, IsotropicKernel) or isinstance(kernel.length_scale, tuple) or not len(z):
+            k[:] = kernel.covariance(x, z)
+            continue
+        if plain is None:
+            plain = distance.cdist(x - z.mean(axis=0), z - z.mean(axis=0)).astype(dtype, copy=False)
+        k[:] = kernel.correlation(plain / kernel.length_scale)
+        if kernel.variance != 1.0:
+            k *= kernel.variance
+    return out
 
 
 def directions(uniforms: FloatArray, dim: int) -> FloatArray:

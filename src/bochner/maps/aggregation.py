@@ -1,4 +1,4 @@
-"""Areas: means over polygons, with the uncertainty of the mean from joint draws of the surface."""
+"""Areas: means over polygons, with the uncertainty of the mean: exact, or from joint draws of the surface."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.estimators import Distribution, Fitted
+from bochner.estimators import Fitted
 from bochner.estimators.constructor import is_count, resources_of
 from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError, OutsideWarning, warn
-from bochner.features import Rows
+from bochner.features import ArealRows, Rows
 from bochner.geo import area_points, as_crs, checked_areas, grid_like, mask_within, raster_at, read_areas, sample_raster
 from bochner.maps import limits
 from bochner.maps.grids.bands import Band, make_bands
 from bochner.maps.grids.inputs import Input, check_covariates
 from bochner.maps.mappable import Mappable, map_layout, mappable
+from bochner.posterior import Latent, Patches
 from bochner.random import generator, seed_of
 
 
@@ -39,9 +40,10 @@ def aggregate(
 ) -> Any:
     """Means of the surface over areas, with sd, interval and exceedance.
 
-    Each area is represented by up to about `n_points` points, and the surface is drawn at all of them jointly: its
-    values at neighbouring points go up and down together, so the mean over an area is far less certain than
-    independent pixels would have it. The mean itself comes from four times as many points.
+    Each area is represented by up to about `n_points` points, and the law of their mean is found jointly: values at
+    neighbouring points go up and down together, so the mean over an area is far less certain than independent pixels
+    would have it. It is exact for Gaussian responses and the exact kernel, and comes from joint draws of the surface
+    elsewhere. The mean itself comes from four times as many points.
 
     Parameters
     ----------
@@ -58,9 +60,9 @@ def aggregate(
     level : float, default 0.95
         Probability of the interval.
     n_draws : int, default 1000
-        Joint draws.
+        Joint draws, where there are any.
     n_points : int, default 300
-        Points that represent an area in a draw.
+        Points that represent an area, but for its mean.
     random_state : int, RandomState or None
         Seed of the draws.
     progress : callable, optional
@@ -69,7 +71,7 @@ def aggregate(
     Returns
     -------
     GeoDataFrame
-        The areas with columns ``mean``, ``sd``, ``lower``, ``upper``, ``exceedance_T``, ``n_points`` (in the draws) and
+        The areas with columns ``mean``, ``sd``, ``lower``, ``upper``, ``exceedance_T``, ``n_points`` and
         ``discretisation_error`` (of the mean, estimated from two densities of points); with weights also ``weight``
         (their sum) and ``total``, ``total_lower``, ``total_upper`` (mean times weight). NaN where a covariate is
         missing in a whole area.
@@ -89,14 +91,17 @@ def aggregate(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say has just been said
             draw_at = _Points.of(fitted, areas, n_points, weights_raster, covariates or {})
-        mean, rough = (at.means(_mean(fitted, at.rows), n_areas) for at in (mean_at, draw_at))
+        patches = fitted.model.mixture.patches(limits.AREA_TOLERANCE)
+        mean = mean_at.means(_mean(fitted, mean_at.rows, patches), n_areas)
         out = {name: np.full(n_areas, np.nan) for name in ("sd", "lower", "upper", *(band.name for band in bands))}
+        rough = np.full(n_areas, np.nan)
         shaky, n_fine = np.zeros(n_areas, dtype=bool), mean_at.counts(n_areas)
-        for i, weight, draws in draw_at.draws(fitted, n_areas, int(n_draws), seed_of(random_state)):
-            for name, value in _summary(weight @ draws, mean[i], level, bands).items() if len(weight) else ():
+        for i, n_here, area in draw_at.laws(fitted, n_areas, int(n_draws), seed_of(random_state)):
+            for name, value in area.summary(mean[i], level, bands).items() if n_here else ():
                 out[name][i] = value
+            rough[i] = area.mean(patches) if n_here else np.nan
             # where all pixels of the weights are there, nothing can be missed
-            shaky[i] = n_fine[i] > len(weight) and _half_differs(draws, weight, out["sd"][i])
+            shaky[i] = n_fine[i] > n_here and n_here >= limits.LEAST_HALVED and area.half_differs()
             if progress is not None:
                 progress(i + 1, n_areas)
         error = np.abs(mean - rough)
@@ -107,14 +112,6 @@ def aggregate(
         totals = {"total": mean, "total_lower": out["lower"], "total_upper": out["upper"]}
         columns |= {"weight": total, **{name: value * total for name, value in totals.items()}}
     return _joined(areas, columns)
-
-
-def _summary(draws: FloatArray, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
-    """Sd, interval and exceedances of an area's mean, from draws of it."""
-    draws = draws + (mean - draws.mean())  # the mean is known without the noise of the draws
-    lower, upper = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    chances = {band.name: float(np.mean(draws > band.at)) for band in bands}
-    return {"sd": float(draws.std(ddof=1)), "lower": float(lower), "upper": float(upper), **chances}
 
 
 @dataclass(frozen=True)
@@ -143,19 +140,102 @@ class _Points:
         """Number of points in each area."""
         return np.bincount(self.area, minlength=n_areas)
 
+    def thinned(self, n_points: int, n_areas: int) -> _Points:
+        """At most about so many of the points of each area, at even steps."""
+        step = np.maximum(1, self.counts(n_areas) // n_points)[self.area]
+        number = np.arange(len(self.area)) - np.searchsorted(self.area, self.area)  # areas come one after the other
+        kept = np.flatnonzero(number % step == 0)
+        share = np.bincount(self.area[kept], self.weight[kept], n_areas)
+        return _Points(self.rows[kept], self.area[kept], self.weight[kept] / share[self.area[kept]])
+
     def means(self, values: FloatArray, n_areas: int) -> FloatArray:
         """Weighted mean of each area; NaN for one without points."""
         total = np.bincount(self.area, self.weight * values, n_areas)
         return np.where(self.counts(n_areas) > 0, total, np.nan)
 
-    def draws(
-        self, fitted: Fitted, n_areas: int, n_draws: int, seed: int
-    ) -> Iterator[tuple[int, FloatArray, FloatArray]]:
-        """Number of each area, weights (n,) of its points, and joint draws of the surface there, (n, n_draws)."""
+    def laws(self, fitted: Fitted, n_areas: int, n_draws: int, seed: int) -> Iterator[tuple[int, int, _Area]]:
+        """Number of each area, of its points, and the law of its mean: exact, or by joint draws of the surface."""
+        exact = fitted.model.family.observes_eta and fitted.model.posterior.takes_areas
         for i, seed_here in enumerate(generator(seed, "areas").integers(2**31, size=n_areas)):
-            here, rng = np.flatnonzero(self.area == i), generator(int(seed_here), "draws")
-            draws = fitted.draws(self.rows[here], n_draws, rng).T if len(here) else np.empty((0, n_draws))
-            yield i, self.weight[here], draws
+            here = np.flatnonzero(self.area == i)
+            rows, weight = self.rows[here], self.weight[here]
+            if exact and len(here):
+                yield i, len(here), _ExactArea(fitted.latent(_as_areas(rows, weight)))
+            else:
+                rng = generator(int(seed_here), "draws")
+                draws = fitted.draws(rows, n_draws, rng).T if len(here) else np.empty((0, n_draws))
+                yield i, len(here), _DrawnArea(draws, weight, fitted, rows)
+
+
+class _Area(Protocol):
+    """Law of the mean over an area."""
+
+    def mean(self, patches: Patches | None) -> float:
+        """From the points of the law itself."""
+
+    def summary(self, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
+        """Sd, interval and exceedances, about a mean that is known better."""
+
+    def half_differs(self) -> bool:
+        """Whether every second point alone would give another sd of the mean."""
+
+
+@dataclass(frozen=True)
+class _ExactArea:
+    """A mixture of Gaussians: of the mean over all points, and over every second of them."""
+
+    eta: Latent
+
+    def mean(self, patches: Patches | None) -> float:
+        return float(self.eta.mean[0])
+
+    def summary(self, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
+        law = self.eta.at(np.array([0]))
+        law = law.shifted(mean - law.mean)
+        lower, upper = (float(law.quantile(p)[0]) for p in ((1 - level) / 2, (1 + level) / 2))
+        chances = {band.name: float(1.0 - law.cdf(band.at)[0]) for band in bands}
+        return {"sd": float(law.sd[0]), "lower": lower, "upper": upper, **chances}
+
+    def half_differs(self) -> bool:
+        sd, half = self.eta.sd
+        return bool(abs(half - sd) > limits.MAX_POINTS_ERROR * sd)
+
+
+@dataclass(frozen=True)
+class _DrawnArea:
+    """Draws of the surface at the points of an area, (n, n_draws), their weights, (n,), and the points themselves."""
+
+    draws: FloatArray
+    weight: FloatArray
+    fitted: Fitted
+    rows: Rows
+
+    def mean(self, patches: Patches | None) -> float:
+        return float(self.weight @ _mean(self.fitted, self.rows, patches))
+
+    def summary(self, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
+        draws = self.weight @ self.draws
+        draws = draws + (mean - draws.mean())  # the mean is known without the noise of the draws
+        lower, upper = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+        chances = {band.name: float(np.mean(draws > band.at)) for band in bands}
+        return {"sd": float(draws.std(ddof=1)), "lower": float(lower), "upper": float(upper), **chances}
+
+    def half_differs(self) -> bool:
+        half, sd = self.weight[::2], (self.weight @ self.draws).std(ddof=1)
+        return bool(abs((half @ self.draws[::2] / half.sum()).std(ddof=1) - sd) > limits.MAX_POINTS_ERROR * sd)
+
+
+def _as_areas(rows: Rows, weight: FloatArray) -> ArealRows:
+    """Two rows: the mean over all points of an area, and over every second of them."""
+    half = weight[::2] / weight[::2].sum()
+    group = np.repeat([0, 1], [len(weight), len(half)])
+    return ArealRows(
+        np.stack([weight @ rows.coords, half @ rows.coords[::2]]),
+        np.stack([weight @ rows.trend, half @ rows.trend[::2]]),
+        np.concatenate([rows.coords, rows.coords[::2]]),
+        group,
+        np.concatenate([weight, half]),
+    )
 
 
 def _at(name: str, source: Input, coords: FloatArray, crs: Any, is_category: bool) -> Any:
@@ -166,16 +246,10 @@ def _at(name: str, source: Input, coords: FloatArray, crs: Any, is_category: boo
     return raster_at(source, coords, crs, resampling="classes" if is_category else None)
 
 
-def _mean(fitted: Fitted, rows: Rows) -> FloatArray:
-    return Distribution(fitted, rows, np.zeros(len(rows))).mean if len(rows) else np.zeros(0)
-
-
-def _half_differs(draws: FloatArray, weight: FloatArray, sd: float) -> bool:
-    """Whether every second point alone would give another sd of the mean."""
-    half = weight[::2]
-    if len(weight) < 8 or sd == 0:
-        return False
-    return bool(abs((half @ draws[::2] / half.sum()).std(ddof=1) - sd) > limits.MAX_POINTS_ERROR * sd)
+def _mean(fitted: Fitted, rows: Rows, patches: Patches | None) -> FloatArray:
+    """Means of the surface at some points."""
+    linear = fitted.model.family.link_function.linear
+    return fitted.law(rows, spread=not linear, patches=patches).mean if len(rows) else np.zeros(0)
 
 
 def _uninformed(fitted: Fitted, at: _Points, n_areas: int) -> NDArray[np.bool_]:
@@ -184,7 +258,8 @@ def _uninformed(fitted: Fitted, at: _Points, n_areas: int) -> NDArray[np.bool_]:
     if not len(at.area) or not kernel.stationary:
         return np.zeros(n_areas, dtype=bool)
     prior = kernel.diag(np.zeros((1, fitted.model.dim)))[0]
-    return np.asarray(at.means(fitted.latent(at.rows).variance, n_areas) > limits.PRIOR_SHARE * prior)
+    some = at.thinned(limits.ASKED_POINTS, n_areas)
+    return np.asarray(some.means(fitted.latent(some.rows).variance, n_areas) > limits.PRIOR_SHARE * prior)
 
 
 def _weights(raster: Any, areas: Any) -> FloatArray:

@@ -6,6 +6,10 @@ name                value                  what it bounds, and why
 FINER_POINTS        4                      times as many points for the mean of an area as for its draws
 MAX_POINTS_ERROR    0.1                    error of the points, in standard deviations of the mean, that is worth a
                                            warning
+AREA_TOLERANCE      5e-3                   standard deviations that the mean at a point of an area may err by; means of
+                                           many points err by a tenth of that
+ASKED_POINTS        25                     points of an area that tell whether data inform it
+LEAST_HALVED        8                      points of an area, from which half of them are asked whether all suffice
 PRIOR_SHARE         0.95                   of the prior's variance, above which an area is said to know nothing
 MAX_DATASET_PIXELS  50,000,000             of a Dataset in memory
 FILE_BLOCK          512                    side of the tiles of a file, in pixels
@@ -31,6 +35,7 @@ TILE_SAFETY         3.0                    factor on the error at the checks: th
 LEAST_GAIN          1.5                    pixels of a tile per evaluation; below, pixel by pixel is as good
 PLACES_AT_ONCE      100,000                places evaluated at once
 JUDGED_TILES        60                     tiles of a size before their success is judged
+FIGURE_TOLERANCE    0.01                   standard deviations that a pixel of a figure may err by: no colour shows it
 TRIMMED_PIXELS      0.005                  share of the pixels at either end that colours do not stretch for
 DRAWN_FREQUENCIES   16,384                 that stand for the kernel in a figure of its spectrum
 SHOWN_VARIANCE      0.998                  share of the variance that the frequency axis spans, where no waves go
@@ -44,6 +49,9 @@ from __future__ import annotations
 
 FINER_POINTS = 4
 MAX_POINTS_ERROR = 0.1
+AREA_TOLERANCE = 5e-3
+ASKED_POINTS = 25
+LEAST_HALVED = 8
 PRIOR_SHARE = 0.95
 MAX_DATASET_PIXELS = 50_000_000
 FILE_BLOCK = 512
@@ -68,6 +76,7 @@ TILE_SAFETY = 3.0
 LEAST_GAIN = 1.5
 PLACES_AT_ONCE = 100_000
 JUDGED_TILES = 60
+FIGURE_TOLERANCE = 0.01
 TRIMMED_PIXELS = 0.005
 DRAWN_FREQUENCIES = 16_384
 SHOWN_VARIANCE = 0.998

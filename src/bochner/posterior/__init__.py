@@ -1,6 +1,6 @@
 """Posterior: what is known of the surface after the data, in both views and averaged."""
 
-from bochner.posterior.base import Cost, Posterior, draw_gaussian
+from bochner.posterior.base import Cost, Patches, Posterior, draw_gaussian
 from bochner.posterior.coefficients import CoefficientPosterior
 from bochner.posterior.kriging import KrigingPosterior
 from bochner.posterior.mixture import Latent, Mixture
@@ -18,6 +18,7 @@ __all__ = [
     "Mixture",
     "ModulatedPosterior",
     "OperatorPosterior",
+    "Patches",
     "Posterior",
     "RescaledPosterior",
     "Response",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -29,6 +29,25 @@ class Cost:
     def of_dense(cls, size: int) -> Cost:
         """Of a product with a dense matrix, after so many covariances or columns."""
         return cls(3 * size, float(size) ** 2 + limits.COVARIANCE_WORK * size)
+
+
+class Patches(Protocol):
+    """Means and variances of several posteriors at many places, to within a tolerance.
+
+    Attributes
+    ----------
+    n_evaluated, n_patched : int
+        Places, so far, that all rows were asked for, and that were answered from what those told.
+    """
+
+    n_evaluated: int
+    n_patched: int
+
+    def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
+        """Means and variances of every posterior, (k, n) each."""
+
+    def means(self, rows: Rows) -> FloatArray:
+        """Means of every posterior, (k, n)."""
 
 
 class Posterior(ABC):
@@ -70,6 +89,11 @@ class Posterior(ABC):
         """Means and variances of several posteriors of this kind, (k, n) each, likewise."""
         means, variances = zip(*(p.mean_and_variance(rows) for p in posteriors), strict=True)
         return np.stack(means), np.stack(variances)
+
+    @classmethod
+    def patches(cls, posteriors: Sequence[Posterior], tolerance: float) -> Patches | None:
+        """What answers of several posteriors of this kind at many places for less; None if there is nothing."""
+        return None
 
     @abstractmethod
     def covariance(self, rows: Rows) -> FloatArray:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +13,9 @@ from numpy.random import Generator
 from bochner.arrays import FloatArray
 from bochner.features import Rows
 from bochner.kernels import Kernel
-from bochner.posterior.base import Cost, Posterior, draw_gaussian
+from bochner.posterior import limits
+from bochner.posterior.base import Cost, Patches, Posterior, draw_gaussian
+from bochner.posterior.patches import PatchKriging, unit_kernel
 from bochner.solvers import CholeskyFactor
 
 
@@ -50,16 +53,25 @@ class KrigingPosterior(Posterior):
         return self.mean_and_variance(rows)[1]
 
     def mean_and_variance(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
-        return self._moments(self.rows.covariance_with(self.kernel, rows), rows)
+        return self._moments(self.rows.covariance_with(self.kernel, rows), rows, rows.variance(self.kernel))
 
     @classmethod
     def each_mean(cls, posteriors: Sequence[Posterior], rows: Rows) -> FloatArray:
-        return np.stack([p._mean(cross, rows) for p, cross in _crosses(posteriors, rows)])
+        return np.stack([p._mean(cross, rows) for p, cross, _ in _crosses(posteriors, rows)])
 
     @classmethod
     def each_mean_and_variance(cls, posteriors: Sequence[Posterior], rows: Rows) -> tuple[FloatArray, FloatArray]:
-        means, variances = zip(*(p._moments(cross, rows) for p, cross in _crosses(posteriors, rows)), strict=True)
+        found = (p._moments(cross, rows, prior()) for p, cross, prior in _crosses(posteriors, rows))
+        means, variances = zip(*found, strict=True)
         return np.stack(means), np.stack(variances)
+
+    @classmethod
+    def patches(cls, posteriors: Sequence[Posterior], tolerance: float) -> Patches | None:
+        own = [p for p in posteriors if isinstance(p, KrigingPosterior)]
+        rows = own[0].rows
+        if rows.has_areas or rows.coords.shape[1] > limits.MAX_PATCH_DIM or len(rows) < limits.LEAST_PATCH_ROWS:
+            return None
+        return PatchKriging(own, tolerance)
 
     def covariance(self, rows: Rows) -> FloatArray:
         return self._covariance(self.rows.covariance_with(self.kernel, rows), rows)
@@ -70,16 +82,16 @@ class KrigingPosterior(Posterior):
 
     def _covariance(self, cross: FloatArray, rows: Rows) -> FloatArray:
         whitened, drift = self._whitened(rows, cross)
-        return rows.covariance_with(self.kernel, rows) - whitened.T @ whitened + drift.T @ drift
+        return rows.covariance_within(self.kernel) - whitened.T @ whitened + drift.T @ drift
 
     def _mean(self, cross: FloatArray, rows: Rows) -> FloatArray:
         return np.asarray(self.alpha @ cross + rows.trend @ self.trend_coef)
 
-    def _moments(self, cross: FloatArray, rows: Rows) -> tuple[FloatArray, FloatArray]:
+    def _moments(self, cross: FloatArray, rows: Rows, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
         whitened, drift = self._whitened(rows, cross)
         explained = np.einsum("ij,ij->j", whitened, whitened)
         unsure = np.einsum("ij,ij->j", drift, drift)
-        return self._mean(cross, rows), np.maximum(rows.variance(self.kernel) - explained, 0.0) + unsure
+        return self._mean(cross, rows), np.maximum(prior - explained, 0.0) + unsure
 
     def _whitened(self, rows: Rows, cross: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         # L^-1 k(X, x), and the trend left to be learned at x: S^-1/2 (t - X'Sigma^-1 k)
@@ -91,23 +103,22 @@ class KrigingPosterior(Posterior):
         return whitened, self.schur.half_solve(left)
 
 
-def _crosses(posteriors: Sequence[Posterior], rows: Rows) -> Iterator[tuple[KrigingPosterior, FloatArray]]:
-    """Posteriors with the covariance of their rows and some others, of neighbours that differ in variance made once."""
+def _crosses(
+    posteriors: Sequence[Posterior], rows: Rows
+) -> Iterator[tuple[KrigingPosterior, FloatArray, Callable[[], FloatArray]]]:
+    """Posteriors with the covariance of their rows and some others, and the prior variance of those when it is asked.
+
+    Of neighbours that differ in variance alone both are made once.
+    """
     shape: Kernel | None = None
     for p in posteriors:
         assert isinstance(p, KrigingPosterior)
-        unit, variance = _unit(p.kernel)
+        unit, variance = unit_kernel(p.kernel)
         if shape is None or unit != shape:
             shape, correlation = unit, p.rows.covariance_with(unit, rows)
-        yield p, variance * correlation
+            own = cache(partial(rows.variance, unit))
+        yield p, variance * correlation, partial(_times, variance, own)
 
 
-def _unit(kernel: Kernel) -> tuple[Kernel, float]:
-    """A kernel as a variance times another one; the variance is 1 where it has several."""
-    at = [i for i, h in enumerate(kernel.hyperparameters) if h.role.is_variance]
-    if len(at) != 1:
-        return kernel, 1.0
-    theta = kernel.theta.copy()
-    variance = float(np.exp(theta[at[0]]))
-    theta[at[0]] = 0.0
-    return kernel.with_theta(theta), variance
+def _times(variance: float, own: Callable[[], FloatArray]) -> FloatArray:
+    return variance * own()

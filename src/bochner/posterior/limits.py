@@ -18,6 +18,20 @@ KEPT_TILES        4      of a store, with their rows, that are kept for the next
 WIDEST_TILE       8.0    sides of a tile that rows around it are looked for within
 LEAST_TILE_ROWS   3.0    rows in and around a tile, of the neighbours of a place, that suffice for it
 PRIOR_JITTER      1e-8   of the variance, added as noise: small systems of a smooth field are singular without
+MAX_PATCH_DIM     3      coordinates up to which places are kriged in patches
+LEAST_PATCH_ROWS  60     rows below which a place costs no more than its part of a patch
+PATCH_NODES       6      along each side of a patch: 36 in the plane
+THIN_POWER        0.33   of a side over the longest, that nodes along it follow: a patch of the globe is thin
+LEAST_PATCH       64     places below which they are kriged one by one
+PATCH_WORK        6e5    multiplications that a patch is worth beside its places
+NEAR_SHARE        2.5    rows that are near a patch, over those that lie in it
+PATCH_SHARE       0.5    of the tolerance, that rows which are not near may cost, and errors at checks may be
+PATCH_MARGIN      0.1    times the tolerance, in tenfolds, are the meshes around a patch within which a row is near
+SYSTEM_ROUNDING   0.5    of the tolerance, estimated rounding of systems in float32; a third of it was found
+FORM_ROUNDING     0.05   of the tolerance, rounding of forms in float32, before what nodes make of it
+TRIED_PLACES      16     that tell how small variances are
+GROUP_NUMBERS     6e6    numbers of the systems that patches are solved in together
+PLACES_TOGETHER   1,024  places of a patch whose covariances are held together
 ================  =====  =============================================================================================
 
 Work is counted in multiplications by the clock, on one thread.
@@ -40,3 +54,17 @@ STORED_DRAWS = 1_000
 KEPT_TILES = 4
 WIDEST_TILE = 8.0
 LEAST_TILE_ROWS = 3.0
+MAX_PATCH_DIM = 3
+LEAST_PATCH_ROWS = 60
+PATCH_NODES = 6
+THIN_POWER = 0.33
+LEAST_PATCH = 64
+PATCH_WORK = 6e5
+NEAR_SHARE = 2.5
+PATCH_SHARE = 0.5
+PATCH_MARGIN = 0.1
+SYSTEM_ROUNDING = 0.5
+FORM_ROUNDING = 0.05
+TRIED_PLACES = 16
+GROUP_NUMBERS = 6e6
+PLACES_TOGETHER = 1_024

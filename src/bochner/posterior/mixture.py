@@ -13,7 +13,7 @@ from scipy import special
 
 from bochner.arrays import FloatArray
 from bochner.features import Rows
-from bochner.posterior.base import Posterior
+from bochner.posterior.base import Patches, Posterior
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,29 @@ class Mixture:
         """Sets of hyperparameters that are averaged over."""
         return int(np.count_nonzero(self.mass))
 
-    def latent(self, rows: Rows, *, spread: bool = True, new: bool = False) -> Latent:
-        """Means and variances of every component at some rows; without `spread` the means alone.
+    @property
+    def averaged(self) -> tuple[Sequence[Posterior], FloatArray, FloatArray]:
+        """Components that have mass, with their masses and noise variances."""
+        counted = np.flatnonzero(self.mass)
+        return [self.components[int(i)] for i in counted], self.mass[counted], self.noise_variance[counted]
 
-        `new`: with the noise variance of an observation, or of an effect of its own.
+    def latent(self, rows: Rows, *, spread: bool = True, new: bool = False, patches: Patches | None = None) -> Latent:
+        """Means and variances of every component with mass at some rows; without `spread` the means alone.
+
+        `new`: with the noise variance of an observation, or of an effect of its own; `patches`: within its tolerance.
         """
-        kinds = {type(component) for component in self.components}
-        kind = kinds.pop() if len(kinds) == 1 else Posterior
+        components, mass, noise = self.averaged
+        kind = _kind(components)
         if not spread:
-            means = kind.each_mean(self.components, rows)
-            return Latent(means, np.zeros_like(means), self.mass)
-        means, variances = kind.each_mean_and_variance(self.components, rows)
-        return Latent(means, variances + self.noise_variance[:, None] if new else variances, self.mass)
+            means = kind.each_mean(components, rows) if patches is None else patches.means(rows)
+            return Latent(means, np.zeros_like(means), mass)
+        means, variances = kind.each_mean_and_variance(components, rows) if patches is None else patches.moments(rows)
+        return Latent(means, variances + noise[:, None] if new else variances, mass)
+
+    def patches(self, tolerance: float) -> Patches | None:
+        """What answers at many places for less, to within so many standard deviations; None if there is nothing."""
+        components = self.averaged[0]
+        return _kind(components).patches(components, tolerance)
 
     def covariance(self, rows: Rows) -> FloatArray:
         """Joint covariance of the latent surface, the spread of the means included."""
@@ -65,6 +76,12 @@ class Mixture:
                 eta = eta + np.sqrt(s2) * rng.standard_normal(eta.shape)
             draws.append(eta)
         return np.asarray(rng.permutation(np.concatenate(draws)))
+
+
+def _kind(components: Sequence[Posterior]) -> type[Posterior]:
+    """Class of the components, if they have one in common."""
+    kinds = {type(component) for component in components}
+    return kinds.pop() if len(kinds) == 1 else Posterior
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,8 @@ def gridded_layers(
     if told is not None:
         warn(told, OutsideWarning)
     here = {name: layer[wanted] for name, layer in layers.read(grid.whole).items()}
-    eta = Pixels(model.fitted_, grid).latent(coords, {**layers.fixed, **here})
+    patches = model.fitted_.model.mixture.patches(limits.MAP_TOLERANCE)
+    eta = Pixels(model.fitted_, grid).latent(coords, {**layers.fixed, **here}, patches)
     values = np.full((2, *grid.shape), np.nan)
     values[:, wanted] = eta.mean, eta.sd
     return MapLayers(

@@ -102,7 +102,8 @@ def predict_layers(model: SpatialRegressor, diagnostics: Diagnostics, n_pixels: 
     east, north = region.axes
     coords = np.tile(np.asarray(region.middle), (int(near.sum()), 1))
     coords[:, east], coords[:, north] = xx.ravel()[near], yy.ravel()[near]
-    eta = fitted.latent(rows_at(fitted, coords, diagnostics.covariate_means))
+    patches = fitted.model.mixture.patches(limits.MAP_TOLERANCE)
+    eta = fitted.latent(rows_at(fitted, coords, diagnostics.covariate_means), patches=patches)
     layers = np.full((2, near.size), np.nan)
     layers[:, near] = eta.mean, eta.sd
     mean_eta, sd_eta = layers.reshape(2, *shape)

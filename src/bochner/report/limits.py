@@ -7,6 +7,7 @@ MAX_DOTS          1,500      of a scatter plot
 MAX_PAGE_PIXELS   300 x 300  of the map of a page
 MIN_PAGE_PIXELS   70 x 70    of the same, however long a pixel takes
 MAX_MAP_WORK      1.5e10     multiplications that a map may take
+MAP_TOLERANCE     1e-3       standard deviations that a pixel may err by
 FRINGE            0.2        of nearness: a rim of pixels beyond the outline, to draw it smoothly
 LONGEST_SIDE      400        pixels of a map that was handed in; larger ones are thinned
 MAX_OBSERVATIONS  5,000      that a page holds
@@ -28,6 +29,7 @@ MAX_DOTS = 1_500
 MAX_PAGE_PIXELS = 300 * 300
 MIN_PAGE_PIXELS = 70 * 70
 MAX_MAP_WORK = 1.5e10
+MAP_TOLERANCE = 1e-3
 FRINGE = 0.2
 LONGEST_SIDE = 400
 MAX_OBSERVATIONS = 5_000

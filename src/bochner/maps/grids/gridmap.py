@@ -28,6 +28,7 @@ from bochner.maps.grids.surface import Surface
 from bochner.maps.grids.tally import Tally
 from bochner.maps.grids.tiles import Interpolation
 from bochner.maps.mappable import Mappable, map_layout, mappable
+from bochner.posterior import Patches
 from bochner.random import generator
 
 Mask = NDArray[np.bool_]
@@ -79,6 +80,7 @@ class GridMap:
         self._told: set[str] = set()
         self._surface: Surface | None = None
         self._interpolation: Interpolation | None = None
+        self._patches: Patches | None = None
         self._tried = False
 
     # ----------------------------------------------------------------------------- windows
@@ -127,7 +129,7 @@ class GridMap:
         """Bands (k, height, width) of a window; NaN where there is no prediction."""
         # nothing is carried over from other windows: a map that is resumed, or shared out, has the same pixels
         self._rng = generator(0, "verified pixels")
-        self._surface, self._interpolation, self._tried = None, None, False
+        self._surface, self._interpolation, self._patches, self._tried = None, None, None, False
         with resources_of(self.model).in_use(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             bands = self._compute(window)
@@ -163,14 +165,23 @@ class GridMap:
         """Bands (k, n) of the wanted pixels."""
         if self._interpolation is None or self._surface is None:
             rows, cols = np.nonzero(wanted)
-            return self._direct(window, rows, cols, layers).T
+            out = self._direct(window, rows, cols, layers, self._patches).T
+            if self._patches is not None:
+                self.tally.n_evaluated += self._patches.n_evaluated
+                self.tally.n_interpolated += self._patches.n_patched
+            return out
         values = self._interpolation.fill(window, wanted)[:, wanted]
         self.tally.n_evaluated += self._interpolation.n_evaluated
         self.tally.n_interpolated += self._interpolation.n_interpolated
         return self._surface.to_bands(values, {name: layer[wanted] for name, layer in layers.items()})
 
     def _direct(
-        self, window: Window, rows: NDArray[np.intp], cols: NDArray[np.intp], layers: Mapping[str, FloatArray]
+        self,
+        window: Window,
+        rows: NDArray[np.intp],
+        cols: NDArray[np.intp],
+        layers: Mapping[str, FloatArray],
+        patches: Patches | None = None,
     ) -> FloatArray:
         """Bands (n, k) of some pixels of a window, from the model itself."""
         out = np.full((len(rows), len(self.bands)), np.nan)
@@ -180,15 +191,21 @@ class GridMap:
             if not valid.any():
                 continue
             here = {name: layer[rows[i], cols[i]][valid] for name, layer in layers.items()}
-            law = self.pixels.law(coords[valid], {**self.inputs.fixed, **here})
+            law = self.pixels.law(coords[valid], {**self.inputs.fixed, **here}, patches)
             out[i][valid] = band_values(self.bands, law)
         return out
 
     def _prepare(self, window: Window, wanted: Mask, layers: Mapping[str, FloatArray]) -> None:
-        """Choose, at the first window with pixels, what is interpolated: bands, linear predictor, or nothing."""
-        if self._tried or self.tolerance is None or self.inputs.has_classes:
+        """Choose, at the first window with pixels, what is interpolated.
+
+        Covariances with the rows, where the model is exact; else bands, linear predictor, or nothing.
+        """
+        if self._tried or self.tolerance is None:
             return
         self._tried = True
+        self._patches = self.fitted.model.mixture.patches(self.tolerance)
+        if self._patches is not None or self.inputs.has_classes:
+            return
         fixed = self.inputs.fixed
         if not self._through_latent:
             self._surface = BandSurface(self.pixels, self.bands, fixed, self.tolerance)
@@ -268,6 +285,8 @@ class GridMap:
             )
 
     def _count(self) -> int:
+        if self._patches is not None:
+            return self._patches.n_patched
         return 0 if self._interpolation is None else self._interpolation.n_interpolated
 
     def _keep_observed(self, window: Window, wanted: Mask, out: FloatArray) -> Mask:

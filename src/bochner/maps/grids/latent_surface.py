@@ -104,7 +104,7 @@ class LatentSurface:
         variances = v.T + np.einsum("ni,kij,nj->kn", d, self.bend, d, optimize=True)
         for cj, dj in zip(c, d.T, strict=True):
             variances += cj.T * dj
-        return Latent(means, np.maximum(variances, 0.0), self.pixels.fitted.model.mixture.mass)
+        return Latent(means, np.maximum(variances, 0.0), self.pixels.fitted.model.mixture.averaged[1])
 
     def to_bands(self, values: FloatArray, known: Known) -> FloatArray:
         """Bands of every pixel, from its own inputs."""

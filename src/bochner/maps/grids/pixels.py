@@ -17,7 +17,7 @@ from bochner.geo import RasterGrid
 from bochner.kernels import Kernel
 from bochner.maps import limits
 from bochner.maps.grids.inputs import Known, offset_of, size_of
-from bochner.posterior import Latent
+from bochner.posterior import Latent, Patches
 from bochner.posterior.response import Response
 
 DIRECTIONS = np.array([(0, 1), (1, 0), (1, 1), (1, -1), (1, 2), (2, 1), (2, -1), (1, -2)])
@@ -50,14 +50,14 @@ class Pixels:
         """Rows of the model, from coordinates (n, 2) in its CRS and what is known there."""
         return self.fitted.check_rows(self.fitted.layout.map_rows(coords, known))
 
-    def latent(self, coords: FloatArray, known: Known) -> Latent:
-        """Linear predictor there, without the offset."""
-        return self.fitted.latent(self.rows(coords, known), new=self.new)
+    def latent(self, coords: FloatArray, known: Known, patches: Patches | None = None) -> Latent:
+        """Linear predictor there, without the offset; by patches to within their tolerance."""
+        return self.fitted.latent(self.rows(coords, known), new=self.new, patches=patches)
 
-    def law(self, coords: FloatArray, known: Known) -> Response:
+    def law(self, coords: FloatArray, known: Known, patches: Patches | None = None) -> Response:
         """Law of the response there: of counts, where trials or exposure are among what is known."""
-        size = size_of(known, len(coords))
-        return self.fitted.law(self.rows(coords, known), offset=offset_of(known), size=size, new=self.new)
+        size, rows = size_of(known, len(coords)), self.rows(coords, known)
+        return self.fitted.law(rows, offset=offset_of(known), size=size, new=self.new, patches=patches)
 
     def reach(self, known: Mapping[str, float]) -> float:
         """Pixels over which the field stays correlated: the least, of all directions and parts of the kernel."""

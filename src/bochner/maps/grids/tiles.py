@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
 from bochner.maps import limits
+from bochner.posterior.chebyshev import interpolation, middles, nodes
 
 N_CHECKS = (limits.TILE_NODES - 1) ** 2
 N_EVALUATIONS = limits.TILE_NODES**2 + N_CHECKS
@@ -98,15 +99,15 @@ class Interpolation:
         inside = np.concatenate([_node_pairs(), _checks()])
         places = corner[:, None] + size[:, None] * inside
         values = self._values(places.reshape(-1, 2)).reshape(len(tiles), N_EVALUATIONS, -1)
-        nodes, true = values[:, : limits.TILE_NODES**2], values[:, limits.TILE_NODES**2 :]
-        guess = np.einsum("cn,tnk->tck", _check_matrix(), nodes)
+        known, true = values[:, : limits.TILE_NODES**2], values[:, limits.TILE_NODES**2 :]
+        guess = np.einsum("cn,tnk->tck", _check_matrix(), known)
         error = self.errors(guess.reshape(-1, self.n_values), true.reshape(-1, self.n_values))
         good = error.reshape(len(tiles), N_CHECKS).max(axis=1) <= 1 / limits.TILE_SAFETY  # False for NaN
         for tile, ok in zip(tiles, good, strict=True):
             self._tried[_level(tile)] += 1
             self._taken[_level(tile)] += ok
         taken = [t for t, ok in zip(tiles, good, strict=True) if ok]
-        canvas.draw(taken, nodes[good])
+        canvas.draw(taken, known[good])
         self.n_interpolated += sum(canvas.count(t) for t in taken)
         return [t for t, ok in zip(tiles, good, strict=True) if not ok]
 
@@ -159,9 +160,9 @@ class _Canvas:
         i, j = (pixels - self.origin).T
         self.values[:, i, j] = values.T
 
-    def draw(self, tiles: Sequence[Tile], nodes: FloatArray) -> None:
+    def draw(self, tiles: Sequence[Tile], known: FloatArray) -> None:
         """Interpolate tiles from their nodes, (n, nodes, k)."""
-        square = nodes.reshape(len(tiles), limits.TILE_NODES, limits.TILE_NODES, len(self.values)).transpose(0, 3, 1, 2)
+        square = known.reshape(len(tiles), limits.TILE_NODES, limits.TILE_NODES, len(self.values)).transpose(0, 3, 1, 2)
         for tile, value in zip(tiles, square, strict=True):
             down, along = _pixel_matrix(tile[1] - tile[0]), _pixel_matrix(tile[3] - tile[2])
             self.values[(slice(None), *self._slices(tile))] = down @ (value @ along.T)
@@ -191,40 +192,25 @@ def _level(tile: Tile) -> int:
 
 
 @lru_cache
-def _nodes() -> FloatArray:
-    """Chebyshev nodes on [0, 1], both ends among them, so that no pixel lies beyond the outermost."""
-    return np.asarray((1 - np.cos(np.pi * np.arange(limits.TILE_NODES) / (limits.TILE_NODES - 1))) / 2)
-
-
-@lru_cache
 def _node_pairs() -> FloatArray:
-    return np.stack(np.meshgrid(_nodes(), _nodes(), indexing="ij"), axis=-1).reshape(-1, 2)
+    at = nodes(limits.TILE_NODES)
+    return np.stack(np.meshgrid(at, at, indexing="ij"), axis=-1).reshape(-1, 2)
 
 
 @lru_cache
 def _checks() -> FloatArray:
     """Middles of the meshes between the nodes, where interpolation is checked."""
-    middle = (1 - np.cos(np.pi * (np.arange(limits.TILE_NODES - 1) + 0.5) / (limits.TILE_NODES - 1))) / 2
-    return np.stack(np.meshgrid(middle, middle, indexing="ij"), axis=-1).reshape(-1, 2)
+    at = middles(limits.TILE_NODES)
+    return np.stack(np.meshgrid(at, at, indexing="ij"), axis=-1).reshape(-1, 2)
 
 
 @lru_cache
 def _check_matrix() -> FloatArray:
-    down, along = _interpolate_to(_checks()[:, 0]), _interpolate_to(_checks()[:, 1])
+    down, along = (interpolation(side, limits.TILE_NODES) for side in _checks().T)
     return (down[:, :, None] * along[:, None, :]).reshape(N_CHECKS, -1)
 
 
 @lru_cache(maxsize=512)
 def _pixel_matrix(n: int) -> FloatArray:
     """From the nodes to the n pixels along the side of a tile, (n, nodes)."""
-    return _interpolate_to(np.arange(n) / max(n - 1, 1))
-
-
-def _interpolate_to(x: FloatArray) -> FloatArray:
-    """Barycentric interpolation from the nodes to places of [0, 1], (n, nodes)."""
-    mass = (-1.0) ** np.arange(limits.TILE_NODES)
-    mass[[0, -1]] /= 2
-    gap = x[:, None] - _nodes()
-    exact = np.abs(gap) < 1e-14
-    terms = mass / np.where(exact, 1.0, gap)
-    return np.where(exact.any(axis=1, keepdims=True), exact.astype(float), terms / terms.sum(axis=1, keepdims=True))
+    return interpolation(np.arange(n) / max(n - 1, 1), limits.TILE_NODES)

@@ -64,7 +64,8 @@ def plot_map(
     axes : Axes, optional
         One for each panel; default: a new figure.
     options
-        Further options of `predict_grid`: `covariates`, `exceed`, `include_noise`, ...
+        Further options of `predict_grid`: `covariates`, `exceed`, `include_noise`, ...; `tolerance` is 0.01 standard
+        deviations, which no colour shows.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def plot_map(
     grid = make_grid(model, resolution, like=like, within=within, bounds=bounds)
     if not grid.is_upright:
         raise InputError("the grid is rotated; plot a grid that runs along the axes: give resolution or bounds.")
-    work = GridMap(model, grid, within=within, **options)
+    work = GridMap(model, grid, within=within, **{"tolerance": limits.FIGURE_TOLERANCE, **options})
     layers = work.whole()
     chosen = _chosen(work.bands, bands)
     unit = _unit(grid)
