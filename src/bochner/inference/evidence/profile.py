@@ -126,9 +126,9 @@ class LaplaceObjective:
             return self.inverse_hessian
         precision = np.zeros((len(self.trend), len(self.trend)))
         for point, part in zip(points, self.parts, strict=True):
-            if point.pi is None:
+            if point.residual is None:
                 return self.inverse_hessian
-            precision += part.rows.trend.T @ point.pi @ part.rows.trend
+            precision += point.residual.between(part.rows.trend)
         precision += self._prior()
         inverse = np.asarray(np.linalg.pinv(precision, hermitian=True), dtype=np.float64)
         if self.learns:
