@@ -6,6 +6,7 @@ name                       value        what it costs, or why                   
 EVIDENCE_NEWTON_TOLERANCE  1e-11        a gradient needs the mode to more digits than a          tests/inference
                                         prediction
 VALUE_TOLERANCE            1e-6         one more step of Newton's is within 1e-10 of the value   tests/inference
+BATCH_ROUNDS               8            factors for a mode, beyond which a line search is needed  tests/inference
 DISPERSION_RANGE           (1e-4, 1e3)  range of a dispersion that is searched                   benchmarks/references
 NO_EVIDENCE                1e25         minus the evidence where there is none                   tests/inference
 ASTRAY_SLOPE               0.1          slope of the evidence at which a search cannot have      benchmarks/references
@@ -39,6 +40,7 @@ from __future__ import annotations
 
 EVIDENCE_NEWTON_TOLERANCE = 1e-11
 VALUE_TOLERANCE = 1e-6
+BATCH_ROUNDS = 8
 DISPERSION_RANGE = (1e-4, 1e3)
 NO_EVIDENCE = 1e25
 ASTRAY_SLOPE = 0.1

@@ -112,7 +112,7 @@ def find_mode(data: Data, engine: Engine, *, start: FloatArray | None = None, to
         raise ConvergenceError(
             _diverged(responses, f"Newton's method did not settle in {limits.MAX_NEWTON_STEPS} steps")
         )
-    _refuse_separation(responses, seen.linearised.eta)
+    refuse_separation(responses, seen.linearised.eta)
     logger.debug("mode of %d responses after %d steps: penalised log likelihood %.4f", len(responses), step, value)
     return Mode(seen.fit, seen.obs, seen.linearised, seen.fit.row_weights(seen.obs), step)
 
@@ -235,7 +235,8 @@ def _search(responses: Responses, old: _State, new: _State, value: float) -> tup
     return old, value
 
 
-def _refuse_separation(responses: Responses, eta: FloatArray) -> None:
+def refuse_separation(responses: Responses, eta: FloatArray) -> None:
+    """Stop where Newton's method has ended on the way to infinity, or at the edge of the link's domain."""
     reach = float(np.max(np.abs(eta - responses.offset)))
     if reach > 30 and responses.family.bounded_by_size:
         raise ConvergenceError(_diverged(responses, f"the linear predictor has run to {reach:.0f}"))
