@@ -103,6 +103,21 @@ class ExactBound:
         return np.array([*by_theta, by_noise])
 
 
+    def information(self, point: LaplacePoint) -> FloatArray:
+        """1/2 alpha' dSigma Pi dSigma alpha for each pair of [theta, log noise variance], at the curvatures of the mode.
+
+        As of Gaussian observations: about minus the Hessian, and never negative.
+        """
+        assert point.residual is not None
+        alpha, obs = point.mode.alpha, point.mode.obs
+        moved = [*self._covariance[1].products(alpha), self.noise_variance / obs.weight * alpha]
+        information = point.residual.between(np.column_stack(moved)) / 2
+        if self.noise_variance > 0:
+            share = self.noise_variance / obs.copy_variance(self.noise_variance)
+            information[-1, -1] += 0.5 * float(np.sum((obs.weight - 1) * share**2))
+        return information
+
+
 class LinearBound:
     """Fourier features that `draw(theta)` gives, smoothly in theta."""
 

@@ -91,39 +91,40 @@ def find_mode(data: Data, engine: Engine, *, start: FloatArray | None = None, to
         return Mode(engine.fit(data), data, None, np.zeros(0), 1)
     responses = data
     settled = engine.newton_tolerance if tolerance is None else tolerance
-    state, value = _begun(responses, engine, start, settled)
+    enough = limits.SETTLED_MODE * float(np.sqrt(settled))
+    seen = _Seen.at(responses, responses.start() if start is None else start, engine.draft)
+    state = seen.step()
+    if seen.repeats and seen.length(state.eta) <= enough:
+        return _mode_of(seen, 1)
+    state, value = _begun(seen, state, enough)
     for step in range(1, limits.MAX_NEWTON_STEPS + 1):
         seen = _Seen.at(responses, state.eta, engine.draft)
         new = seen.step()
-        if seen.repeats and seen.length(new.eta) <= limits.SETTLED_MODE * np.sqrt(settled):
-            break
+        if seen.repeats and seen.length(new.eta) <= enough:
+            return _mode_of(seen, step + 1)
         state, new_value = _search(responses, state, new, value)
-        change = new_value - value
-        logger.debug("Newton step %d: penalised log likelihood %.6f", step, new_value)
-        value = new_value
+        change, value = new_value - value, new_value
+        logger.debug("Newton step %d: penalised log likelihood %.6f", step, value)
         if seen.repeats:
-            if state is new:
-                state, value = _repeated(seen, state, value, settled)
+            if change <= 0:
+                return _mode_of(seen, step + 1)
+            state, value = _repeated(seen, state, value, enough)
         elif change <= settled * (1 + abs(value)):
-            seen = _Seen.at(responses, state.eta, engine.fit)
-            step += 1
-            break
-    else:
-        raise ConvergenceError(
-            _diverged(responses, f"Newton's method did not settle in {limits.MAX_NEWTON_STEPS} steps")
-        )
-    refuse_separation(responses, seen.linearised.eta)
-    logger.debug("mode of %d responses after %d steps: penalised log likelihood %.4f", len(responses), step, value)
-    return Mode(seen.fit, seen.obs, seen.linearised, seen.fit.row_weights(seen.obs), step)
+            return _mode_of(_Seen.at(responses, state.eta, engine.fit), step + 1)
+    raise ConvergenceError(_diverged(responses, f"Newton's method did not settle in {limits.MAX_NEWTON_STEPS} steps"))
 
 
-def _begun(responses: Responses, engine: Engine, start: FloatArray | None, settled: float) -> tuple[_State, float]:
+def _mode_of(seen: _Seen, n_steps: int) -> Mode:
+    refuse_separation(seen.linearised.responses, seen.linearised.eta)
+    return Mode(seen.fit, seen.obs, seen.linearised, seen.fit.row_weights(seen.obs), n_steps)
+
+
+def _begun(seen: _Seen, state: _State, enough: float) -> tuple[_State, float]:
     """Where a step from the start leads, and its objective; without a field, where that is outside the domain."""
-    seen = _Seen.at(responses, responses.start() if start is None else start, engine.draft)
-    state = seen.step()
+    responses = seen.linearised.responses
     value = state.objective(responses)
     if np.isfinite(value):
-        return _repeated(seen, state, value, settled) if seen.repeats else (state, value)
+        return _repeated(seen, state, value, enough) if seen.repeats else (state, value)
     state = _State.flat(responses)
     value = state.objective(responses)
     if not np.isfinite(value):
@@ -131,13 +132,12 @@ def _begun(responses: Responses, engine: Engine, start: FloatArray | None, settl
     return state, value
 
 
-def _repeated(seen: _Seen, state: _State, value: float, settled: float) -> tuple[_State, float]:
+def _repeated(seen: _Seen, state: _State, value: float, enough: float) -> tuple[_State, float]:
     """Further steps by the factor of the last one, as long as each is much shorter than the one before.
 
     They close in on the same mode, by a constant factor each: the less curvatures have changed, the quicker.
     """
-    now, enough = state, limits.SETTLED_MODE * np.sqrt(settled)
-    length = seen.length(now.eta)
+    now, length = state, seen.length(state.eta)
     for _ in range(limits.MAX_REPEATED_STEPS):
         if length <= enough:
             break

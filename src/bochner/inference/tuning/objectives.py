@@ -12,7 +12,7 @@ from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.evidence.feature_evidence import linear_objective
 from bochner.inference.evidence.laplace import ExactBound, LinearBound
 from bochner.inference.evidence.objective import Objective
-from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.evidence.profile import InformedLaplace, LaplaceObjective
 from bochner.inference.evidence.vecchia_evidence import VecchiaEvidence
 from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.observed.responses import Responses
@@ -61,7 +61,7 @@ def laplace_objectives(task: Task, scheme: Scheme) -> tuple[list[LaplaceObjectiv
         return [LaplaceObjective([data], bind, reml=reml)], told
     exact = f"Laplace {criterion} of the exact kernel, {len(data):,} distinct rows"
     if len(data) <= limits.MAX_EXACT_TUNING_ROWS:
-        return [LaplaceObjective([data], ExactBound, reml=reml)], Choice("tuning", "exact", text=exact)
+        return [InformedLaplace([data], reml=reml)], Choice("tuning", "exact", text=exact)
     whole = with_shared_trend(data) if reml else data
     coarse, fine = (
         composite_parts(whole, task.settings.seed, *sizes) for sizes in (limits.COARSE_PARTS, limits.FINE_PARTS)
@@ -69,7 +69,7 @@ def laplace_objectives(task: Task, scheme: Scheme) -> tuple[list[LaplaceObjectiv
     # a likelihood is asked for to be compared with other software, which takes its time
     if scheme.exact and len(data) <= (limits.MAX_EXACT_ENDING_ROWS if reml else MAX_EXACT_ROWS):
         told = Choice("tuning", "exact", text=f"{exact}; begun on parts of them")
-        return [LaplaceObjective(parts, ExactBound, reml=reml) for parts in (coarse, [data])], told
+        return [LaplaceObjective(coarse, ExactBound, reml=reml), InformedLaplace([data], reml=reml)], told
     text = (
         f"composite Laplace {criterion} of parts of {len(data):,} rows: {len(fine) - 1} clusters of {len(fine[0])} "
         f"neighbours for the short range and {len(fine[-1]):,} rows from everywhere for the long"
