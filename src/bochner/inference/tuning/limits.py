@@ -159,6 +159,12 @@ SETTLED                1e-6                                 relative gain in log
                                                             that no prediction shows
 SCORED                 1e-7                                 nats that the last step of scoring  benchmarks/speed
                                                             gains
+MIN_GUIDED_ROWS        500                                  rows from which climbs of the exact benchmarks/speed
+                                                            evidence begin by Vecchia's, ...
+GUIDED_DOUBT           2.0                                  ... which is trusted to so many     benchmarks/speed
+                                                            nats about a peak, ...
+GUIDED_NEAR            0.1                                  ... and in theta to so much where   benchmarks/speed
+                                                            two may be one
 HOPELESS               0.05                                 of what a climb lacks of its rival: benchmarks/speed
                                                             a step that promises less is its
                                                             last
@@ -418,6 +424,9 @@ WORTH_STRETCHING = 1.0
 REFINEMENT_ITERATIONS = 20
 SETTLED = 1e-6
 SCORED = 1e-7
+MIN_GUIDED_ROWS = 500
+GUIDED_DOUBT = 2.0
+GUIDED_NEAR = 0.1
 HOPELESS = 0.05
 SAME_PEAK = 0.5
 FADED = 0.05

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -45,6 +46,14 @@ def gaussian_objectives(task: Task, scheme: Scheme) -> tuple[list[Objective], Ch
         f"predecessors"
     )
     return [coarse, fine], Choice("tuning", "vecchia", text=text)
+
+
+def guiding_objective(task: Task, objectives: Sequence[Objective]) -> Objective | None:
+    """Vecchia's likelihood of all rows, to begin climbs of the exact evidence by; None where that would gain little."""
+    exact, many = isinstance(objectives[0], ExactEvidence), len(task.obs) >= limits.MIN_GUIDED_ROWS
+    if not (exact and many and task.dim <= limits.MAX_GAP_DIMENSIONS) or task.obs.rows.has_areas:
+        return None
+    return _vecchia(task, len(task.obs), limits.COARSE_NEIGHBOURS, SharedOrder())
 
 
 def laplace_objectives(task: Task, scheme: Scheme) -> tuple[list[LaplaceObjective], Choice]:
