@@ -102,9 +102,8 @@ class ExactBound:
             by_noise += obs.replicate_terms(self.noise_variance)[1]
         return np.array([*by_theta, by_noise])
 
-
     def information(self, point: LaplacePoint) -> FloatArray:
-        """1/2 alpha' dSigma Pi dSigma alpha for each pair of [theta, log noise variance], at the curvatures of the mode.
+        """1/2 alpha' dSigma Pi dSigma alpha for each pair of [theta, log noise variance], with curvatures of the mode.
 
         As of Gaussian observations: about minus the Hessian, and never negative.
         """

@@ -86,9 +86,7 @@ class _Side:
     schur: FloatArray
 
     @classmethod
-    def of(
-        cls, r: Responses, correlation: FloatArray, field: FloatArray, noise: FloatArray, eta: FloatArray
-    ) -> _Side:
+    def of(cls, r: Responses, correlation: FloatArray, field: FloatArray, noise: FloatArray, eta: FloatArray) -> _Side:
         seen = r.linearised(eta)
         error = noise[:, None] + r.error + 1 / seen.curvature
         floor = newton_limits.EXACT_JITTER * field * float(np.mean(correlation.diagonal()))

@@ -254,7 +254,6 @@ class InformedLaplace(LaplaceObjective):
                 x, points, slope, begun = x + step, new, new_slope, self.starts[:]
         return super()._settled(bounds, np.array([x]))
 
-
     @staticmethod
     def _step_of_tiny(x: float, slope: float) -> float:
         """To the lower bound, or as many times more as let it tell."""
@@ -275,7 +274,7 @@ class _Trail:
         """Of hyperparameters from the last, at most 1."""
         if self.theta is None or len(theta) != len(self.theta):
             return 1.0
-        return float(min(np.linalg.norm(theta - self.theta), 1.0))
+        return min(float(np.linalg.norm(theta - self.theta)), 1.0)
 
     def at(self, theta: FloatArray, now: float) -> float:
         """What is to be expected of other hyperparameters; `now`, where nothing is known of such."""
