@@ -270,6 +270,41 @@ def small_counts(plan: Plan) -> Iterator[Row]:
         yield Row("few binomial rows by default", f"{n} rows", seconds, "a second", 1.0)
 
 
+def small_families(plan: Plan) -> Iterator[Row]:
+    """The same of other families, at 100 and 400 rows; wanted: a second."""
+    from bochner import SpatialRegressor
+
+    for n in (100, 400):
+        X, eta = field(n)
+        rng = np.random.default_rng(2)
+        responses = {
+            "bernoulli": rng.uniform(size=n) < 1 / (1 + np.exp(-eta)),
+            "poisson": rng.poisson(np.exp(eta)),
+            "negative-binomial": rng.negative_binomial(3, 3 / (3 + np.exp(eta))),
+            "gamma": rng.gamma(3, np.exp(eta) / 3),
+        }
+        for family, y in responses.items():
+            model = SpatialRegressor(family=family, n_jobs=plan.threads)
+            seconds = Plan(plan.quick, 1, plan.threads).seconds(lambda: model.fit(X, y.astype(float)))  # noqa: B023
+            yield Row(f"few {family} rows by default", f"{n} rows", seconds, "a second", 1.0)
+
+
+def around_three_thousand(plan: Plan) -> Iterator[Row]:
+    """Default fits of a short smooth field in one dimension on both sides of 3,000 rows, where waves may take over."""
+    from bochner import SpatialRegressor
+    from bochner.kernels import Matern
+
+    seconds = {}
+    for n in (2_900, 3_100):
+        rng = np.random.default_rng(1)
+        X = rng.uniform(size=(n, 1))
+        root = np.linalg.cholesky(Matern(0.002, nu=2.5).covariance(X, X) + 1e-7 * np.eye(n))
+        y = root @ rng.normal(size=n) + 0.3 * rng.normal(size=n)
+        model = SpatialRegressor(n_jobs=plan.threads)
+        seconds[n] = Plan(plan.quick, 1, plan.threads).seconds(lambda: model.fit(X, y))  # noqa: B023
+    yield Row("default fit above 3,000 rows, 1-D", "3,100 rows", seconds[3_100], "2,900 rows", seconds[2_900])
+
+
 def around_a_thousand(plan: Plan) -> Iterator[Row]:
     """Default fits on both sides of 1,000 rows, where evidence of the exact kernel gives way to Vecchia's."""
     from bochner import SpatialRegressor
@@ -407,7 +442,9 @@ CASES = (
     dense_features,
     small_fits,
     small_counts,
+    small_families,
     around_a_thousand,
+    around_three_thousand,
     exact_process,
     maps_and_districts,
     large_field,

@@ -11,6 +11,7 @@ from bochner.exceptions import InputError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
 
 
 def as_coords(values: ArrayLike, dim: int | None = None, name: str = "coords") -> FloatArray:

@@ -25,20 +25,22 @@ class CholeskyFactor(Factor):
 
     def solve(self, b: FloatArray) -> FloatArray:
         scale = self.scale if b.ndim == 1 else self.scale[:, None]
-        return np.asarray(linalg.cho_solve((self.root, True), b * scale) * scale)
+        if not b.size:
+            return b * scale
+        return np.asarray(linalg.lapack.dpotrs(self.root, b * scale, lower=1)[0] * scale)
 
     def half_solve(self, b: FloatArray) -> FloatArray:
         """L^-1 b, whose squared length is b'P^-1 b; (p,) or (p, k)."""
         if not len(self.root):
             return b
         if b.ndim == 1:
-            return np.asarray(linalg.solve_triangular(self.root, b * self.scale, lower=True))
+            return np.asarray(linalg.blas.dtrsv(self.root, b * self.scale, lower=1))
         # X L' = b' from the right: rows of many columns, as numpy keeps them, need no second copy in Fortran's order
         scaled = np.multiply(b, self.scale[:, None], order="C")
         return np.asarray(linalg.blas.dtrsm(1.0, self.root, scaled.T, side=1, lower=1, trans_a=1, overwrite_b=1).T)
 
     def logdet(self) -> float:
-        return float(2 * np.sum(np.log(np.diag(self.root)) - np.log(self.scale)))
+        return float(2 * np.sum(np.log(self.root.diagonal() / self.scale)))
 
     def trend_logdet(self) -> float:
         # The last block of the factor is the root of the Schur complement.
@@ -82,7 +84,8 @@ def _root(matrix: FloatArray, scale: FloatArray, diagonal: FloatArray) -> FloatA
 
     By LAPACK itself: around a small matrix SciPy's checks take longer than the factor.
     """
-    scaled = np.multiply(matrix, scale, order="F")
+    # of a symmetric matrix that lies row by row, the transpose lies as LAPACK wants it
+    scaled = np.multiply(matrix.T if matrix.flags.c_contiguous else matrix, scale, order="F")
     scaled *= scale[:, None]
     np.einsum("ii->i", scaled)[:] = diagonal
     root, failed = linalg.lapack.dpotrf(scaled, lower=1, clean=1, overwrite_a=1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bochner.inference.tuning.informed_climb import scored
+from bochner.inference.tuning.informed_climb import Rival, scored
 
 
 def hill(centre, curvature):
@@ -44,3 +44,42 @@ def test_without_information_it_still_climbs():
     function, _ = hill(np.array([0.3, -0.2]), np.eye(2))
     x, _ = scored(function, np.zeros(2), np.zeros((2, 2)), np.array([[-4.0, 4.0]] * 2), 200, 1e-12)
     assert_allclose(x, [0.3, -0.2], atol=1e-3)
+
+
+def fading(top):
+    """A variance v = exp(x) that adds top v - v^2 / 2 to a hill in y."""
+
+    def value_and_slope(x):
+        v = np.exp(x[1])
+        return float(-2 * x[0] ** 2 + top * v - v**2 / 2), np.array([-4 * x[0], top * v - v**2])
+
+    return value_and_slope
+
+
+@pytest.mark.parametrize("top", [-0.5, 0.3])
+def test_a_tiny_variance_vanishes_or_grows_without_a_walk(top):
+    calls = []
+
+    def counted(x):
+        calls.append(x)
+        return fading(top)(x)
+
+    box = np.array([[-5.0, 5.0], [-18.0, 3.0]])
+    for start in (-17.9, -4.0):
+        calls.clear()
+        x, _ = scored(counted, np.array([0.5, start]), np.diag([4.0, 1e-9]), box, 100, 1e-12)
+        assert_allclose(x, [0, -18.0 if top < 0 else np.log(top)], atol=2e-3)
+        assert len(calls) < 20
+
+
+def test_a_climb_gives_up_what_it_cannot_win():
+    function, calls = hill(np.array([0.3, -0.2]), np.eye(2))
+    box = np.array([[-4.0, 4.0]] * 2)
+    scored(function, np.ones(2), np.eye(2), box, 100, 1e-12)
+    whole = len(calls)
+    calls.clear()
+    scored(function, np.ones(2), np.eye(2), box, 100, 1e-12, Rival(50.0))
+    hopeless = len(calls)
+    calls.clear()
+    scored(function, np.ones(2), np.eye(2), box, 100, 1e-12, Rival(0.0, np.array([0.3, -0.2])))
+    assert max(hopeless, len(calls)) < whole

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.inference.fits.exact import ExactEngine, ExactFit, evidence_weights
+from bochner.inference.fits.exact import ExactEngine, ExactFit, Residual
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, Slopes
 
@@ -29,7 +29,7 @@ class ExactEvidence:
         obs = self.obs
         fit, slopes = self._fit(kernel, noise_variance)
         # dL = 1/2 tr[(alpha alpha' - Pi) dSigma]
-        g = evidence_weights(fit.posterior, reml=self.reml)
+        g = Residual.of(fit.posterior, reml=self.reml).weights(fit.posterior.alpha)
         by_theta = [0.5 * slope for slope in slopes.traces(g)]
         by_noise = 0.0  # an interpolator has no noise to learn
         if noise_variance > 0:

@@ -22,7 +22,7 @@ from bochner.frequencies import Frequencies
 from bochner.inference.evidence import limits
 from bochner.inference.evidence.feature_evidence import chain_to_theta, frequency_gradient, residual_product
 from bochner.inference.fits.base import Engine
-from bochner.inference.fits.exact import ExactEngine, ExactFit, residual_precision
+from bochner.inference.fits.exact import ExactEngine, ExactFit, Residual
 from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.fits.newton import Mode, find_mode
 from bochner.inference.observed.responses import Responses
@@ -37,7 +37,7 @@ class LaplacePoint:
     spread: FloatArray  # posterior variance of each latent value
     pull: FloatArray  # s / W: how far the evidence would like each latent value to move
     b: FloatArray  # Pi (s / W)
-    pi: FloatArray | None = None  # in full, where that is affordable
+    residual: Residual | None = None  # Pi itself, where that is affordable
 
     @property
     def value(self) -> float:
@@ -88,22 +88,33 @@ class ExactBound:
     def point(self, responses: Responses, start: FloatArray | None) -> LaplacePoint:
         mode = laplace_mode(responses, ExactEngine(self.kernel, self.noise_variance, self._covariance[0]), start)
         assert isinstance(mode.fit, ExactFit)
-        pi = residual_precision(mode.fit.posterior)
-        return replace(laplace_point(mode, np.diag(pi), lambda v: np.asarray(pi @ v)), pi=pi)
+        residual = Residual.of(mode.fit.posterior)
+        return replace(laplace_point(mode, residual.diagonal, residual.product), residual=residual)
 
     def slopes(self, point: LaplacePoint) -> FloatArray:
-        assert point.pi is not None
-        alpha, both = point.mode.alpha, np.outer(point.b, point.mode.alpha)
-        g = np.outer(alpha, alpha) - point.pi + both + both.T
-        folded = np.triu(2 * g)
-        folded[np.diag_indices_from(folded)] /= 2
-        by_theta = [0.5 * slope for slope in self._covariance[1].traces(folded)]
+        assert point.residual is not None
+        g = point.residual.weights(point.mode.alpha, point.b)
+        by_theta = [0.5 * slope for slope in self._covariance[1].traces(g)]
         by_noise = 0.0
         if self.noise_variance > 0:
             obs = point.mode.obs
             by_noise = 0.5 * self.noise_variance * float(np.sum(np.diag(g) / obs.weight))
             by_noise += obs.replicate_terms(self.noise_variance)[1]
         return np.array([*by_theta, by_noise])
+
+    def information(self, point: LaplacePoint) -> FloatArray:
+        """1/2 alpha' dSigma Pi dSigma alpha for each pair of [theta, log noise variance], with curvatures of the mode.
+
+        As of Gaussian observations: about minus the Hessian, and never negative.
+        """
+        assert point.residual is not None
+        alpha, obs = point.mode.alpha, point.mode.obs
+        moved = [*self._covariance[1].products(alpha), self.noise_variance / obs.weight * alpha]
+        information = point.residual.between(np.column_stack(moved)) / 2
+        if self.noise_variance > 0:
+            share = self.noise_variance / obs.copy_variance(self.noise_variance)
+            information[-1, -1] += 0.5 * float(np.sum((obs.weight - 1) * share**2))
+        return information
 
 
 class LinearBound:

@@ -6,7 +6,18 @@ name                       value        what it costs, or why                   
 EVIDENCE_NEWTON_TOLERANCE  1e-11        a gradient needs the mode to more digits than a          tests/inference
                                         prediction
 VALUE_TOLERANCE            1e-6         one more step of Newton's is within 1e-10 of the value   tests/inference
+BATCH_ROUNDS               8            factors for a mode, beyond which a line search is needed  tests/inference
 DISPERSION_RANGE           (1e-4, 1e3)  range of a dispersion that is searched                   benchmarks/references
+SETTLED_DISPERSION         1e-12        nats that a better dispersion would gain: differences    tests/inference
+                                        of gradients are taken
+RANKED_NATS                1e-3         the same where values are compared, that gain foreseen   tests/inference
+FIRST_BEND                 0.25         of the rows: curvature in the log dispersion, to begin   benchmarks/speed
+                                        with
+DISPERSION_STEP            1.0          longest step of the log dispersion                       benchmarks/speed
+MAX_DISPERSION_STEPS       15           of them; then by BFGS                                    benchmarks/speed
+TINY_DISPERSION            0.01         below which a dispersion adds in proportion to itself    tests/inference
+TOLD_SLOPE                 0.1          slope in its logarithm to which a tiny one is raised, ... tests/inference
+FIRST_TOLD                 0.05         ... but not beyond this                                  tests/inference
 NO_EVIDENCE                1e25         minus the evidence where there is none                   tests/inference
 ASTRAY_SLOPE               0.1          slope of the evidence at which a search cannot have      benchmarks/references
                                         ended well
@@ -39,7 +50,16 @@ from __future__ import annotations
 
 EVIDENCE_NEWTON_TOLERANCE = 1e-11
 VALUE_TOLERANCE = 1e-6
+BATCH_ROUNDS = 8
 DISPERSION_RANGE = (1e-4, 1e3)
+SETTLED_DISPERSION = 1e-12
+RANKED_NATS = 1e-3
+FIRST_BEND = 0.25
+DISPERSION_STEP = 1.0
+MAX_DISPERSION_STEPS = 15
+TINY_DISPERSION = 0.01
+TOLD_SLOPE = 0.1
+FIRST_TOLD = 0.05
 NO_EVIDENCE = 1e25
 ASTRAY_SLOPE = 0.1
 MAX_EVIDENCE_WAVES = 800

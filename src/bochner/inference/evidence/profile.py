@@ -7,7 +7,7 @@ likelihood is asked for, with its coefficients at the maximum of the marginal li
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg, optimize
@@ -16,7 +16,7 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError
 from bochner.families import Family
 from bochner.inference.evidence import limits
-from bochner.inference.evidence.laplace import Bound, LaplacePoint
+from bochner.inference.evidence.laplace import Bound, ExactBound, LaplacePoint
 from bochner.inference.observed.responses import Responses
 from bochner.kernels import Kernel
 from bochner.resources import blas_threads
@@ -126,9 +126,9 @@ class LaplaceObjective:
             return self.inverse_hessian
         precision = np.zeros((len(self.trend), len(self.trend)))
         for point, part in zip(points, self.parts, strict=True):
-            if point.pi is None:
+            if point.residual is None:
                 return self.inverse_hessian
-            precision += part.rows.trend.T @ point.pi @ part.rows.trend
+            precision += point.residual.between(part.rows.trend)
         precision += self._prior()
         inverse = np.asarray(np.linalg.pinv(precision, hermitian=True), dtype=np.float64)
         if self.learns:
@@ -167,6 +167,132 @@ class LaplaceObjective:
         assert now is not None
         leaving = (now <= low * (1 + 1e-9) and slope < 0) or (now >= high * (1 - 1e-9) and slope > 0)
         return 0.0 if leaving else slope
+
+
+class InformedLaplace(LaplaceObjective):
+    """The same of the exact kernel, with its information: what a climb begins with.
+
+    A dispersion is found by its slope, from where the last ones let expect it.
+    """
+
+    def __init__(self, parts: Sequence[Responses], *, reml: bool) -> None:
+        super().__init__(parts, ExactBound, reml=reml)
+        self.known: tuple[Kernel, float, tuple[float, FloatArray]] | None = None
+        self.trail = _Trail()
+        self.bend = limits.FIRST_BEND * float(sum(np.sum(part.weight) for part in parts))  # of the log dispersion
+
+    def __call__(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
+        if self.known is not None and self.known[:2] == (kernel, noise_variance):
+            return self.known[2]
+        self._foresee(kernel)
+        found = super().__call__(kernel, noise_variance)
+        self._remember(kernel)
+        return found
+
+    def value(self, kernel: Kernel, noise_variance: float) -> float:
+        if not (self.learns and self.reml):
+            return super().value(kernel, noise_variance)
+        self._foresee(kernel)
+        bounds = [ExactBound(kernel, noise_variance, part) for part in self.parts]
+        points = self._by_slope(bounds, limits.RANKED_NATS)
+        # and what the last step would have gained
+        return float(sum(point.value for point in points)) + self._dispersion_slope(points) ** 2 / (2 * self.bend)
+
+    def information(self, kernel: Kernel, noise_variance: float) -> FloatArray:
+        """About minus the Hessian in [theta, log noise variance]; value and gradient there are kept."""
+        self._foresee(kernel)
+        with blas_threads(self.largest):
+            bounds = [ExactBound(kernel, noise_variance, part) for part in self.parts]
+            points = self._profile(bounds)
+            pairs = list(zip(bounds, points, strict=True))
+            slopes = sum(bound.slopes(point) for bound, point in pairs)
+            information = sum(bound.information(point) for bound, point in pairs)
+        self._remember(kernel)
+        value = sum(point.value for point in points) - self._penalty()
+        self.known = (kernel, noise_variance, (value, np.asarray(slopes)))
+        return np.asarray(information)
+
+    def _foresee(self, kernel: Kernel) -> None:
+        if self.learns:
+            self._set(np.r_[self.trail.at(kernel.theta, self._inside()[0]), self.trend])
+
+    def _remember(self, kernel: Kernel) -> None:
+        if self.learns:
+            self.trail = self.trail.onwards(kernel.theta, float(self._inside()[0]))
+
+    def _settled(self, bounds: Sequence[Bound], inside: FloatArray) -> list[LaplacePoint]:
+        if len(inside) > 1 or not self.learns:
+            return super()._settled(bounds, inside)
+        self._set(inside)
+        return self._by_slope(bounds, limits.SETTLED_DISPERSION)
+
+    def _by_slope(self, bounds: Sequence[Bound], enough: float) -> list[LaplacePoint]:
+        """Points at the dispersion to which steps by its slope lead, until less than so many nats are to be gained."""
+        x = float(self._inside()[0])
+        points = self._points(bounds, np.array([x]))
+        slope, begun = self._dispersion_slope(points), self.starts[:]
+        for _ in range(limits.MAX_DISPERSION_STEPS):
+            # what a tiny dispersion adds is in proportion to it: small slopes promise much
+            tiny = x < np.log(limits.TINY_DISPERSION) and abs(slope) < self.bend
+            if slope == 0 or (not tiny and slope**2 <= 2 * enough * self.bend):
+                return points
+            step = self._step_of_tiny(x, slope) if tiny else slope / self.bend
+            if not tiny:
+                step = float(np.clip(step, -limits.DISPERSION_STEP, limits.DISPERSION_STEP))
+            try:
+                new = self._points(bounds, np.array([x + step]))
+            except ConvergenceError:  # a step too far
+                self.starts, self.bend = begun[:], 4 * self.bend
+                continue
+            new_slope, gained = self._dispersion_slope(new), sum(p.value for p in new) - sum(p.value for p in points)
+            bend = (slope - new_slope) / step
+            if tiny and gained < 0:
+                break
+            if not tiny:
+                self.bend = bend if bend > 0 and gained >= 0 else self.bend * (4 if bend > 0 else 0.5)
+            if gained >= 0:
+                x, points, slope, begun = x + step, new, new_slope, self.starts[:]
+        return super()._settled(bounds, np.array([x]))
+
+    @staticmethod
+    def _step_of_tiny(x: float, slope: float) -> float:
+        """To the lower bound, or as many times more as let it tell."""
+        if slope < 0:
+            return float(np.log(limits.DISPERSION_RANGE[0])) - x
+        return float(np.clip(np.log(limits.TOLD_SLOPE / slope), 0.5, np.log(limits.FIRST_TOLD) - x))
+
+
+@dataclass(frozen=True)
+class _Trail:
+    """How the log dispersion has followed the hyperparameters: linearly, by the steps seen (Broyden 1965)."""
+
+    theta: FloatArray | None = None
+    value: float = 0.0
+    slope: FloatArray | None = None
+
+    def distance(self, theta: FloatArray) -> float:
+        """Of hyperparameters from the last, at most 1."""
+        if self.theta is None or len(theta) != len(self.theta):
+            return 1.0
+        return min(float(np.linalg.norm(theta - self.theta)), 1.0)
+
+    def at(self, theta: FloatArray, now: float) -> float:
+        """What is to be expected of other hyperparameters; `now`, where nothing is known of such."""
+        if self.theta is None or self.slope is None or self.distance(theta) >= 1:
+            return now
+        ahead = float(self.slope @ (theta - self.theta))
+        return self.value + float(np.clip(ahead, -limits.DISPERSION_STEP, limits.DISPERSION_STEP))
+
+    def onwards(self, theta: FloatArray, value: float) -> _Trail:
+        """With what was found."""
+        if self.theta is None or self.slope is None or len(theta) != len(self.theta):
+            return _Trail(theta, value, np.zeros(len(theta)))
+        step = theta - self.theta
+        length = float(step @ step)
+        if not 0 < length < 1:
+            return _Trail(theta, value, self.slope)
+        missed = value - self.value - float(self.slope @ step)
+        return _Trail(theta, value, self.slope + missed * step / length)
 
 
 def _first_trend(parts: Sequence[Responses], family: Family) -> FloatArray:

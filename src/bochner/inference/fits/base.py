@@ -40,6 +40,7 @@ class GaussianFit(ABC):
     log_likelihood: float
     solver: Choice
     forgets_rows: ClassVar[bool] = False  # whether rows are taken out of it cheaply, however many there are
+    repeats: ClassVar[bool] = False  # whether other responses of the same rows are solved for by the factor it has
 
     @property
     def noise_variance(self) -> float:
@@ -49,6 +50,10 @@ class GaussianFit(ABC):
     @abstractmethod
     def row_weights(self, obs: Observations) -> FloatArray:
         """alpha = (K + noise)^-1 (y - X beta) of the observations that it was fitted to, (n,)."""
+
+    def repeated(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Row weights and trend, had the responses been `y`; of fits that `repeats`."""
+        raise NotImplementedError
 
     @abstractmethod
     def leave_out(self, obs: Observations, folds: Iterable[Fold] | None) -> HeldOut:

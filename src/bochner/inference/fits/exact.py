@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import linalg
@@ -54,6 +55,9 @@ class ExactFit(GaussianFit):
     posterior: KrigingPosterior
     log_evidence: float
     log_likelihood: float
+    whitened_trend: FloatArray  # L^-1 X
+
+    repeats: ClassVar[bool] = True
 
     @property
     def solver(self) -> Choice:  # type: ignore[override]
@@ -62,6 +66,11 @@ class ExactFit(GaussianFit):
 
     def row_weights(self, obs: Observations) -> FloatArray:
         return self.posterior.alpha
+
+    def repeated(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        sigma, Xw = self.posterior.sigma, self.whitened_trend
+        yw = linalg.blas.dtrsv(sigma.root, y * sigma.scale, lower=1)
+        return _weights(sigma, self.posterior.schur, Xw, yw)[:2]
 
     def leave_out(self, obs: Observations, folds: Iterable[Fold] | None) -> HeldOut:
         return leave_out_exact(self.engine.kernel, obs, self.engine.noise_variance, folds)
@@ -108,33 +117,62 @@ def inverse_of(sigma: CholeskyFactor) -> FloatArray:
     return np.asarray(whole)
 
 
-def residual_precision(posterior: KrigingPosterior) -> FloatArray:
-    """Pi = Sigma^-1 without what the trend explains, (n, n)."""
-    pi = inverse_of(posterior.sigma)
-    trend = posterior.rows.trend
-    if trend.shape[1]:
-        explained = pi @ trend
-        pi -= explained @ posterior.schur.solve(explained.T)
-    return pi
+@dataclass(frozen=True)
+class Residual:
+    """Pi = Sigma^-1 - C C': the precision of the rows without what the trend explains.
 
-
-def evidence_weights(posterior: KrigingPosterior, *, reml: bool) -> FloatArray:
-    """alpha alpha' - Pi, or with Sigma^-1 in the place of Pi, as an upper triangle: twice what is beside the diagonal.
-
-    Half its sum with dSigma is the change of the log evidence (of the log likelihood). One triangle is all that LAPACK
-    makes of an inverse.
+    Attributes
+    ----------
+    sigma : CholeskyFactor
+    inverse : (n, n)
+        Lower triangle of Sigma^-1, which is all that LAPACK makes of an inverse.
+    explained : (n, q)
+        C; without columns, where the trend is held.
     """
-    sigma, trend = posterior.sigma, posterior.rows.trend
-    inverse, _ = linalg.lapack.dpotri(sigma.root, lower=1)
-    inverse *= sigma.scale
-    inverse *= sigma.scale[:, None]
-    columns = posterior.alpha[:, None]
-    if reml and trend.shape[1]:
-        columns = np.column_stack([columns, posterior.schur.half_solve(sigma.solve(trend).T).T])
-    diagonal = np.sum(columns**2, axis=1) - np.diag(inverse)
-    folded = linalg.blas.dsyrk(2.0, columns, beta=-2.0, c=inverse, lower=1, overwrite_c=1)
-    folded[np.diag_indices_from(folded)] = diagonal
-    return np.asarray(folded.T)
+
+    sigma: CholeskyFactor
+    inverse: FloatArray
+    explained: FloatArray
+
+    @classmethod
+    def of(cls, posterior: KrigingPosterior, *, reml: bool = True) -> Residual:
+        sigma, trend = posterior.sigma, posterior.rows.trend
+        inverse, _ = linalg.lapack.dpotri(sigma.root, lower=1)
+        inverse *= sigma.scale
+        inverse *= sigma.scale[:, None]
+        if not (reml and trend.shape[1]):
+            return cls(sigma, inverse, np.zeros((len(inverse), 0)))
+        return cls(sigma, inverse, posterior.schur.half_solve(sigma.solve(trend).T).T)
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """Of Pi, (n,)."""
+        return np.asarray(self.inverse.diagonal() - np.sum(self.explained**2, axis=1))
+
+    def product(self, v: FloatArray) -> FloatArray:
+        """Pi v, (n,)."""
+        return np.asarray(self.sigma.solve(v) - self.explained @ (self.explained.T @ v))
+
+    def between(self, columns: FloatArray) -> FloatArray:
+        """columns' Pi columns, for (n, k)."""
+        half, lost = self.sigma.half_solve(columns), self.explained.T @ columns
+        return np.asarray(half.T @ half - lost.T @ lost)
+
+    def weights(self, alpha: FloatArray, implicit: FloatArray | None = None) -> FloatArray:
+        """alpha alpha' - Pi as an upper triangle: twice what is beside the diagonal.
+
+        Half its sum with dSigma is the change of the log evidence. Under Laplace's approximation b alpha' + alpha b' is
+        added, `implicit` being b.
+        """
+        moved = alpha if implicit is None else alpha + implicit  # (alpha + b)(alpha + b)' - b b'
+        columns = np.column_stack([moved, self.explained])
+        diagonal = moved**2 - self.diagonal
+        folded = linalg.blas.dsyrk(2.0, columns, beta=-2.0, c=self.inverse, lower=1)
+        if implicit is not None:
+            diagonal -= implicit**2
+            folded = linalg.blas.dsyr(-2.0, implicit, lower=1, a=folded, overwrite_a=1)
+        np.einsum("ii->i", folded)[:] = diagonal
+        return np.asarray(folded.T)
 
 
 def _solved(engine: ExactEngine, obs: Observations, k: FloatArray) -> ExactFit:
@@ -146,9 +184,7 @@ def _solved(engine: ExactEngine, obs: Observations, k: FloatArray) -> ExactFit:
     whitened, _ = linalg.lapack.dtrtrs(sigma.root, np.column_stack([X, y]) * sigma.scale[:, None], lower=1)
     Xw, yw = whitened[:, :q], whitened[:, q]
     schur = cholesky_factor(Xw.T @ Xw + obs.trend_prior, q)
-    beta = schur.solve(Xw.T @ yw) if q else np.zeros(0)
-    residual = yw - Xw @ beta
-    alpha = linalg.lapack.dtrtrs(sigma.root, residual, lower=1, trans=1)[0] * sigma.scale
+    alpha, beta, residual = _weights(sigma, schur, Xw, yw)
     replicate = obs.replicate_terms(max(engine.noise_variance, floor))[0]
     misfit = residual @ residual + beta @ obs.trend_prior @ beta
     fit = -0.5 * (sigma.logdet() + misfit) + replicate
@@ -158,5 +194,14 @@ def _solved(engine: ExactEngine, obs: Observations, k: FloatArray) -> ExactFit:
     posterior = KrigingPosterior(engine.kernel, obs.rows, alpha, beta, sigma, schur)
     # the matrix is not kept with the fit
     return ExactFit(
-        ExactEngine(engine.kernel, engine.noise_variance), posterior, float(log_evidence), float(log_likelihood)
+        ExactEngine(engine.kernel, engine.noise_variance), posterior, float(log_evidence), float(log_likelihood), Xw
     )
+
+
+def _weights(
+    sigma: CholeskyFactor, schur: CholeskyFactor, Xw: FloatArray, yw: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weights of the rows, coefficients of the trend and whitened residuals, from what L^-1 makes of trend and y."""
+    beta = schur.solve(Xw.T @ yw) if Xw.shape[1] else np.zeros(0)
+    residual = yw - Xw @ beta
+    return linalg.blas.dtrsv(sigma.root, residual, lower=1, trans=1) * sigma.scale, beta, residual

@@ -11,6 +11,11 @@ NOISE_AT_END               0.1       a bounded search never looks at its very en
                                      much of one, the end is taken
 MAX_NEWTON_STEPS           60        after which there is no mode                               tests/agreement
 SMALLEST_NEWTON_STEP       2.0**-20  share of a full step, by halving                           tests/agreement
+SETTLED_MODE               0.01      of the root of Newton's tolerance: length of a step, in     tests/inference
+                                     curvatures, at which a mode is found
+REPEATED_WORTH             0.3       of the last: length of a step by a factor that is there;   benchmarks/speed
+                                     if longer, another factor is made, ...
+MAX_REPEATED_STEPS         20        ... as after so many of them                               benchmarks/speed
 LEAST_INFORMATION          1e-6      about a coefficient, relative to that of rows taken one    tests/estimators
                                      by one: less is separation
 SEPARATED_SD               2.5       of the prior of a fixed effect without a finite estimate:  benchmarks/presence
@@ -86,6 +91,9 @@ NOISE_ACCURACY = 0.05
 NOISE_AT_END = 0.1
 MAX_NEWTON_STEPS = 60
 SMALLEST_NEWTON_STEP = 2.0**-20
+SETTLED_MODE = 0.01
+REPEATED_WORTH = 0.3
+MAX_REPEATED_STEPS = 20
 LEAST_INFORMATION = 1e-6
 SEPARATED_SD = 2.5
 GLM_RIDGE = 1e-8

@@ -8,6 +8,7 @@ alpha of the rows and the trend. A Gaussian response looks the same from everywh
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,37 +84,110 @@ class Mode:
 def find_mode(data: Data, engine: Engine, *, start: FloatArray | None = None, tolerance: float | None = None) -> Mode:
     """Newton's method with line search; Gaussian observations need one step.
 
-    `start` is a linear predictor to begin from, `tolerance` that of the engine unless it is given.
+    `start` is a linear predictor to begin from, `tolerance` that of the engine unless it is given. A fit that can be
+    asked again for other responses is: steps by it cost no factor, and the next one is made where they end.
     """
     if isinstance(data, Observations):
         return Mode(engine.fit(data), data, None, np.zeros(0), 1)
     responses = data
     settled = engine.newton_tolerance if tolerance is None else tolerance
-    state = _State.at(responses, responses.start() if start is None else start, engine)
+    enough = limits.SETTLED_MODE * float(np.sqrt(settled))
+    seen = _Seen.at(responses, responses.start() if start is None else start, engine.draft)
+    state = seen.step()
+    if seen.repeats and seen.length(state.eta) <= enough:
+        return _mode_of(seen, 1)
+    state, value = _begun(seen, state, enough)
+    for step in range(1, limits.MAX_NEWTON_STEPS + 1):
+        seen = _Seen.at(responses, state.eta, engine.draft)
+        new = seen.step()
+        if seen.repeats and seen.length(new.eta) <= enough:
+            return _mode_of(seen, step + 1)
+        state, new_value = _search(responses, state, new, value)
+        change, value = new_value - value, new_value
+        logger.debug("Newton step %d: penalised log likelihood %.6f", step, value)
+        if seen.repeats:
+            if change <= 0:
+                return _mode_of(seen, step + 1)
+            state, value = _repeated(seen, state, value, enough)
+        elif change <= settled * (1 + abs(value)):
+            return _mode_of(_Seen.at(responses, state.eta, engine.fit), step + 1)
+    raise ConvergenceError(_diverged(responses, f"Newton's method did not settle in {limits.MAX_NEWTON_STEPS} steps"))
+
+
+def _mode_of(seen: _Seen, n_steps: int) -> Mode:
+    refuse_separation(seen.linearised.responses, seen.linearised.eta)
+    return Mode(seen.fit, seen.obs, seen.linearised, seen.fit.row_weights(seen.obs), n_steps)
+
+
+def _begun(seen: _Seen, state: _State, enough: float) -> tuple[_State, float]:
+    """Where a step from the start leads, and its objective; without a field, where that is outside the domain."""
+    responses = seen.linearised.responses
+    value = state.objective(responses)
+    if np.isfinite(value):
+        return _repeated(seen, state, value, enough) if seen.repeats else (state, value)
+    state = _State.flat(responses)
     value = state.objective(responses)
     if not np.isfinite(value):
-        state = _State.flat(responses)
-        value = state.objective(responses)
-    if not np.isfinite(value):
         raise ConvergenceError(_diverged(responses, "the first step left the domain of the link"))
-    for step in range(1, limits.MAX_NEWTON_STEPS + 1):
-        new = _State.at(responses, state.eta, engine)
-        reached, new_value = _search(responses, state, new, value)
-        change = new_value - value
-        logger.debug("Newton step %d: penalised log likelihood %.6f", step, new_value)
-        state, value = reached, new_value
-        if change <= settled * (1 + abs(value)):
+    return state, value
+
+
+def _repeated(seen: _Seen, state: _State, value: float, enough: float) -> tuple[_State, float]:
+    """Further steps by the factor of the last one, as long as each is much shorter than the one before.
+
+    They close in on the same mode, by a constant factor each: the less curvatures have changed, the quicker.
+    """
+    now, length = state, seen.length(state.eta)
+    for _ in range(limits.MAX_REPEATED_STEPS):
+        if length <= enough:
             break
-    else:
-        raise ConvergenceError(
-            _diverged(responses, f"Newton's method did not settle in {limits.MAX_NEWTON_STEPS} steps")
-        )
-    _refuse_separation(responses, state.eta)
-    linearised = responses.linearised(state.eta)
-    obs = linearised.observations()
-    fit = engine.fit(obs)
-    logger.debug("mode of %d responses after %d steps: penalised log likelihood %.4f", len(obs), step + 1, value)
-    return Mode(fit, obs, linearised, fit.row_weights(obs), step + 1)
+        new = seen.step(now.eta)
+        shorter = seen.length(new.eta, now.eta)
+        if not shorter < limits.REPEATED_WORTH * length:
+            break
+        now, length = new, shorter
+    if now is state:
+        return state, value
+    there = now.objective(seen.linearised.responses)
+    return (now, there) if np.isfinite(there) and there >= value else (state, value)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Responses seen from a linear predictor, and a Gaussian fit of what is seen."""
+
+    linearised: Linearised
+    obs: Observations
+    fit: GaussianFit
+
+    @classmethod
+    def at(cls, responses: Responses, eta: FloatArray, fitted: Callable[[Observations], GaussianFit]) -> _Seen:
+        linearised = responses.linearised(eta)
+        obs = linearised.observations()
+        return cls(linearised, obs, fitted(obs))
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the fit can be asked again for other responses."""
+        return self.fit.repeats
+
+    def length(self, eta: FloatArray, begun: FloatArray | None = None) -> float:
+        """Length of a step, in the curvatures of the rows."""
+        step = eta - (self.linearised.eta if begun is None else begun)
+        return float(np.sqrt(np.sum(self.obs.weight * self.linearised.curvature * step**2)))
+
+    def step(self, eta: FloatArray | None = None) -> _State:
+        """Where a full Newton step leads; from another `eta`, with curvatures as they were."""
+        seen, obs, r = self.linearised, self.obs, self.linearised.responses
+        if eta is None:
+            z, alpha = seen.z, self.fit.row_weights(obs)
+            coef = np.asarray(self.fit.posterior.trend_coef)
+        else:
+            z = eta + r.family.derivatives(r.y, eta, r.size).score / seen.curvature
+            alpha, coef = self.fit.repeated(z - r.offset)
+        # (K + 1/W) alpha = z - X beta, hence K alpha = z - X beta - alpha / W; copies share alpha
+        to = z - alpha / (obs.weight * seen.curvature)
+        return _State(to, to - r.offset - obs.rows.trend @ coef, alpha, coef)
 
 
 @dataclass(frozen=True)
@@ -124,18 +198,6 @@ class _State:
     field: FloatArray  # K alpha
     alpha: FloatArray
     coef: FloatArray  # of the trend
-
-    @classmethod
-    def at(cls, responses: Responses, eta: FloatArray, engine: Engine) -> _State:
-        """Where a full Newton step from `eta` leads."""
-        linearised = responses.linearised(eta)
-        obs = linearised.observations()
-        fit = engine.draft(obs)
-        alpha = fit.row_weights(obs)
-        # (K + 1/W) alpha = z - X beta, hence K alpha = z - X beta - alpha / W; copies share alpha
-        to = linearised.z - alpha / (obs.weight * linearised.curvature)
-        coef = np.asarray(fit.posterior.trend_coef)
-        return cls(to, to - responses.offset - obs.rows.trend @ coef, alpha, coef)
 
     @classmethod
     def flat(cls, responses: Responses) -> _State:
@@ -165,7 +227,7 @@ def _search(responses: Responses, old: _State, new: _State, value: float) -> tup
     """Largest step, by halving, that does not lower the objective; the old point if there is none."""
     share = 1.0
     while share > limits.SMALLEST_NEWTON_STEP:
-        point = old.towards(new, share)
+        point = new if share == 1 else old.towards(new, share)
         there = point.objective(responses)
         if np.isfinite(there) and there >= value - 1e-12 * abs(value):
             return point, there
@@ -173,7 +235,8 @@ def _search(responses: Responses, old: _State, new: _State, value: float) -> tup
     return old, value
 
 
-def _refuse_separation(responses: Responses, eta: FloatArray) -> None:
+def refuse_separation(responses: Responses, eta: FloatArray) -> None:
+    """Stop where Newton's method has ended on the way to infinity, or at the edge of the link's domain."""
     reach = float(np.max(np.abs(eta - responses.offset)))
     if reach > 30 and responses.family.bounded_by_size:
         raise ConvergenceError(_diverged(responses, f"the linear predictor has run to {reach:.0f}"))
@@ -207,6 +270,8 @@ def _least_known(responses: Responses, eta: FloatArray) -> float:
         return 1.0
     curvatures = (r.family.derivatives(r.y, at, r.size).curvature for at in (eta, r.start()))
     information = [trend.T @ (trend * (r.weight * curvature)[:, None]) for curvature in curvatures]
+    if trend.shape[1] == 1:
+        return float(information[0][0, 0] / max(information[1][0, 0], 1e-300))
     try:
         return float(linalg.eigh(*information, eigvals_only=True)[0])
     except linalg.LinAlgError:

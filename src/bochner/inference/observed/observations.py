@@ -92,8 +92,10 @@ class Observations:
         w copies with error variance v of a latent value f are, as a function of f, one mean with
         variance v / w; the rest of their density is (2 pi v)^(-(w-1)/2) w^(-1/2) exp(-scatter / 2v).
         """
-        v = self.copy_variance(noise_variance)
         w, ss = self.weight, self.scatter
+        if not (np.any(w != 1) or np.any(ss)):
+            return 0.0, 0.0
+        v = self.copy_variance(noise_variance)
         value = -0.5 * np.sum((w - 1) * np.log(2 * np.pi * v) + np.log(w) + ss / v)
         slope = -0.5 * np.sum((w - 1 - ss / v) * (noise_variance / v))  # v**2 of tiny responses would be zero
         return float(value), float(slope)

@@ -71,7 +71,7 @@ class Responses:
 
     def observations(self) -> Observations:
         """Gaussian responses as they are, without the known part of the linear predictor."""
-        zero = np.broadcast_to(0.0, (len(self),))
+        zero = np.zeros(len(self))
         return Observations(self.rows, self.y - self.offset, self.weight, self.error, zero, self.trend_precision)
 
     def divided(self, unit: float) -> Responses:
@@ -119,7 +119,7 @@ class Linearised:
     def observations(self) -> Observations:
         """The working responses as Gaussian observations with known error variances."""
         r = self.responses
-        zero = np.broadcast_to(0.0, (len(r),))
+        zero = np.zeros(len(r))
         error = r.error + 1 / self.curvature
         return Observations(r.rows, self.z - r.offset, r.weight, error, zero, r.trend_precision)
 

@@ -36,7 +36,7 @@ def average(search: Search, tuned: Tuned) -> Average:
             point[free] += sign * radius * width * direction
             point = np.clip(point, *intervals.T)
             # mass of the design point under the Gaussian, corrected by how wrong the Gaussian is there
-            fall = search.evaluate(*_unpack(search, tuned.kernel, point))[0] - tuned.value
+            fall = search.rank(*_unpack(search, tuned.kernel, point)) - tuned.value
             correction = np.clip(fall + radius**2 / 2, -3.0, 3.0)
             points.append(point)
             log_mass.append(-np.log(2 * k * limits.DESIGN_REACH**2) + correction)

@@ -8,22 +8,48 @@ its steps as Levenberg and Marquardt do.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from bochner.arrays import FloatArray
+from bochner.arrays import BoolArray, FloatArray
 from bochner.inference.tuning import limits
 
 Sloped = Callable[[FloatArray], tuple[float, FloatArray]]
 """A point to the value there, and its gradient."""
 
 
+@dataclass(frozen=True)
+class Rival:
+    """What a climb is up against: the value that it has to reach, and, if that is one of its own, the peak there."""
+
+    value: float
+    peak: FloatArray | None = None
+
+    def hopeless(self, value: float, gain: float) -> bool:
+        """Whether what the next step promises is next to nothing beside what is missing."""
+        return gain < limits.HOPELESS * (self.value - value)
+
+    def same(self, x: FloatArray, value: float, curvature: FloatArray) -> bool:
+        """Whether a point that lies lower is on the same peak."""
+        if self.peak is None or value > self.value:
+            return False
+        away = x - self.peak
+        return bool(0.5 * away @ curvature @ away < limits.SAME_PEAK)
+
+
 def scored(
-    function: Sloped, x: FloatArray, information: FloatArray, box: FloatArray, max_steps: int, tolerance: float
+    function: Sloped,
+    x: FloatArray,
+    information: FloatArray,
+    box: FloatArray,
+    max_steps: int,
+    tolerance: float,
+    rival: Rival | None = None,
 ) -> tuple[FloatArray, float]:
     """Maximum within a box (k, 2) from a point with its information, and the value there.
 
-    It ends where the next step would gain less than `tolerance` of the value.
+    It ends where the next step would gain less than `tolerance` of the value, or where it cannot win against its rival.
     """
     value, gradient = function(x)
     low, high = box.T
@@ -31,17 +57,26 @@ def scored(
     damping = limits.FIRST_DAMPING
     for _ in range(max_steps):
         free = ~((x <= low) & (gradient < 0) | (x >= high) & (gradient > 0))
+        tiny = free & (np.abs(gradient) < limits.FADED) & (np.diag(curvature) < limits.FADING * np.abs(gradient))
+        rest = free & ~tiny
         step = np.zeros(len(x))
-        step[free] = _damped(gradient[free], curvature[np.ix_(free, free)], damping)
+        step[rest] = _damped(gradient[rest], curvature[np.ix_(rest, rest)], damping)
+        step[tiny] = _of_tiny(gradient[tiny])
         new = np.clip(x + step, low, high)
         step = new - x
-        if not gradient @ step > max(limits.SCORED, tolerance * abs(value)):
+        # what a tiny variance adds is in proportion to it, not to its logarithm
+        gain = float(gradient[rest] @ step[rest] + gradient[tiny] @ np.expm1(step[tiny]))
+        if not gain > max(limits.SCORED, tolerance * abs(value)):
             break
-        expected = float(gradient @ step - 0.5 * step @ curvature @ step)
+        if rival is not None and (rival.hopeless(value, gain) or rival.same(x, value, curvature)):
+            break
+        expected = gain - 0.5 * float(step[rest] @ curvature[np.ix_(rest, rest)] @ step[rest])
         new_value, new_gradient = function(new)
         gained = new_value - value
         if new_value > limits.FAILED_SEARCH:
-            curvature = _corrected(curvature, step, gradient - new_gradient)
+            fall = gradient - new_gradient
+            own = np.abs(fall) if gained >= 0 else 2 * limits.FADING * np.abs(gradient)
+            curvature = _with_own(curvature, tiny, own) if tiny.any() else _corrected(curvature, step, fall)
         if gained < 0:
             damping = max(limits.DAMPING_STEP**2 * damping, limits.FIRST_DAMPING)
             if damping > limits.LARGEST_DAMPING:
@@ -55,11 +90,27 @@ def scored(
     return x, value
 
 
+def _of_tiny(slope: FloatArray) -> FloatArray:
+    """Steps of the logs of variances that are next to nothing: to the lower bound, or to where they tell."""
+    rise = np.log(2 * limits.FADED / np.maximum(slope, 1e-300))
+    return np.where(slope > 0, rise, -np.inf)
+
+
+def _with_own(curvature: FloatArray, tiny: BoolArray, own: FloatArray) -> FloatArray:
+    """After a tiny variance has grown or vanished: its own curvature is that of its slope, or more if it did not."""
+    now = curvature.copy()
+    np.einsum("ii->i", now)[tiny] = np.maximum(np.diag(curvature), own)[tiny]
+    return now
+
+
 def _damped(gradient: FloatArray, curvature: FloatArray, damping: float) -> FloatArray:
     """A damped step, no longer than the curvature can speak for."""
     if not len(gradient):
         return gradient
-    step = np.linalg.solve(curvature + np.diag(damping * np.diag(curvature)), gradient)
+    own = np.diag(curvature)
+    # a direction without curvature goes as far as it may, and holds no other back
+    flat = np.maximum(np.abs(gradient) / limits.LONGEST_STEP - own, 0.0)
+    step = np.linalg.solve(curvature + np.diag(damping * own + flat), gradient)
     return np.asarray(step * min(1.0, limits.LONGEST_STEP / max(float(np.max(np.abs(step))), 1e-300)))
 
 

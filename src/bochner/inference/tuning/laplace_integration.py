@@ -7,15 +7,17 @@ single rows where that is learned, are laid on a grid; a set counts by its evide
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.exceptions import ConvergenceError
+from bochner.inference.evidence.laplace_batch import evidence_of_many
 from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.observed.average import Average
+from bochner.inference.observed.responses import Responses
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.branches import isotropic
 from bochner.inference.tuning.integration import Branch, max_nodes, thinned
@@ -36,8 +38,9 @@ def laplace_integrated(
     axes = _axes(search)
     grids = [_Grid(branch, objective, axes) for branch in isotropic(kernel, search.scale, 0.0)]
     seeds = [axes.nearest(grids[0].branch, best)]
+    known: dict[Place, FloatArray] = {}
     for grid in grids:
-        seeds = grid.flood(seeds)
+        seeds, known = grid.flood(seeds, known), grid.etas
     places = [(grid, place) for grid in grids for place in sorted(grid.values)]
     values = np.array([grid.values[place] for grid, place in places])
     mass = np.exp(values - values.max())
@@ -92,17 +95,24 @@ class _Grid:
     objective: LaplaceObjective
     axes: _Axes
     values: dict[Place, float] = field(default_factory=dict)
+    etas: dict[Place, FloatArray] = field(default_factory=dict)  # linear predictor at each mode
+    correlations: dict[int, FloatArray] = field(default_factory=dict)  # of the rows, for each range
 
     def at(self, place: Place) -> tuple[Kernel, float]:
         """Kernel and variance of the effects of single rows."""
         i, j, k = place
         return self.branch.at(float(self.axes.ranges[i]), float(self.axes.fields[j])), float(self.axes.noises[k])
 
-    def flood(self, seeds: list[Place]) -> list[Place]:
-        """Evaluate from the seeds outwards, as far as the mass reaches; the places within."""
+    def flood(self, seeds: list[Place], begun: dict[Place, FloatArray]) -> list[Place]:
+        """Evaluate from the seeds outwards, as far as the mass reaches; the places within.
+
+        `begun` are linear predictors of another grid to begin from.
+        """
+        self.etas.update(begun)
         wanted = seeds
         while wanted:
-            self.values.update({place: self._evaluated(place) for place in wanted})
+            for i in sorted({place[0] for place in wanted}):
+                self._evaluate(i, [place for place in wanted if place[0] == i])
             wanted = sorted({p for q in self._within() for p in self.axes.beside(q)} - set(self.values))
         return self._within()
 
@@ -110,12 +120,35 @@ class _Grid:
         least = max(self.values.values()) - limits.RULED_OUT
         return sorted(place for place, value in self.values.items() if value >= least)
 
-    def _evaluated(self, place: Place) -> float:
-        prior = sum(float(part[i]) for part, i in zip(self.axes.log_prior, place, strict=True))
+    def _evaluate(self, i: int, places: list[Place]) -> None:
+        """Places of one range side by side: one correlation serves them."""
+        (part,) = self.objective.parts
+        responses = replace(part, family=self.objective.family)
+        if i not in self.correlations:
+            self.correlations[i] = part.rows.covariance_within(self.branch.at(float(self.axes.ranges[i])))
+        pairs = [self.at(place) for place in places]
+        fields, noises = self.axes.fields[[p[1] for p in places]], self.axes.noises[[p[2] for p in places]]
+        start = np.array([self._start(place, responses) for place in places])
+        found, etas = evidence_of_many(responses, self.correlations[i], fields, noises, start)
+        for place, pair, value, eta in zip(places, pairs, found, etas, strict=True):
+            self.values[place] = self._weighed(place, float(value) if np.isfinite(value) else self._alone(*pair))
+            if np.isfinite(value):
+                self.etas[place] = eta
+
+    def _start(self, place: Place, responses: Responses) -> FloatArray:
+        """Linear predictor at a place nearby, if there is one."""
+        known = [p for p in (place, *self.axes.beside(place)) if p in self.etas]
+        return self.etas[known[0]] if known else responses.start()
+
+    def _alone(self, kernel: Kernel, noise_variance: float) -> float:
+        """Evidence by Newton's method with its line search."""
         try:
-            value = self.objective.value(*self.at(place))
+            return self.objective.value(kernel, noise_variance)
         except (ConvergenceError, np.linalg.LinAlgError):
-            return limits.FAILED_SEARCH
+            return np.nan
+
+    def _weighed(self, place: Place, value: float) -> float:
+        prior = sum(float(part[i]) for part, i in zip(self.axes.log_prior, place, strict=True))
         return value + prior + self.branch.log_prior if np.isfinite(value) else limits.FAILED_SEARCH
 
 

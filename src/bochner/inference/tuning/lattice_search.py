@@ -109,8 +109,10 @@ class LatticeSearch(Search):
         noise_variance: float,
         max_iterations: int = limits.LATTICE_ITERATIONS,
         tolerance: float | None = None,
+        *,
+        against: float | Tuned | None = None,
     ) -> Tuned:
-        """Climb, plan again where it ended, and climb on until nothing is gained."""
+        """Climb, plan again where it ended, and climb on until nothing is gained; none is cut short."""
         laplace = self.objective
         assert isinstance(laplace, LaplaceObjective)
         found: Tuned | None = None

@@ -24,12 +24,13 @@ from bochner.inference.tuning.averaging import average, average_of_several, with
 from bochner.inference.tuning.bounds import starts
 from bochner.inference.tuning.branches import integrated
 from bochner.inference.tuning.fold_score import fold_score
+from bochner.inference.tuning.guided_search import GuidedSearch
 from bochner.inference.tuning.integration import is_one_field
 from bochner.inference.tuning.laplace_integration import laplace_integrated
 from bochner.inference.tuning.lattice_search import LatticeSearch, field_gain
 from bochner.inference.tuning.many_dimensions import select_many_dimensions
 from bochner.inference.tuning.multiscale import select_multiscale
-from bochner.inference.tuning.objectives import gaussian_objectives, laplace_objectives
+from bochner.inference.tuning.objectives import gaussian_objectives, guiding_objective, laplace_objectives
 from bochner.inference.tuning.peaks import informed_starts
 from bochner.inference.tuning.rare_cases import cases_and_others
 from bochner.inference.tuning.refinement import refine_on_lattice
@@ -364,7 +365,11 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
     kernel, scale = task.settings.kernel, task.scale
     prior = len(task.obs) < limits.MAX_AVERAGING_ROWS and task.settings.reml
     shared = None if kernel is not None else task.domain.shared
-    search = Search(objectives[0], scale, noise, prior, shared=shared)
+    guide = guiding_objective(task, objectives)
+    if guide is None:
+        search = Search(objectives[0], scale, noise, prior, shared=shared)
+    else:
+        search = GuidedSearch(objectives[0], scale, noise, prior, shared=shared, guide=guide)
     per_axis: Tuned | None = None
     turned: tuple[Tuned, ...] = ()
     if kernel is None:

@@ -157,8 +157,25 @@ WORTH_STRETCHING       1.0                                  log evidence below t
 REFINEMENT_ITERATIONS  20                                   on the evidence of all rows         benchmarks/fields
 SETTLED                1e-6                                 relative gain in log likelihood     benchmarks/fields
                                                             that no prediction shows
-SCORED                 1e-8                                 nats that the last step of scoring  benchmarks/speed
+SCORED                 1e-7                                 nats that the last step of scoring  benchmarks/speed
                                                             gains
+MIN_GUIDED_ROWS        500                                  rows from which climbs of the exact benchmarks/speed
+                                                            evidence begin by Vecchia's, ...
+GUIDED_DOUBT           2.0                                  ... which is trusted to so many     benchmarks/speed
+                                                            nats about a peak, ...
+GUIDED_NEAR            0.1                                  ... and in theta to so much where   benchmarks/speed
+                                                            two may be one
+HOPELESS               0.05                                 of what a climb lacks of its rival: benchmarks/speed
+                                                            a step that promises less is its
+                                                            last
+FADED                  0.05                                 nats of slope in the log of a        benchmarks/speed
+                                                            variance that is next to nothing,
+                                                            if ...
+FADING                 3.0                                  ... its curvature is at most so     benchmarks/speed
+                                                            many slopes: about one, by rights
+SAME_PEAK              0.5                                  nats below a peak by the curvature: benchmarks/speed
+                                                            a climb that comes so near leads
+                                                            there
 FIRST_DAMPING          0.01                                 of the information's diagonal,      benchmarks/speed
                                                             added to it at the start
 DAMPING_STEP           4.0                                  by which the damping changes        benchmarks/speed
@@ -405,7 +422,14 @@ STRETCHED_PRIOR = 0.25
 WORTH_STRETCHING = 1.0
 REFINEMENT_ITERATIONS = 20
 SETTLED = 1e-6
-SCORED = 1e-8
+SCORED = 1e-7
+MIN_GUIDED_ROWS = 500
+GUIDED_DOUBT = 2.0
+GUIDED_NEAR = 0.1
+HOPELESS = 0.05
+SAME_PEAK = 0.5
+FADED = 0.05
+FADING = 3.0
 FIRST_DAMPING = 0.01
 DAMPING_STEP = 4.0
 LARGEST_DAMPING = 1e6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.evidence.feature_evidence import linear_objective
 from bochner.inference.evidence.laplace import ExactBound, LinearBound
 from bochner.inference.evidence.objective import Objective
-from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.evidence.profile import InformedLaplace, LaplaceObjective
 from bochner.inference.evidence.vecchia_evidence import VecchiaEvidence
 from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.observed.responses import Responses
@@ -47,6 +48,14 @@ def gaussian_objectives(task: Task, scheme: Scheme) -> tuple[list[Objective], Ch
     return [coarse, fine], Choice("tuning", "vecchia", text=text)
 
 
+def guiding_objective(task: Task, objectives: Sequence[Objective]) -> Objective | None:
+    """Vecchia's likelihood of all rows, to begin climbs of the exact evidence by; None where that would gain little."""
+    exact, many = isinstance(objectives[0], ExactEvidence), len(task.obs) >= limits.MIN_GUIDED_ROWS
+    if not (exact and many and task.dim <= limits.MAX_GAP_DIMENSIONS) or task.obs.rows.has_areas:
+        return None
+    return _vecchia(task, len(task.obs), limits.COARSE_NEIGHBOURS, SharedOrder())
+
+
 def laplace_objectives(task: Task, scheme: Scheme) -> tuple[list[LaplaceObjective], Choice]:
     """Objectives from coarse to fine for responses of other families, and what they are."""
     data, criterion, reml = task.data, task.settings.criterion, task.settings.reml
@@ -61,7 +70,7 @@ def laplace_objectives(task: Task, scheme: Scheme) -> tuple[list[LaplaceObjectiv
         return [LaplaceObjective([data], bind, reml=reml)], told
     exact = f"Laplace {criterion} of the exact kernel, {len(data):,} distinct rows"
     if len(data) <= limits.MAX_EXACT_TUNING_ROWS:
-        return [LaplaceObjective([data], ExactBound, reml=reml)], Choice("tuning", "exact", text=exact)
+        return [InformedLaplace([data], reml=reml)], Choice("tuning", "exact", text=exact)
     whole = with_shared_trend(data) if reml else data
     coarse, fine = (
         composite_parts(whole, task.settings.seed, *sizes) for sizes in (limits.COARSE_PARTS, limits.FINE_PARTS)
@@ -69,7 +78,7 @@ def laplace_objectives(task: Task, scheme: Scheme) -> tuple[list[LaplaceObjectiv
     # a likelihood is asked for to be compared with other software, which takes its time
     if scheme.exact and len(data) <= (limits.MAX_EXACT_ENDING_ROWS if reml else MAX_EXACT_ROWS):
         told = Choice("tuning", "exact", text=f"{exact}; begun on parts of them")
-        return [LaplaceObjective(parts, ExactBound, reml=reml) for parts in (coarse, [data])], told
+        return [LaplaceObjective(coarse, ExactBound, reml=reml), InformedLaplace([data], reml=reml)], told
     text = (
         f"composite Laplace {criterion} of parts of {len(data):,} rows: {len(fine) - 1} clusters of {len(fine[0])} "
         f"neighbours for the short range and {len(fine[-1]):,} rows from everywhere for the long"

@@ -14,7 +14,7 @@ from bochner.exceptions import ConvergenceError
 from bochner.inference.evidence.objective import InformedObjective, Objective
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import bounds, close, log_prior, starts
-from bochner.inference.tuning.informed_climb import scored
+from bochner.inference.tuning.informed_climb import Rival, scored
 from bochner.inference.tuning.limits import LEAST_NOISE
 from bochner.kernels import Kernel, Scale
 
@@ -100,9 +100,19 @@ class Search:
         return ties
 
     def maximise(
-        self, kernel: Kernel, noise_variance: float, max_iterations: int = 200, tolerance: float = limits.CLIMBED
+        self,
+        kernel: Kernel,
+        noise_variance: float,
+        max_iterations: int = 200,
+        tolerance: float = limits.CLIMBED,
+        *,
+        against: float | Tuned | None = None,
     ) -> Tuned:
-        """L-BFGS from one start, until steps gain less than `tolerance` of the value."""
+        """A climb from one start, until steps gain less than `tolerance` of the value.
+
+        `against` is a value that it has to reach in order to count, or the end of another climb over the same
+        hyperparameters: where it is clear that it will not, or that it leads to the same end, it may stop short.
+        """
         ties = self._ties(kernel)  # entry of [theta, log noise] that each entry equals
         leads = ties == np.arange(len(ties))
         free = leads & np.r_[np.ones(len(kernel.theta), dtype=bool), self.noise_variance is None]
@@ -137,7 +147,8 @@ class Search:
         if isinstance(self.objective, InformedObjective):
             tied = np.eye(len(ties))[ties][:, free]  # (entries, free): which of them each free value moves
             information = tied.T @ self.information_at(*unpack(x0)) @ tied
-            x, value = scored(positive, x0, information, np.array(near), max_iterations, tolerance)
+            rival = None if against is None else _rival(against, free)
+            x, value = scored(positive, x0, information, np.array(near), max_iterations, tolerance, rival)
         else:
             options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6, "maxls": 30}
             result = optimize.minimize(negative, x0, jac=True, method="L-BFGS-B", bounds=near, options=options)
@@ -146,6 +157,12 @@ class Search:
         names = np.array([*(h.name for h in kernel.hyperparameters), "noise_variance"])[free]
         stuck = [str(name) for name, x, (low, high) in zip(names, x, box, strict=True) if min(x - low, high - x) < 1e-3]
         return Tuned(*unpack(x), value, count, tuple(stuck))
+
+
+def _rival(against: float | Tuned, free: FloatArray) -> Rival:
+    if not isinstance(against, Tuned):
+        return Rival(against)
+    return Rival(against.value, np.r_[against.kernel.theta, np.log(max(against.noise_variance, 1e-300))][free])
 
 
 def _axis_of(name: str) -> tuple[str, int] | None:
@@ -169,7 +186,10 @@ def tune(
         near = any(close(candidates[i][0], candidates[j][0]) for j in chosen)
         if not near and len(chosen) < n_climbs and values[i] > limits.FAILED_SEARCH:
             chosen.append(int(i))
-    climbs = [search.maximise(*candidates[i], tolerance=tolerance) for i in chosen or [0]]
+    climbs: list[Tuned] = []
+    for i in chosen or [0]:
+        before = max(climbs, key=lambda t: t.value) if climbs else None
+        climbs.append(search.maximise(*candidates[i], tolerance=tolerance, against=before))
     best = max(climbs, key=lambda t: t.value)
     total = len(candidates) + sum(t.n_evaluations for t in climbs)
     return Tuned(best.kernel, best.noise_variance, best.value, total, best.at_bounds)

@@ -45,8 +45,8 @@ def select_kernel(
             tuned = search.maximise(_of_smoothness(middle.kernel, nu), middle.noise_variance)
         else:
             assert best is not None
-            start = best.kernel.replace(nu=nu)
-            tuned = search.maximise(start, best.noise_variance)
+            must = best.value - due(best, toll) + toll * (nu > min(limits.SELECTED_SMOOTHNESS))
+            tuned = search.maximise(_of_smoothness(best.kernel, nu), best.noise_variance, against=must)
         found[nu], count = tuned, count + tuned.n_evaluations
         if best is None or tuned.value - due(tuned, toll) > best.value - due(best, toll):
             best = tuned
@@ -64,7 +64,8 @@ def select_kernel(
     price = 0.5 * (search.n_scales(dim) - 1) * float(np.log(n_rows))
     # an evidence that is dear (of other families, with a toll) is first asked whether to climb at all
     if dim > 1 and not (toll and _alike(search, best, dim, price)):
-        split = _per_axis(search, best, dim)
+        # of few Gaussian rows length scales per axis are averaged over, whether they pay or not
+        split = _per_axis(search, best, dim, None if search.prior and not toll else best.value + price)
         count += split.n_evaluations
     if dim == 2 and split is not None and not toll and search.shared is None and first is None:
         more = float(np.log(n_rows))  # of two more than one length scale
@@ -115,7 +116,7 @@ def _turned(search: Search, best: Tuned, least: float) -> tuple[Tuned, ...]:
         for angle in limits.TURNED_ANGLES
     ]
     ranked = sorted(starts, key=lambda k: -search.rank(k, best.noise_variance))
-    found = [search.maximise(ranked[0], best.noise_variance)]
+    found = [search.maximise(ranked[0], best.noise_variance, against=least)]
     angle = float(found[0].kernel.rotation)  # type: ignore[attr-defined]
     if found[0].value <= least or abs(np.sin(2 * angle)) < limits.TURNED_LEAST:
         return ()
@@ -144,13 +145,13 @@ def _alike(search: Search, best: Tuned, dim: int, price: float) -> bool:
     return bend > 0 and steepness**2 / (2 * bend) < limits.SPLIT_DOUBT * price
 
 
-def _per_axis(search: Search, best: Tuned, dim: int) -> Tuned:
+def _per_axis(search: Search, best: Tuned, dim: int, must: float | None) -> Tuned:
     kernel: Kernel = best.kernel
     scale = float(kernel.length_scale)  # type: ignore[attr-defined]
     starts = [kernel.replace(length_scale=(scale,) * dim)]
     extent = search.scale.extent
     if extent.max() > 3 * extent.min():  # axes in different units
         starts.append(kernel.replace(length_scale=tuple(scale * extent / extent.max())))
-    climbs = [search.maximise(start, best.noise_variance) for start in starts]
+    climbs = [search.maximise(start, best.noise_variance, against=must) for start in starts]
     found = max(climbs, key=lambda t: t.value)
     return replace(found, n_evaluations=sum(t.n_evaluations for t in climbs))

@@ -1,0 +1,67 @@
+"""Guided search: climbs on an evidence that is dear begin where they end on a cheap one that is nearly the same.
+
+Vecchia's likelihood of all rows with a dozen neighbours is within a nat or so of the exact one, for a tenth of its time
+at a thousand rows. It ranks the starts and leads to every peak; the exact evidence compares them and has the last word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from bochner.arrays import FloatArray
+from bochner.inference.evidence.objective import Objective
+from bochner.inference.tuning import limits
+from bochner.inference.tuning.search import Search, Tuned
+from bochner.kernels import Kernel
+
+
+@dataclass(frozen=True)
+class GuidedSearch(Search):
+    """A search whose climbs are begun by another objective, the `guide`, of about the same shape."""
+
+    guide: Objective | None = None
+
+    @cached_property
+    def before(self) -> Search:
+        """The same search by the guide."""
+        assert self.guide is not None
+        names = ("scale", "noise_variance", "prior", "least_noise", "shared", "prior_scale", "reach")
+        return Search(self.guide, **{name: getattr(self, name) for name in names})
+
+    def rank(self, kernel: Kernel, noise_variance: float) -> float:
+        """By the guide: starts are compared with each other alone."""
+        return self.before.rank(kernel, noise_variance)
+
+    def information_at(self, kernel: Kernel, noise_variance: float) -> FloatArray:
+        """By the guide."""
+        return self.before.information_at(kernel, noise_variance)
+
+    def maximise(
+        self,
+        kernel: Kernel,
+        noise_variance: float,
+        max_iterations: int = 200,
+        tolerance: float = limits.CLIMBED,
+        *,
+        against: float | Tuned | None = None,
+    ) -> Tuned:
+        """Climb by the guide, then on from there; what falls far short of its rival there is not climbed on."""
+        found = self.before.maximise(kernel, noise_variance, max_iterations, limits.SETTLED, against=against)
+        if found.failed:
+            return super().maximise(kernel, noise_variance, max_iterations, tolerance, against=against)
+        if isinstance(against, Tuned) and _alike(found, against):
+            return replace(against, n_evaluations=0)
+        if against is not None:
+            value = Search.rank(self, found.kernel, found.noise_variance)
+            if value < (against.value if isinstance(against, Tuned) else against) - limits.GUIDED_DOUBT:
+                return replace(found, value=value, n_evaluations=1)
+        return super().maximise(found.kernel, found.noise_variance, max_iterations, tolerance, against=against)
+
+
+def _alike(a: Tuned, b: Tuned) -> bool:
+    """Whether two climbs have ended in one place, as far as a guide can tell."""
+    pairs = [np.r_[t.kernel.theta, np.log(max(t.noise_variance, 1e-300))] for t in (a, b)]
+    return bool(np.max(np.abs(pairs[0] - pairs[1])) < limits.GUIDED_NEAR)

@@ -1,0 +1,83 @@
+"""Quick ways to the Laplace evidence of few rows: each agrees with the plain one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from bochner.families import Binomial, Gamma, NegativeBinomial, Poisson
+from bochner.inference.evidence.laplace import ExactBound
+from bochner.inference.evidence.laplace_batch import evidence_of_many
+from bochner.inference.evidence.profile import InformedLaplace, LaplaceObjective
+from bochner.inference.fits.exact import ExactEngine
+from bochner.inference.fits.newton import find_mode
+from bochner.kernels import Matern
+from tests.inference.test_laplace import FAMILIES, ROWS, respond
+
+FIELDS, NOISES = np.array([0.1, 0.8, 2.0]), np.array([0.0, 0.2, 0.05])
+known = pytest.mark.parametrize(
+    ("family", "rows"),
+    [(FAMILIES[name], ROWS[i % len(ROWS)]) for i, name in enumerate(FAMILIES) if not name.endswith("learned")],
+)
+
+
+@known
+def test_sets_side_by_side_have_the_evidence_of_each_alone(family, rows):
+    r = respond(family, 2, rows)
+    correlation = r.rows.covariance_within(Matern(0.7))
+    start = np.tile(r.start(), (len(FIELDS), 1))
+    value, eta = evidence_of_many(r, correlation, FIELDS, NOISES, start)
+    for j, (field, noise) in enumerate(zip(FIELDS, NOISES, strict=True)):
+        if np.isnan(value[j]):  # for the line search to see
+            continue
+        mode = find_mode(r, ExactEngine(Matern(0.7, float(field)), float(noise)), tolerance=1e-12)
+        assert_allclose(value[j], mode.log_evidence, atol=1e-5)
+        assert_allclose(eta[j], mode.eta, atol=1e-4)
+    assert np.isfinite(value).sum() >= 2
+
+
+@known
+def test_steps_by_one_factor_end_where_steps_by_many_do(family, rows):
+    """A fit that is not asked again takes a factor for each step."""
+
+    class Plain(ExactEngine):
+        def fit(self, obs):
+            fit = super().fit(obs)
+            object.__setattr__(fit, "repeats", False)
+            return fit
+
+    r = respond(family, 1, rows)
+    a, b = (find_mode(r, engine(Matern(0.7, 0.8), 0.1), tolerance=1e-11) for engine in (ExactEngine, Plain))
+    assert_allclose(a.eta, b.eta, atol=1e-6)
+    assert_allclose(a.log_evidence, b.log_evidence, atol=1e-7)
+    assert a.n_steps <= b.n_steps
+
+
+@pytest.mark.parametrize("family", [Gamma(), NegativeBinomial()], ids=["gamma", "negative-binomial"])
+def test_a_dispersion_by_its_slope_is_the_one_of_a_search(family):
+    r = respond(family, 2)
+    quick, plain = InformedLaplace([r], reml=True), LaplaceObjective([r], ExactBound, reml=True)
+    for kernel in (Matern(0.7, 0.8), Matern(0.5, 0.5), Matern(0.4, 0.3)):
+        ours, theirs = quick(kernel, 0.0), plain(kernel, 0.0)
+        assert_allclose(ours[0], theirs[0], atol=1e-7)
+        assert_allclose(ours[1], theirs[1], atol=1e-4)
+        assert_allclose(quick.value(kernel, 0.0), theirs[0], atol=1e-3)
+
+
+@pytest.mark.parametrize("family", [Binomial(), Poisson()], ids=["binomial", "poisson"])
+def test_information_is_about_the_curvature_of_the_evidence(family):
+    """Of the same sign and size: it is what a climb begins with, no more."""
+    r = respond(family, 2, n=80)
+    objective = InformedLaplace([r], reml=True)
+    kernel = Matern(0.7, 0.8)
+    information = objective.information(kernel, 0.1)
+    assert np.linalg.eigvalsh(information).min() > -1e-10
+    assert objective(kernel, 0.1) is objective.known[2]
+    expected = np.zeros_like(information)
+    for j in range(len(kernel.theta)):
+        step = 1e-4 * np.eye(len(kernel.theta))[j]
+        up, down = (objective(kernel.with_theta(kernel.theta + sign * step), 0.1)[1] for sign in (1, -1))
+        expected[j] = (down - up) / 2e-4
+    ratio = np.diag(information)[:-1] / np.maximum(np.diag(expected)[:-1], 1e-9)
+    assert np.all(ratio > 0.1) and np.all(ratio < 20)

@@ -1,0 +1,33 @@
+"""Climbs of the exact evidence that begin by Vecchia's: the same ends, with fewer exact evaluations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bochner.features import Rows
+from bochner.inference import Observations
+from bochner.inference.evidence.exact_evidence import ExactEvidence
+from bochner.inference.evidence.vecchia_evidence import VecchiaEvidence
+from bochner.inference.observed.scale import scale_of
+from bochner.inference.tuning.guided_search import GuidedSearch
+from bochner.inference.tuning.search import Search
+from bochner.inference.tuning.selection import select_kernel
+from bochner.kernels import Matern
+from bochner.neighbours import Vecchia
+
+
+def test_a_guided_choice_is_that_of_the_exact_evidence():
+    rng = np.random.default_rng(4)
+    n = 160
+    coords = rng.uniform(size=(n, 2))
+    root = np.linalg.cholesky(Matern((0.15, 0.4), nu=1.5).covariance(coords, coords) + 1e-9 * np.eye(n))
+    y = root @ rng.normal(size=n) + 0.3 * rng.normal(size=n)
+    obs = Observations(Rows(coords, np.ones((n, 1))), y, np.ones(n), np.zeros(n), np.zeros(n))
+    exact, scale = ExactEvidence(obs, reml=True), scale_of(obs)
+    guide = VecchiaEvidence(Vecchia.plan(*obs.columns, n_neighbours=12, n_points=n), reml=True)
+    plain = select_kernel(Search(exact, scale, None), n, 2)
+    guided = select_kernel(GuidedSearch(exact, scale, None, guide=guide), n, 2)
+    assert guided.tuned.value == pytest.approx(plain.tuned.value, abs=1e-4)
+    assert guided.choice.value == plain.choice.value
+    assert guided.tuned.n_evaluations < plain.tuned.n_evaluations
