@@ -531,7 +531,10 @@ def main() -> None:
     parser.add_argument("--only", default="", help="files whose path under src/bochner holds this")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many; go on by another call")
     parser.add_argument("--again", action="store_true", help="try those again that survived")
+    parser.add_argument("--show", action="store_true", help="print the sample with its lines and try nothing")
     args = parser.parse_args()
+    if args.show:
+        return _show(sampled(args.n, args.seed, args.only))
     results = ROOT / "out" / "mutants" / f"{args.seed}{args.only.replace('/', '-')}.jsonl"
     results.parent.mkdir(parents=True, exist_ok=True)
     done = dict(_done(results, args.again))
@@ -557,6 +560,16 @@ def main() -> None:
     _sum_up(drawn, done, args.seed)
 
 
+def _show(drawn: list[Mutant]) -> None:
+    """The sample, a line each."""
+    for mutant in drawn:
+        print(f"{mutant.file}:{mutant.line}  {mutant.told}: {_line(mutant).strip()}")
+
+
+def _line(mutant: Mutant) -> str:
+    return (SOURCE / mutant.file).read_text().splitlines()[mutant.line - 1]
+
+
 def _sum_up(drawn: list[Mutant], done: dict[str, str], seed: int) -> None:
     """Survivors with their lines, those that change nothing with the reason, and the share that was killed."""
     tried = [mutant for mutant in drawn if mutant.key in done]
@@ -564,9 +577,8 @@ def _sum_up(drawn: list[Mutant], done: dict[str, str], seed: int) -> None:
     same = [mutant for mutant in left if why_equivalent(mutant)]
     print("\nSurvived:" if left else "")
     for mutant in left:
-        text = (SOURCE / mutant.file).read_text().splitlines()[mutant.line - 1].strip()
         why = why_equivalent(mutant)
-        print(f"  {mutant.file}:{mutant.line}  {mutant.told}: {text}{f'  -- equivalent: {why}' if why else ''}")
+        print(f"  {mutant.file}:{mutant.line}  {mutant.told}: {_line(mutant).strip()}{f'  -- equivalent: {why}' if why else ''}")
     killed = len(tried) - len(left)
     print(
         f"seed {seed}: {killed} of {len(tried)} killed ({killed / max(len(tried), 1):.1%}); "
@@ -586,7 +598,7 @@ def _folder(test: str) -> str:
 
 def why_equivalent(mutant: Mutant) -> str:
     """Why a fault changes no result, from the list of those that were read; empty if it is not on it."""
-    text = (SOURCE / mutant.file).read_text().splitlines()[mutant.line - 1]
+    text = _line(mutant)
     found = (why for file, part, told, why in EQUIVALENT if (file, told) == (mutant.file, mutant.told) and part in text)
     return next(found, "")
 
