@@ -20,6 +20,8 @@ from bochner.inference.observed.task import Task
 from bochner.kernels import Matern
 from tests.laws.registry_models import observe
 
+pytestmark = pytest.mark.every_case
+
 KERNEL = Matern(0.5, 2.0)
 
 

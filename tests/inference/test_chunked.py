@@ -22,6 +22,8 @@ from bochner.inference.observed.scale import scale_of
 from bochner.inference.schemes import limits as scheme_limits
 from bochner.kernels import Linear, Matern, SquaredExponential
 
+pytestmark = pytest.mark.every_case
+
 FAMILIES = {
     "poisson": Poisson(),
     "binomial": Binomial(),

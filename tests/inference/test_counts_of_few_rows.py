@@ -25,6 +25,8 @@ from bochner.inference.tuning.lattice_search import LatticeSearch, field_gain
 from bochner.inference.tuning.search import Tuned
 from bochner.kernels import Matern, Separable, SquaredExponential
 
+pytestmark = pytest.mark.every_case
+
 
 def responses_of(family, n: int = 60, dim: int = 1, *, trend: bool = True, seed: int = 0) -> Responses:
     rng = np.random.default_rng(seed)

@@ -14,6 +14,8 @@ from bochner.inference import Domain, Responses, Settings, curvature, limits
 from bochner.inference.tuning.search import Tuned
 from bochner.kernels import Matern, Separable
 
+pytestmark = pytest.mark.every_case
+
 
 def responses_of(coords, trend, y, family=None) -> Responses:
     one, zero = np.ones(len(y)), np.zeros(len(y))

@@ -25,6 +25,8 @@ from bochner.inference.schemes.rule_waves import Number
 from bochner.kernels import Matern, Periodic, SquaredExponential
 from bochner.resources import Resources
 
+pytestmark = pytest.mark.every_case
+
 SQUARE = (np.zeros(2), np.ones(2))
 
 

@@ -16,6 +16,8 @@ from bochner.posterior import limits
 from bochner.posterior.stored import StoredPosterior
 from bochner.sources.row_store import Cells, StoreWriter
 
+pytestmark = pytest.mark.every_case
+
 KERNEL, N = Matern(0.3, 1.2), 160
 
 

@@ -20,6 +20,8 @@ from bochner.inference.tuning.sums import _share_of_order, _start
 from bochner.kernels import Matern, Scale
 from tests.inference.tuning.objectives import NOISE, quadratic
 
+pytestmark = pytest.mark.every_case
+
 NODES = np.argwhere(np.ones((13, 13), dtype=bool)).astype(float)
 GAP = (NODES[:, 0] < 5) & (NODES[:, 1] < 6)
 

@@ -22,6 +22,8 @@ from bochner.inference.tuning.search import Search, Tuned, score_objective
 from bochner.kernels import Matern, Scale
 from tests.inference.tuning.objectives import NOISE, quadratic, search
 
+pytestmark = pytest.mark.every_case
+
 CURVATURE = np.array([[4.0, 1.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.5, 1.0]])
 TOP = np.array([0.3, -1.0, 2.0])
 

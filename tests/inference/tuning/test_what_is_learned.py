@@ -21,6 +21,8 @@ from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Matern, Sum
 from tests.inference.tuning.objectives import NOISE, SCALE, quadratic, search
 
+pytestmark = pytest.mark.every_case
+
 EXACT = scheme_named("exact")
 
 
