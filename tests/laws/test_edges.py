@@ -130,14 +130,16 @@ def test_close_pairs_are_those_far_nearer_than_usual(monkeypatch, sample, unit):
     assert close_pairs(np.zeros((5, 2))).shape[1] == 2
 
 
-@pytest.mark.parametrize("kind", ["plain", "copies"])
+@pytest.mark.parametrize("kind", ["plain", "copies", "repeats"])
 def test_information_of_neighbours_is_a_covariance_and_tells_the_noise(kind):
     """Symmetric and never negative; of rows that are noise alone, the information of its log is half their number."""
     rng = RNG(0)
     n = 300
     coords, y = rng.uniform(size=(n, 2)), rng.normal(size=n)
-    weight = np.ones(n) if kind == "plain" else np.full(n, 3.0)
-    scatter = np.zeros(n) if kind == "plain" else rng.chisquare(2, n)
+    if kind == "repeats":
+        coords = np.repeat(coords[: n // 3], 3, axis=0)
+    weight = np.full(n, 3.0) if kind == "copies" else np.ones(n)
+    scatter = rng.chisquare(2, n) if kind == "copies" else np.zeros(n)
     obs = Observations(Rows(coords, np.ones((n, 1))), y / np.sqrt(weight), weight, np.zeros(n), scatter)
     plan = Vecchia.plan(*obs.columns, n_neighbours=8, n_points=n, seed=0)
     found = plan.information(Matern(0.1, 1e-6), 1.0)

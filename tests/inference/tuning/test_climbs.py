@@ -150,6 +150,8 @@ def test_smoothness_begins_where_it_is_told_to():
     assert found.tuned.kernel.nu == 2.5 and found.tuned.value == pytest.approx(5.0, abs=1e-3)
     plain = selection.select_kernel(looked, 100, 2)
     assert found.tuned.n_evaluations < plain.tuned.n_evaluations
+    assert "must gain 2.0" in str(selection.select_kernel(looked, 100, 2, toll=2.0).choice)
+    assert "must gain" not in str(plain.choice)
 
 
 # ---------------------------------------------------------------------------------------------------------- masses
