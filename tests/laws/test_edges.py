@@ -10,19 +10,24 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import special
 
 from bochner.exceptions import ConvergenceError, KernelError, PartError
-from bochner.families import Student
+from bochner.families import Poisson, Student
 from bochner.families.poisson import draw_poisson
 from bochner.features import FourierMap, Rows
 from bochner.features import limits as feature_limits
 from bochner.features.operators import SplitOperator, UnavailableOperator
-from bochner.frequencies import Frequencies, QuasiMonteCarlo, lattice_frequencies, lattice_mass
+from bochner.frequencies import Frequencies, QuasiMonteCarlo, lattice, lattice_frequencies, lattice_mass
 from bochner.frequencies.torus import fade
-from bochner.inference import Observations
+from bochner.inference import Observations, Responses
 from bochner.inference.adaptive import ascent
 from bochner.inference.evidence.profile import _usable
 from bochner.inference.evidence.share_evidence import Tridiagonal
+from bochner.inference.fits import limits as fit_limits
+from bochner.inference.fits.exact import leave_out_exact
 from bochner.inference.fits.fixed_effects import _unknown
 from bochner.inference.fits.folds import HeldOut
+from bochner.inference.fits.iterative_folds import leave_out_iterative
+from bochner.inference.fits.linear import LinearEngine
+from bochner.inference.fits.newton import find_mode
 from bochner.inference.tuning import limits as tuning_limits
 from bochner.inference.tuning.search import tune
 from bochner.inference.tuning.selection import _alike, select_kernel
@@ -33,7 +38,7 @@ from bochner.kernels.anisotropy import stretch_of, unstretch
 from bochner.kernels.axes import Axes
 from bochner.moments import dense_moments, fourier_sums
 from bochner.moments.route import prefers_transform
-from bochner.neighbours import Vecchia, cells
+from bochner.neighbours import Vecchia, cells, left_out
 from bochner.neighbours import limits as near_limits
 from bochner.neighbours.close_pairs import close_pairs
 from bochner.posterior import draw_gaussian
@@ -372,3 +377,65 @@ def test_held_out_rows_stand_for_as_much_as_is_wanted():
     held = HeldOut(index, np.zeros(40, dtype=int), np.zeros(40), np.ones(40))
     weight = likeness(rows, [(np.arange(40, 200), index)], held, RNG(1).uniform(90, 91, size=(50, 2)))
     assert len(weight) == 40 and np.all(weight >= 0) and weight.sum() > 0
+
+
+# ---------------------------------------------------------------------------------------------- rows that are left out
+
+
+@pytest.mark.parametrize("n_trend", [0, 1, 2])
+@pytest.mark.parametrize("columns", [1, 100])
+def test_folds_side_by_side_are_those_of_a_dense_factor(monkeypatch, n_trend, columns):
+    """Many folds at once or one after the other, whatever the trend; and every row left out in turn."""
+    monkeypatch.setattr(fit_limits, "MAX_FACTORED_ROWS", 10)
+    monkeypatch.setattr(fit_limits, "FOLD_COLUMNS", columns)
+    monkeypatch.setattr(feature_limits, "MIN_COEFFICIENTS", 2**10)
+    obs = observe(1, 60, trend=n_trend)
+    test = np.arange(60) % 4
+    folds = [(np.flatnonzero(test != k), np.flatnonzero(test == k)) for k in range(4)]
+    kernel = Matern(0.6, 1.5)
+    for parts in (folds, None):
+        fast, dense = (way(kernel, obs, 0.1, parts) for way in (leave_out_iterative, leave_out_exact))
+        first, second = (held.mean[np.argsort(held.index)] for held in (fast, dense))
+        assert_allclose(first, second, atol=2e-3)
+        sds = [np.sqrt(held.variance[np.argsort(held.index)]) for held in (fast, dense)]
+        assert_allclose(sds[0], sds[1], rtol=0.02)
+
+
+def test_nearest_rows_are_near_in_the_units_of_the_axes():
+    """One axis in metres and one in years: a row left out is predicted from those near it in both."""
+    rng = RNG(0)
+    coords = rng.uniform(size=(120, 2)) * [1e4, 1.0]
+    kernel = Matern((3e3, 0.3), 1.0)
+    values = np.linalg.cholesky(kernel(coords) + 1e-3 * np.eye(120)) @ rng.normal(size=120)
+    every, noise, units = np.arange(120), np.full(120, 1e-3), np.array([1e4, 1.0])
+    _, scaled = left_out(kernel, noise, coords, values, every, every, 8, units)
+    _, plain = left_out(kernel, noise, coords, values, every, every, 8)
+    _, whole = left_out(kernel, noise, coords, values, every, every, 118)
+    assert np.all(scaled >= whole - 1e-9)
+    assert np.mean(scaled) < 1.15 * np.mean(whole) and np.mean(plain) > 1.3 * np.mean(whole)
+
+
+def test_counts_held_out_are_scored_by_their_law():
+    """By draws of what is known of each: field, effects of rows, and the counts themselves."""
+    rng = RNG(0)
+    n = 80
+    coords, one = rng.uniform(-1, 1, size=(n, 1)), np.ones(n)
+    features = FourierMap(QuasiMonteCarlo().draw(Matern(0.7, 0.5), 5, 1, RNG(1)))
+    y = rng.poisson(np.exp(1.0 + np.sin(3 * coords[:, 0]))).astype(float)
+    counts = Responses(Poisson(), Rows(coords, one[:, None]), y, one, 0.3 * one, one, 0.05 * one)
+    known, unknown = counts[np.arange(60)], counts[np.arange(60, n)]
+    scores = ascent.held_out_scores(features, 0.2, known, unknown)
+    posterior = find_mode(known, LinearEngine(features, 0.2)).posterior
+    mean, variance = posterior.mean(unknown.rows), posterior.variance(unknown.rows)
+    eta = 0.3 + mean + np.sqrt(variance + 0.2 + 0.05) * rng.standard_normal((40_000, 20))
+    wanted = np.log(np.mean(np.exp(Poisson().log_density(unknown.y, eta, np.ones(20))), axis=0)) / 20
+    assert_allclose(scores, wanted, rtol=0.03)
+
+
+def test_margins_are_looked_for_along_every_axis():
+    for dim in (1, 2, 3):
+        found = lattice._directions(dim)
+        assert_allclose(np.linalg.norm(found, axis=1), 1)
+        for axis in np.eye(dim):
+            assert np.min(np.linalg.norm(np.abs(found) - axis, axis=1)) < 1e-12
+        assert len(np.unique(np.round(found, 9), axis=0)) == len(found)
