@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from bochner.inference.fits import limits, newton
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.sampling import sample_posterior
 from bochner.inference.observed.scale import crowding, scale_of, spacing_units
+from bochner.inference.tuning import lattice_search
 from bochner.inference.tuning import limits as tuning_limits
 from bochner.inference.tuning.lattice_search import LatticeSearch, field_gain
 from bochner.inference.tuning.search import Tuned
@@ -263,6 +265,19 @@ def test_few_cases_have_a_prior_and_a_coarse_scale():
     rare = replace(given, y=(np.arange(60) < 3).astype(float), family=Poisson())
     fewer = LatticeSearch.of(rare, looked.scale, None, LaplaceObjective([rare], ExactBound, reml=True))
     assert 3 * looked.prior_scale.spacing < fewer.prior_scale.spacing <= 0.5
+
+
+@pytest.mark.parametrize(("n", "most"), [(300, 100), (9_000, 2_500), (80_000, 5_000), (10**7, 5_000), (20_000, 3_149)])
+def test_more_rows_may_have_more_waves(monkeypatch, n, most):
+    """A third of few rows; then a bound that grows by their cube root, to twice its size."""
+    monkeypatch.setattr(tuning_limits, "LATTICE_WAVES", 2_500)
+    asked: list[int] = []
+    monkeypatch.setattr(lattice_search, "lattice_plan", lambda *given: asked.append(given[-1]))
+    looked, _ = searched(60)
+    rows = SimpleNamespace(coords=np.zeros((1, 1)))
+    sized = type("Sized", (SimpleNamespace,), {"__len__": lambda self: n})(rows=rows)
+    assert replace(looked, responses=sized).plan(KERNEL) is None
+    assert asked[-1] == most
 
 
 def test_an_objective_says_the_same_however_it_is_asked():
