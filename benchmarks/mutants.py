@@ -170,6 +170,16 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("kernels/empirical.py", "COSINES_AT_ONCE // rows", "constant 1", "cosines that are treated at once"),
     ("inference/tuning/sums.py", "limits.SUM_COARSE_POINTS, 12", "constant 12", "neighbours of a first draft"),
     ("inference/evidence/profile.py", "(seen.z - part.offset) * root", "Mult -> Div", "where a search begins"),
+    ("posterior/ranked.py", "if needed <= _MOST_NODES", "LtE -> Gt", "by nodes or one by one, the same sum"),
+    ("frequencies/lattice.py", "MARGINS = tuple(", "constant 2", "one of a dozen margins that are tried"),
+    (
+        "neighbours/vecchia.py",
+        "0.5 * counts @ (noise_variance",
+        "Mult -> Div",
+        "slopes are asked of whole counts alone",
+    ),
+    ("inference/tuning/informed_climb.py", "limits.LEAST_BEND *", "Mult -> Div", "when a climb trusts its curvature"),
+    ("frequencies/structured.py", "walsh_hadamard(rows) * d2", "Mult -> Div", "signs are their own inverses"),
 )
 
 

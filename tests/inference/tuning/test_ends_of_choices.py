@@ -125,6 +125,14 @@ def test_parts_are_preferred_where_a_short_field_explains_more(monkeypatch):
     assert not learning._rather_by_parts(begun, parts, long, long)  # waves hold it
     assert not learning._rather_by_parts(begun, parts, replace(short, value=-1e300), long)  # nothing was found
     monkeypatch.setattr(LatticeSearch, "holds", lambda *_: False)
+    # two parts of a quarter of the rows each: of all rows, what they gain counts twice
+    half = LaplaceObjective([task.data[np.arange(0, 15)], task.data[np.arange(30, 45)]], ExactBound, reml=True)
+    monkeypatch.setattr(learning, "field_gain", lambda *_: 10.0)
+    for gain, rather in ((19.0, True), (21.0, False)):
+        monkeypatch.setattr(LatticeSearch, "gain", lambda *_, gain=gain: gain)
+        assert learning._rather_by_parts(begun, half, short, long) == rather
+    monkeypatch.undo()
+    monkeypatch.setattr(LatticeSearch, "holds", lambda *_: False)
     for gain, rather in ((1e6, False), (-1e6, True)):
         monkeypatch.setattr(LatticeSearch, "gain", lambda *_, gain=gain: gain)
         assert learning._rather_by_parts(begun, parts, short, long) == rather
