@@ -176,7 +176,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "neighbours/vecchia.py",
         "0.5 * counts @ (noise_variance",
         "Mult -> Div",
-        "slopes are asked of whole counts alone",
+        "slopes are of counts of one",
     ),
     ("inference/tuning/informed_climb.py", "limits.LEAST_BEND *", "Mult -> Div", "when a climb trusts its curvature"),
     ("frequencies/structured.py", "walsh_hadamard(rows) * d2", "Mult -> Div", "signs are their own inverses"),

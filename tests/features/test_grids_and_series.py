@@ -115,25 +115,25 @@ def test_a_series_is_as_fine_as_there_are_rows(monkeypatch, dim):
     for n in (10, 70_000, 100_000):
         coords = rng.uniform(size=(n, dim))
         wanted = np.clip(limits.COEFFICIENTS_PER_ROW * n, 2**16 * (4 if dim == 3 else 1), 2**19)
-        step = split(Matern(0.3), coords)._steps
+        step = split(Matern(0.3), coords).steps
         assert_allclose(np.prod(2 * (1 / step + FADING_STEPS)), wanted, rtol=1e-6)
         for unit in (1e-3, 1e3):
             other = split(Matern(0.3 * unit), unit * coords, (np.zeros(dim), np.full(dim, unit)))
-            assert_allclose(other._steps, unit * step, rtol=1e-6)
+            assert_allclose(other.steps, unit * step, rtol=1e-6)
 
 
 def test_axes_with_more_lengths_of_the_kernel_have_more_steps():
     coords = np.random.default_rng(0).uniform(size=(100, 2))
     equal, unlike = split(Matern(0.3), coords), split(Matern((0.03, 0.6), nu=1.5), coords)
-    assert_allclose(equal._shares, 1)
-    assert_allclose(split(Matern((0.3, 0.15), nu=1.5), coords)._shares, 1)  # not so unlike
-    shares = unlike._shares
+    assert_allclose(equal.shares, 1)
+    assert_allclose(split(Matern((0.3, 0.15), nu=1.5), coords).shares, 1)  # not so unlike
+    shares = unlike.shares
     assert_allclose(shares.prod(), 1)
     assert shares[0] > 10 * shares[1]
-    assert unlike._steps[0] < 0.1 * unlike._steps[1]
-    assert_allclose(equal._steps[0], equal._steps[1])
+    assert unlike.steps[0] < 0.1 * unlike.steps[1]
+    assert_allclose(equal.steps[0], equal.steps[1])
     # as many in all
-    counts = [np.prod(2 * (1 / o._steps + FADING_STEPS)) for o in (equal, unlike)]
+    counts = [np.prod(2 * (1 / o.steps + FADING_STEPS)) for o in (equal, unlike)]
     assert_allclose(counts[0], counts[1], rtol=1e-6)
 
 
@@ -178,10 +178,10 @@ def test_near_pairs_are_counted(dim, monkeypatch):
     monkeypatch.setattr(limits, "MIN_COEFFICIENTS", 2 ** (8 * dim))
     coords = np.random.default_rng(dim).uniform(size=(400, dim))
     operator = split(Matern(0.3), coords)
-    apart = np.linalg.norm((coords[:, None] - coords) / operator._series.step, axis=-1)
+    apart = np.linalg.norm((coords[:, None] - coords) / operator.series.step, axis=-1)
     counted = np.count_nonzero(apart <= limits.NEAR_RADIUS) / 2
-    assert_allclose(operator._near_pairs, counted, rtol=0.15)
-    assert operator._remainder.nnz == np.count_nonzero(apart <= limits.NEAR_RADIUS)
+    assert_allclose(operator.near_pairs, counted, rtol=0.15)
+    assert operator.remainder.nnz == np.count_nonzero(apart <= limits.NEAR_RADIUS)
 
 
 def test_a_remainder_that_memory_does_not_hold_is_refused():
@@ -202,11 +202,9 @@ def test_columns_travel_in_pairs_and_come_back(k):
     assert_allclose(operator.prepared(v)(at), Matern(0.2)(at, coords) @ v, atol=5e-4 * exact.std())
 
 
-def test_few_targets_at_a_time_are_many():
+def test_few_targets_at_a_time_are_many(monkeypatch):
     rng = np.random.default_rng(0)
-    operator, at = split(Matern(0.2), rng.uniform(size=(60, 2))), rng.uniform(size=(11, 2))
-    v = rng.standard_normal((60, 2))
-    whole = operator._near(at, v)
-    other = split(Matern(0.2), operator.coords)
-    other.__dict__["_targets_at_once"] = 3
-    assert_allclose(other._near(at, v), whole, atol=1e-12)
+    coords, at, v = rng.uniform(size=(60, 2)), rng.uniform(size=(11, 2)), rng.standard_normal((60, 2))
+    whole = split(Matern(0.2), coords).cross(at, v)
+    monkeypatch.setattr(limits, "PAIRS_AT_ONCE", 3)
+    assert_allclose(split(Matern(0.2), coords).cross(at, v), whole, atol=1e-9)

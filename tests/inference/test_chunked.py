@@ -119,20 +119,25 @@ def test_the_effect_of_a_row_is_its_likeliest(name):
     responses = replace(responses, error=np.linspace(0, 0.3, 8))
     plan = plan_of(family, noise=0.2)
     coef = 0.2 * np.random.default_rng(0).normal(size=plan.features.n_columns + 2)
-    eta, own = plan._eta(responses, coef)
     mean = responses.offset + plan.features.block(responses.rows.coords) @ coef[:-2] + responses.rows.trend @ coef[-2:]
     variance = 0.2 + responses.error + plan.features.missing_variance(responses.rows.coords)
-    assert_allclose(own, (eta - mean) ** 2 / variance)
+    best = np.empty(8)
     for i in range(8):
         one = responses[np.array([i])]
 
         def loss(t, one=one, i=i):
             return -float(family.log_density(one.y, np.array([t]), one.size)[0]) + (t - mean[i]) ** 2 / variance[i] / 2
 
-        assert_allclose(eta[i], optimize.minimize_scalar(loss, bounds=(-5, 6), method="bounded").x, atol=1e-4)
+        best[i] = optimize.minimize_scalar(loss, bounds=(-5, 6), method="bounded", options={"xatol": 1e-9}).x
+    seen, wanted = plan.working(responses, coef), responses.linearised(best).observations()
+    assert_allclose(seen.y, wanted.y, atol=1e-4)
+    assert_allclose(seen.error, wanted.error, rtol=1e-3)
+    value = responses.log_likelihood(best) - 0.5 * np.sum(responses.weight * (best - mean) ** 2 / variance)
+    assert_allclose(plan.sums(responses, coef).value, value, atol=1e-6)
     bare = replace(plan, noise_variance=0.0, features=replace(plan.features, missing=0.0))
-    eta, own = bare._eta(replace(responses, error=np.zeros(8)), coef)
-    assert_allclose(eta, mean) and not own.any()
+    exact = replace(responses, error=np.zeros(8))
+    assert_allclose(bare.working(exact, coef).y, exact.linearised(mean).observations().y)
+    assert_allclose(bare.sums(exact, coef).value, exact.log_likelihood(mean))
 
 
 def test_a_step_that_loses_is_halved_and_one_that_gains_is_gone_on_from():

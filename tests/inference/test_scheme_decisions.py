@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import linalg
 
+from bochner.choices import Choice
 from bochner.exceptions import ApproximationWarning, MemoryLimitError
 from bochner.families import Gaussian, Poisson
 from bochner.features import Rows
@@ -141,7 +142,6 @@ def test_a_rough_kernel_of_few_rows_has_a_dense_factor():
 def test_nearest_rows_are_asked_where_features_are_ours_to_choose(settings, family, may):
     task = task_of(family, **settings)
     assert lattice_scheme._may_be_nearest(task) == may
-    assert scheme_named("orthogonal")._may_be_nearest(task) == may
 
 
 @pytest.mark.parametrize(("length", "better"), [(0.15, True), (1e-3, False)])
@@ -155,9 +155,14 @@ def test_nearest_rows_are_taken_where_they_predict_better(length, better):
     found, told = lattice_scheme._nearest_are_better(task, kernel, noise, mode, 0.25)
     assert found == better == (told.value is None) and "leave out a field of sd 0.5" in str(told)
     assert "30 held-out rows" in str(told)
-    if better:
-        found, told = scheme_named("orthogonal")._nearest_are_better(task, kernel, noise, Number(6, told, 0.1))
-        assert found and told.value == "nearest" and "30 held-out rows" in str(told)
+    if better:  # and so do random waves that miss the tolerance, where they are ours to choose
+        scheme = scheme_named("orthogonal")
+        scheme.number = lambda *_: Number(6, told, 0.1)
+        solved = scheme.solve(task, Average.single(kernel, noise))
+        assert solved.scheme == "nearest" and "30 held-out rows" in str(solved.choices[0])
+        asked = replace(task, settings=replace(task.settings, features="orthogonal"))
+        with pytest.warns(ApproximationWarning):
+            assert scheme.solve(asked, Average.single(kernel, noise)).scheme == "orthogonal"
 
 
 @pytest.mark.parametrize(("tolerance", "told"), [(1e-6, True), (10.0, False)])
@@ -176,15 +181,18 @@ def test_waves_that_miss_the_tolerance_are_told(tolerance, told):
 
 
 def test_noise_is_raised_by_what_waves_leave_out_only_where_it_is_learned():
-    kernel = Matern(0.1, nu=0.5)
-    scheme, number = scheme_named("quasi"), Number(6, None, 0.5)
-    learned, given = task_of(of=kernel), task_of(of=kernel, noise_variance=0.01)
-    mode, choices = scheme._mode(learned, kernel, 0.01, number)
-    assert mode.noise_variance > 0.01 and choices[-1].value == mode.noise_variance
-    assert scheme._mode(given, kernel, 0.01, number)[0].noise_variance == 0.01
-    assert scheme._mode(learned, kernel, 0.01, replace(number, error=1e-9))[0].noise_variance == 0.01
-    few = task_of(of=kernel, n=8)
-    assert scheme._mode(few, kernel, 0.01, number)[0].noise_variance == 0.01  # more columns than rows
+    kernel, scheme = Matern(0.1, nu=0.5), scheme_named("quasi")
+
+    def noise_of(task: Task, error: float) -> float:
+        scheme.number = lambda *_: Number(6, Choice("n_frequencies", 6), error)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return scheme.solve(task, Average.single(kernel, 0.01)).modes[0].noise_variance
+
+    learned, given = task_of(of=kernel, features="quasi"), task_of(of=kernel, features="quasi", noise_variance=0.01)
+    assert noise_of(learned, 0.5) > 0.01
+    assert noise_of(given, 0.5) == noise_of(learned, 1e-9) == 0.01
+    assert noise_of(task_of(of=kernel, features="quasi", n=8), 0.5) == 0.01  # more columns than rows
     assert raised_noise(0.2, 0.2) == () and raised_noise(0.1, 0.2) == ()
     (told,) = raised_noise(0.3, 0.2)
     assert told.value == 0.3 and "instead of 0.2" in str(told)

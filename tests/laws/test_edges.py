@@ -264,7 +264,8 @@ def test_an_operator_without_products_says_so_and_one_in_parts_is_whole(monkeypa
     whole = operator.cross(coords[:9] + 0.01, v)
     assert_allclose(whole, Matern(0.3)(coords[:9] + 0.01, coords) @ v, atol=1e-3)
     # rows that no target is near to
-    assert operator._remainder_towards(np.full((2, 2), 50.0)).nnz == 0
+    corner, far = SplitOperator(Matern(0.3), 0.1 * coords, box), np.full((2, 2), 0.95)
+    assert_allclose(corner.cross(far, v), Matern(0.3)(far, 0.1 * coords) @ v, atol=1e-3)
     assert_array_equal(Rows(coords, np.ones((30, 1))).extent, np.ptp(coords, axis=0))
     assert [s.stop - s.start for s in Rows(coords, np.ones((30, 1))).chunks(15)] == [15, 15]
 

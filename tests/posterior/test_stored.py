@@ -81,21 +81,6 @@ def test_a_few_neighbours_of_a_tile_are_nearly_all_that_tells(dim, tmp_path):
     backwards = posterior.mean_and_variance(rows[::-1])
     assert_allclose(backwards[0][::-1], found, rtol=1e-10)
     assert_allclose(backwards[1][::-1], variance, rtol=1e-10)
-    assert len(posterior._cache) <= limits.KEPT_TILES
-
-
-@pytest.mark.parametrize("dim", [1, 2])
-def test_rows_around_a_tile_reach_far_enough(dim, tmp_path):
-    """A tile has at least as many rows as suffice, wherever it is, and its places none nearer that it lacks."""
-    posterior, table = stored(tmp_path, dim, n_near=5)
-    low, high = posterior.store.cells.boxes
-    for tile in range(len(posterior.store.cells)):
-        kriging, residual, error = posterior._made(tile)
-        assert len(residual) == len(error) == len(kriging.coords) >= limits.LEAST_TILE_ROWS * 5
-        corner = np.where(np.arange(dim) % 2, low[tile], high[tile])
-        distance = np.sort(np.linalg.norm(table[:, :dim] - corner, axis=1))[4]
-        nearest = np.sort(np.linalg.norm(kriging.coords - corner, axis=1))[4]
-        assert_allclose(nearest, distance)
 
 
 def test_draws_and_covariance_are_those_of_one_tile(tmp_path):
