@@ -188,3 +188,13 @@ def test_orders_from_coarse_to_fine_are_those_of_numpy(dim, monkeypatch):
             monkeypatch.setattr(limits, "COMPILED_ORDER", least)
             orders.append(maximin_order(places, 0))
         assert_array_equal(*orders)
+
+
+@pytest.mark.parametrize("kernel", [Matern(0.5, nu=0.8), SquaredExponential(0.5)])
+def test_places_at_any_distance_have_their_covariance(kernel, monkeypatch):
+    """From a hair's breadth to far beyond the last entry of a table, where nothing is left."""
+    monkeypatch.setattr(limits, "COMPILED_FROM", 1)
+    ready = compiled.compiled_kernel(kernel, 1, 10**6)
+    places = np.r_[0.0, np.geomspace(1e-9, 1e12, 200)][:, None]
+    found = ready.covariance(places[:1], places)
+    assert_allclose(found, kernel(places[:1], places), atol=1e-9)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from bochner.choices import Choice
 from bochner.families import Gaussian, Poisson
 from bochner.features import Rows
 from bochner.inference import Domain, Responses, Settings
@@ -15,6 +16,7 @@ from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.fits.folds import HeldOut
 from bochner.inference.observed.task import Task
+from bochner.inference.schemes.choose import scheme_named
 from bochner.inference.tuning import learning, limits, multiscale
 from bochner.inference.tuning.lattice_search import LatticeSearch
 from bochner.inference.tuning.search import Tuned
@@ -136,3 +138,25 @@ def test_parts_are_preferred_where_a_short_field_explains_more(monkeypatch):
     for gain, rather in ((1e6, False), (-1e6, True)):
         monkeypatch.setattr(LatticeSearch, "gain", lambda *_, gain=gain: gain)
         assert learning._rather_by_parts(begun, parts, short, long) == rather
+
+
+@pytest.mark.parametrize(("n", "kernel", "asked"), [(60, None, True), (59, None, False), (60, Matern(), False)])
+def test_a_sum_of_fields_is_asked_for_of_many_counts(monkeypatch, n, kernel, asked):
+    """By the finer of two evidences of parts, which then answers; not of few rows, nor of a kernel that was given."""
+    monkeypatch.setattr(limits, "MIN_SUM_ROWS", 60)
+    task = counts(n)
+    task = replace(task, settings=Settings(kernel=kernel))
+    coarse, fine = (LaplaceObjective([task.data], ExactBound, reml=True) for _ in range(2))
+    told = Choice("tuning", "composite", text="parts")
+    first = Tuned(Matern(0.5), 0.02, 0.0, 1, ())
+    monkeypatch.setattr(learning, "laplace_objectives", lambda *_: ([coarse, fine], told))
+    monkeypatch.setattr(learning, "_first_climb", lambda *_: first)
+    monkeypatch.setattr(learning, "_on_lattice", lambda *_: learning.Climb(looked(counts())[0], first, ()))
+    monkeypatch.setattr(learning, "_rather_by_parts", lambda *_: False)
+    seen = []
+    monkeypatch.setattr(
+        learning, "_near_and_far", lambda _, objective, *__: seen.append(objective) or learning.Climb(None, first, ())
+    )
+    found = learning._by_laplace(task, scheme_named("exact"), None)
+    assert seen == ([fine] if asked else [])
+    assert (found.laplace is fine) == asked and found.choices[0].value == ("composite" if asked else "lattice")
