@@ -196,5 +196,4 @@ def test_places_at_any_distance_have_their_covariance(kernel, monkeypatch):
     monkeypatch.setattr(limits, "COMPILED_FROM", 1)
     ready = compiled.compiled_kernel(kernel, 1, 10**6)
     places = np.r_[0.0, np.geomspace(1e-9, 1e12, 200)][:, None]
-    found = ready.covariance(places[:1], places)
-    assert_allclose(found, kernel(places[:1], places), atol=1e-9)
+    assert_allclose(ready.covariance(places[:1], places)[0], kernel.lag_covariance(places), atol=1e-9)
