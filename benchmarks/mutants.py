@@ -93,7 +93,8 @@ CHECKS = ("strict", "copy", "check_finite", "overwrite_a", "overwrite_b")  # key
 GUARD = 1e-5  # constants below keep from dividing by zero, or say when to stop: their size is of no account
 HAS_DEVICE = shutil.which("nvidia-smi") is not None
 QUIET = ("logger", "warn", "logging")  # calls that tell and do nothing
-# file, part of its line, fault, and why it changes no result: read one by one after they had survived
+# file, part of its line (or of the key, which ends with the number of such faults in it), fault, and why it changes no
+# result: read one by one after they had survived
 EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("neighbours/compiled_loops.py", "MOST_LANES)", "FloorDiv -> Mult", "how many systems are solved side by side"),
     ("neighbours/compiled_loops.py", "at_once * m, False)", "constant False", "room for slopes that nobody asks for"),
@@ -172,6 +173,17 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("inference/evidence/profile.py", "(seen.z - part.offset) * root", "Mult -> Div", "where a search begins"),
     ("posterior/ranked.py", "if needed <= _MOST_NODES", "LtE -> Gt", "by nodes or one by one, the same sum"),
     ("frequencies/lattice.py", "MARGINS = tuple(", "constant 2", "one of a dozen margins that are tried"),
+    ("frequencies/lattice.py", "MARGINS = tuple(", "constant 10", "one of a dozen margins that are tried"),
+    ("inference/tuning/varying_amplitude.py", "noise): Sub -> Add: 1", "Sub -> Add", "errors in gaps are not read"),
+    ("families/stirling.py", "1 / 1680", "constant 1680", "the last digit of a double"),
+    ("inference/tuning/selection.py", "slope.sum() / ranges.sum()", "Div -> Mult", "they sum to zero at the best"),
+    ("inference/observed/responses.py", "np.all(self.weight > 0)", "constant 0", "whether a copy is made"),
+    (
+        "inference/outliers.py",
+        "workers=n_threads())[1][:, 1:]",
+        "constant 1",
+        "rows that a median is of, forty or less",
+    ),
     (
         "neighbours/vecchia.py",
         "0.5 * counts @ (noise_variance",
@@ -638,8 +650,8 @@ def _folder(test: str) -> str:
 
 def why_equivalent(mutant: Mutant) -> str:
     """Why a fault changes no result, from the list of those that were read; empty if it is not on it."""
-    text = _line(mutant)
-    found = (why for file, part, told, why in EQUIVALENT if (file, told) == (mutant.file, mutant.told) and part in text)
+    ours = [one for one in EQUIVALENT if (one[0], one[2]) == (mutant.file, mutant.told)]
+    found = (why for _, part, _, why in ours if part in mutant.key)
     return next(found, "")
 
 
