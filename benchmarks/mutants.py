@@ -177,6 +177,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("inference/tuning/varying_amplitude.py", "noise): Sub -> Add: 1", "Sub -> Add", "errors in gaps are not read"),
     ("families/stirling.py", "1 / 1680", "constant 1680", "the last digit of a double"),
     ("inference/tuning/selection.py", "slope.sum() / ranges.sum()", "Div -> Mult", "they sum to zero at the best"),
+    ("inference/fits/iterative_folds.py", "default_rng(0).choice(n", "constant 0", "which rows are watched"),
     ("inference/observed/responses.py", "np.all(self.weight > 0)", "constant 0", "whether a copy is made"),
     (
         "inference/outliers.py",

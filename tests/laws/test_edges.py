@@ -11,6 +11,7 @@ from scipy import special
 
 from bochner.exceptions import ConvergenceError, KernelError, PartError
 from bochner.families import Poisson, Student
+from bochner.families.averages import in_chunks
 from bochner.families.poisson import draw_poisson
 from bochner.features import FourierMap, Rows
 from bochner.features import limits as feature_limits
@@ -41,9 +42,10 @@ from bochner.moments.route import prefers_transform
 from bochner.neighbours import Vecchia, cells, left_out
 from bochner.neighbours import limits as near_limits
 from bochner.neighbours.close_pairs import close_pairs
-from bochner.posterior import draw_gaussian
+from bochner.posterior import Latent, draw_gaussian
 from bochner.posterior.base import _root
-from bochner.solvers import cholesky_factor
+from bochner.posterior.response import Response
+from bochner.solvers import cholesky_factor, conjugate_gradient
 from tests.inference.tuning.objectives import NOISE, quadratic, search
 from tests.laws.registry_models import observe
 
@@ -440,3 +442,25 @@ def test_margins_are_looked_for_along_every_axis():
         for axis in np.eye(dim):
             assert np.min(np.linalg.norm(np.abs(found) - axis, axis=1)) < 1e-12
         assert len(np.unique(np.round(found, 9), axis=0)) == len(found)
+
+
+def test_no_rows_have_no_answers():
+    empty = np.zeros(0)
+    assert in_chunks(lambda a, b: a + b, 5, empty, empty).shape == (0,)
+    assert in_chunks(lambda a, b: a + b, 5, np.ones(3), np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+    eta = Latent(np.zeros((2, 0)), np.zeros((2, 0)), np.full(2, 0.5))
+    none = Response(Poisson(), eta, empty, new=True)
+    assert none.mean.shape == none.quantile(0.5).shape == none.log_density(empty).shape == (0,)
+
+
+def test_a_residual_is_measured_by_that_of_zero_wherever_it_began():
+    """A start at zero is no start; one at the solution has settled at once."""
+    rng = RNG(0)
+    root = rng.normal(size=(30, 30))
+    matrix, b = root @ root.T + 5 * np.eye(30), rng.normal(size=(30, 2))
+    given = (lambda v: matrix @ v, lambda v: v / np.diag(matrix)[:, None], b)
+    plain, zero = (conjugate_gradient(*given, start=s, max_iterations=4)[1] for s in (None, np.zeros((30, 2))))
+    assert_allclose(zero.details["residual"], plain.details["residual"], rtol=1e-9)
+    found, report = conjugate_gradient(*given, start=np.linalg.solve(matrix, b), max_iterations=4)
+    assert report.details["converged"] and report.details["iterations"] <= 1
+    assert_allclose(matrix @ found, b, atol=1e-8)
