@@ -177,6 +177,12 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("inference/tuning/varying_amplitude.py", "noise): Sub -> Add: 1", "Sub -> Add", "errors in gaps are not read"),
     ("families/stirling.py", "1 / 1680", "constant 1680", "the last digit of a double"),
     ("inference/tuning/selection.py", "slope.sum() / ranges.sum()", "Div -> Mult", "they sum to zero at the best"),
+    (
+        "inference/tuning/multiscale.py",
+        "nats = 0.0 if axial is None",
+        "constant 0.0",
+        "less than what decides, either way",
+    ),
     ("inference/fits/iterative_folds.py", "default_rng(0).choice(n", "constant 0", "which rows are watched"),
     ("inference/observed/responses.py", "np.all(self.weight > 0)", "constant 0", "whether a copy is made"),
     (
@@ -483,7 +489,8 @@ def put_in(mutant: Mutant, at: Path, original: str) -> None:
     new = functions_of(compile(mutated_tree(SOURCE / mutant.file, mutant), str(at), "exec"))
     old = functions_of(compile(original, str(at), "exec"))
     changed = [name for name in old if old[name] != new.get(name)]
-    if changed and MODULE not in changed and "numba" not in original:
+    compiles = mutant.file in COMPILED
+    if changed and MODULE not in changed and not compiles:
         found = {name: _loaded(str(at), name) for name in changed}
         if all(found.values()):
             for name, functions in found.items():
@@ -492,7 +499,7 @@ def put_in(mutant: Mutant, at: Path, original: str) -> None:
             return
     for name in [name for name in sys.modules if name.split(".")[0] in ("bochner", "tests")]:
         del sys.modules[name]
-    if "numba" in original:
+    if compiles:
         import numba
 
         numba.config.CACHE_DIR = tempfile.mkdtemp(dir=at.parents[3])

@@ -134,7 +134,7 @@ def test_close_pairs_are_those_far_nearer_than_usual(monkeypatch, sample, unit):
     pairs = close_pairs(unit * np.concatenate([grid, extra]))
     assert_array_equal(pairs, [[30, 65], [10, 64]])
     assert len(close_pairs(grid)) == 0 and close_pairs(grid[:1]).shape == (0, 2)
-    assert close_pairs(np.zeros((5, 2))).shape[1] == 2
+    assert_array_equal(close_pairs(np.zeros((2, 2))), [[0, 1]])
 
 
 @pytest.mark.parametrize("kind", ["plain", "copies", "repeats"])
