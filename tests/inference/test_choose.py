@@ -9,6 +9,8 @@ import bochner
 from bochner.exceptions import InputError, KernelError, MemoryLimitError, PartError
 from bochner.kernels import Linear, Matern, Periodic, Polynomial, SquaredExponential
 
+pytestmark = pytest.mark.every_case
+
 GB = 10**9
 TABLE = [  # rows, dimensions, what else is known, what is chosen
     (1, 1, {}, "exact"),

@@ -12,7 +12,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from bochner.kernels import IsotropicKernel, Matern, Separable, SquaredExponential
 from bochner.kernels.radial_table import radial_table
-from bochner.neighbours import CellKriging, Vecchia, compiled, inverse_root, left_out, limits, local_kriging
+from bochner.neighbours import (
+    CellKriging,
+    Vecchia,
+    compiled,
+    inverse_root,
+    left_out,
+    limits,
+    local_kriging,
+    maximin_order,
+)
 from bochner.resources import Resources
 from tests.laws.registry import DIMS, KERNELS, NOT_SHIFT_INVARIANT, RICH_KERNELS
 
@@ -162,3 +171,29 @@ def test_covariances_between_places_are_those_of_the_kernel(dim, monkeypatch):
     found = compiled.compiled_kernel(kernel, dim, 10**6, lambda: (0.0, 3.0))
     assert_allclose(found.covariance(x, z), kernel(x, z), rtol=1e-6, atol=1e-9)
     assert_allclose(found.covariance(z, x[:2]), kernel(z, x[:2]), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_orders_from_coarse_to_fine_are_those_of_numpy(dim, monkeypatch):
+    """Scattered places, a grid with ties, and places that repeat."""
+    rng = np.random.default_rng(dim)
+    grid = np.argwhere(np.ones((6,) * dim, dtype=bool)).astype(float)
+    for places in (
+        rng.uniform(size=(300, dim)),
+        rng.permutation(grid),
+        np.repeat(rng.uniform(size=(40, dim)), 2, axis=0),
+    ):
+        orders = []
+        for least in (10, 10**9):
+            monkeypatch.setattr(limits, "COMPILED_ORDER", least)
+            orders.append(maximin_order(places, 0))
+        assert_array_equal(*orders)
+
+
+@pytest.mark.parametrize("kernel", [Matern(0.5, nu=0.8), SquaredExponential(0.5)])
+def test_places_at_any_distance_have_their_covariance(kernel, monkeypatch):
+    """From a hair's breadth to far beyond the last entry of a table, where nothing is left."""
+    monkeypatch.setattr(limits, "COMPILED_FROM", 1)
+    ready = compiled.compiled_kernel(kernel, 1, 10**6)
+    places = np.r_[0.0, np.geomspace(1e-9, 1e12, 200)][:, None]
+    assert_allclose(ready.covariance(places[:1], places)[0], kernel.lag_covariance(places), atol=1e-9)

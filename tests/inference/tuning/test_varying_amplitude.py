@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.testing import assert_allclose
 
-from bochner.inference.tuning.varying_amplitude import Errors, amplitude_of
+from bochner.inference.tuning.varying_amplitude import Errors, _clearly_likelier, amplitude_of
 
 
 def errors(unit: np.ndarray) -> Errors:
@@ -26,3 +28,9 @@ def test_amplitudes_do_not_depend_on_the_units_of_the_axes():
     unit, places = np.array([1000.0, 0.01]), np.random.default_rng(1).uniform(size=(30, 2))
     plain, scaled = amplitude_of(errors(np.ones(2)), 12), amplitude_of(errors(unit), 12)
     assert_allclose(scaled.at(places * unit), plain.at(places), rtol=1e-6)
+
+
+def test_an_amplitude_is_clearly_likelier_where_errors_vary_and_not_where_they_do_not():
+    varied = errors(np.ones(2))
+    even = replace(varied, error=np.random.default_rng(2).standard_normal(600))
+    assert _clearly_likelier(varied, 12) and not _clearly_likelier(even, 12)

@@ -49,7 +49,7 @@ class SplitOperator(CovarianceOperator):
     @property
     def reason(self) -> str:
         if self._crowded:
-            return f"{self._near_pairs:,.0f} pairs of rows are too near for waves to tell apart: too many to hold"
+            return f"{self.near_pairs:,.0f} pairs of rows are too near for waves to tell apart: too many to hold"
         error = f"(error {self.far_error:.0e} of the variance)"
         if not self.faithful:
             return f"waves and a local remainder cannot follow the kernel along every axis {error}"
@@ -62,11 +62,11 @@ class SplitOperator(CovarianceOperator):
     @cached_property  # asked again once the remainder is there, the memory would be taken by it
     def _crowded(self) -> bool:
         """Whether the remainder is out of proportion, as of many rows on a surface in three dimensions."""
-        needed = limits.BYTES_PER_NEAR_PAIR * self._near_pairs
-        return self._near_pairs > limits.MAX_NEAR_PAIRS or needed > current().room
+        needed = limits.BYTES_PER_NEAR_PAIR * self.near_pairs
+        return self.near_pairs > limits.MAX_NEAR_PAIRS or needed > current().room
 
     @cached_property
-    def _near_pairs(self) -> float:
+    def near_pairs(self) -> float:
         """Pairs of rows that the remainder holds, from those of some rows."""
         some = np.random.default_rng(0).integers(self.n_rows, size=limits.COUNTED_ROWS)
         found = self._tree.query_ball_point(self._tree.data[some], limits.NEAR_RADIUS, return_length=True)
@@ -80,18 +80,18 @@ class SplitOperator(CovarianceOperator):
     def far_error(self) -> float:
         """RMS error of the series between rows that are not near, relative to the variance."""
         # a kernel of the distance has its kink at zero alone
-        if not np.ptp(self._shares) and all(k.radial for k in self.kernel.leaves()):
+        if not np.ptp(self.shares) and all(k.radial for k in self.kernel.leaves()):
             return 0.0
         first, second = np.random.default_rng(0).integers(self.n_rows, size=(2, limits.SPLIT_PAIRS))
         lag = self.coords[first] - self.coords[second]
-        lag = lag[np.linalg.norm(lag / self._series.step, axis=1) > limits.NEAR_RADIUS]
+        lag = lag[np.linalg.norm(lag / self.series.step, axis=1) > limits.NEAR_RADIUS]
         at_zero = self.kernel.lag_covariance(np.zeros((1, lag.shape[1])))
         return float(np.sqrt(np.mean(np.square(self._remainder_at(lag) / at_zero)))) if len(lag) else 0.0
 
     # ------------------------------------------------------------------------- products
 
     def products(self, columns: FloatArray) -> FloatArray:
-        return _unpaired(self._plan.type2(self._waves_of(columns)), columns) + self._remainder @ columns
+        return _unpaired(self._plan.type2(self._waves_of(columns)), columns) + self.remainder @ columns
 
     def cross_products(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
         return self.prepared(columns)(targets)
@@ -101,12 +101,12 @@ class SplitOperator(CovarianceOperator):
         return lambda targets: _unpaired(self._plan_at(targets).type2(waves), columns) + near(targets)
 
     def on_device(self, device: Device, probes: FloatArray) -> DeviceProducts | None:
-        coef, shape = device.tensor(self._series.coef), self._series.coef.shape
+        coef, shape = device.tensor(self.series.coef), self.series.coef.shape
         here, there = (
-            TorchPlan(self._series.angle(places), shape, SERIES_EPS, np.dtype(np.float64), device=device)
+            TorchPlan(self.series.angle(places), shape, SERIES_EPS, np.dtype(np.float64), device=device)
             for places in (self.coords, probes)
         )
-        near, towards = (device.sparse(part) for part in (self._remainder, self._remainder_towards(probes)))
+        near, towards = (device.sparse(part) for part in (self.remainder, self._remainder_towards(probes)))
 
         def waves_of(columns: Any) -> Any:
             return here.modes_of(device.torch.complex(*_halves(columns)), -1) * coef
@@ -120,14 +120,14 @@ class SplitOperator(CovarianceOperator):
         )
 
     def _waves_of(self, columns: FloatArray) -> np.ndarray:
-        return self._plan.type1(_paired(columns)) * self._series.coef
+        return self._plan.type1(_paired(columns)) * self.series.coef
 
     def _near_of(self, columns: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """The sparse part of `prepared`."""
         towards: list[NearRows] = []
 
         def near(targets: FloatArray) -> FloatArray:
-            tables = None if towards else self._tables_for(2 * self._near_pairs / self.n_rows * len(targets))
+            tables = None if towards else self._tables_for(2 * self.near_pairs / self.n_rows * len(targets))
             if tables is not None:
                 towards.append(tables.towards(self.coords, columns))
             return towards[0].at(targets) if towards else self._near(targets, columns)
@@ -140,7 +140,7 @@ class SplitOperator(CovarianceOperator):
 
     @cached_property
     def _tables(self) -> Remainder | None:
-        return Remainder.offered(self.kernel, self._series, limits.NEAR_RADIUS)
+        return Remainder.offered(self.kernel, self.series, limits.NEAR_RADIUS)
 
     def _near(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
         out = np.empty((len(targets), columns.shape[1]))
@@ -152,35 +152,36 @@ class SplitOperator(CovarianceOperator):
     # --------------------------------------------------------- the series, as fine as the rows ask
 
     @cached_property
-    def _series(self) -> TorusSeries:
-        return torus_series(self.kernel, self._extent, self._steps, taper=True)
+    def series(self) -> TorusSeries:
+        """Waves of the far field, on a torus around the box."""
+        return torus_series(self.kernel, self._extent, self.steps, taper=True)
 
     @cached_property
     def _plan(self) -> nufft.Plan:
         return self._plan_at(self.coords)
 
     def _plan_at(self, places: FloatArray) -> nufft.Plan:
-        angle = self._series.angle(places)
-        return nufft.Plan.trusting(angle, self._series.coef.shape, eps=SERIES_EPS)
+        angle = self.series.angle(places)
+        return nufft.Plan.trusting(angle, self.series.coef.shape, eps=SERIES_EPS)
 
     @cached_property
     def _extent(self) -> FloatArray:
         return self.box[1] - self.box[0]
 
     @cached_property
-    def _shares(self) -> FloatArray:
+    def shares(self) -> FloatArray:
         """Steps along each axis, of the mean number: as it has lengths of the kernel, where these differ much."""
         lengths = self._extent / reaches(self.kernel, self._extent)
         unlike = lengths.max() > limits.MAX_AXIS_RATIO * lengths.min() > 0
         return np.asarray(lengths / np.exp(np.mean(np.log(lengths)))) if unlike else np.ones(len(lengths))
 
     @property
-    def _steps(self) -> FloatArray:
+    def steps(self) -> FloatArray:
         """Resolution of the series: somewhat finer than the rows lie apart, within bounds on their number."""
         extent = np.maximum(self._extent, 1e-3 * self._extent.max())
         fewest = limits.MIN_COEFFICIENTS * (4 if len(extent) == 3 else 1)
         wanted = np.clip(limits.COEFFICIENTS_PER_ROW * self.n_rows, fewest, limits.MAX_COEFFICIENTS)
-        shares = self._shares
+        shares = self.shares
         # the torus is twice as wide as the box and its fading
         n = optimize.brentq(
             lambda n: np.sum(np.log(2 * (n * shares + FADING_STEPS))) - np.log(wanted), 0.0, float(wanted)
@@ -191,10 +192,10 @@ class SplitOperator(CovarianceOperator):
 
     @cached_property
     def _tree(self) -> cKDTree:
-        return cKDTree(self.coords / self._series.step)
+        return cKDTree(self.coords / self.series.step)
 
     @cached_property
-    def _remainder(self) -> sparse.csr_array:
+    def remainder(self) -> sparse.csr_array:
         """Kernel less series between rows that are near, (n, n)."""
         pairs = self._tree.query_pairs(limits.NEAR_RADIUS, output_type="ndarray")
         i, j = pairs[:, 0], pairs[:, 1]
@@ -207,7 +208,7 @@ class SplitOperator(CovarianceOperator):
 
     def _remainder_towards(self, targets: FloatArray) -> sparse.csr_array:
         """Kernel less series between targets and rows that are near, (m, n)."""
-        found = cKDTree(targets / self._series.step).query_ball_tree(self._tree, limits.NEAR_RADIUS)
+        found = cKDTree(targets / self.series.step).query_ball_tree(self._tree, limits.NEAR_RADIUS)
         i = np.repeat(np.arange(len(targets)), [len(f) for f in found])
         j = np.concatenate([np.asarray(f, dtype=np.intp) for f in found]) if len(i) else np.zeros(0, dtype=np.intp)
         values = self._remainder_at(targets[i] - self.coords[j])
@@ -222,7 +223,7 @@ class SplitOperator(CovarianceOperator):
         out, size = np.empty(len(lag)), limits.PAIRS_AT_ONCE
         for start in range(0, len(lag), size):
             part = lag[start : start + size]
-            out[start : start + size] = self.kernel.lag_covariance(part) - self._series.at(part)
+            out[start : start + size] = self.kernel.lag_covariance(part) - self.series.at(part)
         return out
 
 
