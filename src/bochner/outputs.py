@@ -95,8 +95,8 @@ def signals_wait() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for number in heard[:1]:
-        before[signal.Signals(number)](number, None)  # type: ignore[operator]
+    for first in heard[:1]:
+        before[signal.Signals(first)](first, None)
 
 
 def clean(path: Path) -> list[Path]:

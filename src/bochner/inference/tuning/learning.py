@@ -327,7 +327,7 @@ def _on_lattice(task: Task, search: LatticeSearch, first: Tuned) -> Climb | None
 
 
 def _rough_was_judged(climb: Climb) -> bool:
-    """Whether waves held the roughest field, too: a smoother one that stands alone was chosen by what waves can hold."""
+    """Whether waves held the roughest field, too; else a smoother one was chosen by what waves can hold."""
     found = (climb.tuned, *climb.rivals)
     return any(t.kernel.nu == min(limits.SELECTED_SMOOTHNESS) for t in found)  # type: ignore[attr-defined]
 
