@@ -112,7 +112,8 @@ class NetCdfWriter(Writer):
         self.names, self.dtype = [variable_name(band.name) for band in bands], dtype
         self.turned = grid.dims[0] == grid.names[0]
         h5netcdf = module("h5netcdf", "NetCDF", "grid")
-        self.sink, self.file = Sink(path), None
+        self.sink = Sink(path)
+        self.file: Any = None
         try:
             with signals_wait():
                 self.file = h5netcdf.File(self.sink, "w")
