@@ -81,8 +81,12 @@ def drawn(cell: Cell, field: int) -> Truth:
     else:
         nu, reach, noisy = float(rng.choice([0.5, 1.5, 2.5])), _between(0.08, 0.8, rng), _between(0.1, 1.5, rng)
     kernel = Matern(reach, _between(0.5, 2.0, rng), nu=nu)
-    family, noise = family_of(cell.family, noisy, rng)
-    X = rng.uniform(size=(cell.n + N_PLACES, 2))
+    return truth_of(kernel, *family_of(cell.family, noisy, rng), cell.n, rng)
+
+
+def truth_of(kernel: Matern, family: Family, noise: float, n: int, rng: np.random.Generator) -> Truth:
+    """A field of a kernel at n rows and the places to predict, and its responses."""
+    X = rng.uniform(size=(n + N_PLACES, 2))
     covariance = kernel(X)
     covariance[np.diag_indices_from(covariance)] += 1e-9 * kernel.variance
     eta = 0.5 * rng.standard_normal() + linalg.cholesky(covariance, lower=True) @ rng.standard_normal(len(X))

@@ -356,6 +356,7 @@ def _kind(text: str) -> str:
         "outliers",
         "say little of the ran",
         "close to each other",
+        "hardly predict each other",
     ):
         if words in text:
             return f"{words}ge" if words.endswith("the ran") else words  # what is kept of a finding ends there

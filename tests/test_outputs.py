@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -10,7 +11,7 @@ import time
 import pytest
 
 from bochner.exceptions import BochnerError, OutputError
-from bochner.outputs import clean, complete_files, completed, told_as_output
+from bochner.outputs import clean, complete_files, completed, signals_wait, told_as_output
 
 
 def dead_process() -> int:
@@ -88,3 +89,16 @@ def test_errors_that_say_enough_are_left_as_they_are(error):
     with pytest.raises(type(error)) as told, told_as_output("x.gpkg"):
         raise error
     assert told.value is error
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
+def test_signals_wait_for_the_end_of_the_work():
+    """Ctrl-C in the middle is heard at the end, and the handlers are those of before."""
+    before, done = signal.getsignal(signal.SIGINT), []
+    with pytest.raises(KeyboardInterrupt), signals_wait():
+        os.kill(os.getpid(), signal.SIGINT)
+        done.append("the rest")
+    assert done and signal.getsignal(signal.SIGINT) is before
+    with signals_wait():
+        pass
+    assert signal.getsignal(signal.SIGINT) is before

@@ -10,12 +10,15 @@ import itertools
 import os
 import re
 import shutil
+import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from bochner.exceptions import BochnerError, OutputError
 
@@ -66,6 +69,34 @@ def told_as_output(path: str | os.PathLike[str]) -> Iterator[None]:
         if isinstance(error, OSError) and error.strerror and error.filename:
             raise
         raise _output_error(path, error) from error
+
+
+@contextmanager
+def signals_wait() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait for the end of a short piece of work.
+
+    A library in C that calls Python back (HDF5 that writes to a file of ours) is left in pieces by an exception in the
+    middle of that, and takes the process down when it ends.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # exceptions of signals are raised in the main thread alone
+        return
+    heard: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        heard.append(number)
+
+    ours = (signal.SIGINT, signal.SIGTERM)
+    before = {number: handler for number in ours if callable(handler := signal.getsignal(number))}
+    for number in before:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for first in heard[:1]:
+        before[signal.Signals(first)](first, None)
 
 
 def clean(path: Path) -> list[Path]:

@@ -76,3 +76,26 @@ def test_a_field_learned_from_few_counts_is_doubted():
             found = model.fit(X[:n], y[:n], trials=np.full(n, 8)).check()
         told.append(any("say little of the range" in finding for finding in found))
     assert told == [True, False, False]
+
+
+def test_a_field_that_the_rows_cannot_show_is_doubted():
+    """Rows that say nothing of one another leave open what is field; `check` says so, unless the kernel was given."""
+    rng = np.random.default_rng(5)
+    X = rng.uniform(size=(120, 2))
+    smooth = 2 * np.sin(6 * X[:, 0])
+    scattered = {
+        "student": rng.standard_t(5, size=120),
+        "gamma": rng.gamma(2.0, size=120),
+    }
+    shown = {"gaussian": smooth + 0.3 * rng.standard_normal(120), "student": smooth + 0.2 * rng.standard_t(5, size=120)}
+    for responses, expected in ((scattered, True), (shown, False)):
+        for family, y in responses.items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = SpatialRegressor(Matern(nu=1.5), family=family).fit(X, y)
+                found = any("hardly predict each other" in finding for finding in model.check())
+            assert found is expected, family
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        given = SpatialRegressor(Matern(0.02), noise_variance=1.0, tune=None).fit(X, scattered["student"])
+        assert not any("hardly predict each other" in finding for finding in given.check())

@@ -211,7 +211,7 @@ def _told_once(folder: Path, code: int) -> str:
     """A command that a signal stopped says no more than a line."""
     told = told_at(folder).read_text(errors="replace") if told_at(folder).exists() else ""
     if "Traceback" in told:
-        return f"a traceback: {told.strip().splitlines()[-1]:.150}"
+        return f"a traceback: {told[max(told.index('Traceback') - 200, 0) :]:.600}"
     return "" if code in (0, 1, 130, 143, -2, -9, -15) else f"exit {code}"
 
 

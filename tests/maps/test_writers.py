@@ -226,3 +226,34 @@ def test_rotated_grids_need_a_geotiff(tmp_path, suffix):
         assert np.isclose(
             file.read(1)[3, 7], surveys.gaussian().predict(pd.DataFrame({"x": [x], "y": [y]}))[0], rtol=1e-5
         )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
+def test_ctrl_c_while_hdf5_writes_leaves_the_process_whole(tmp_path):
+    """HDF5 calls a file of ours back: an exception in there took the process down when it ended."""
+    pytest.importorskip("h5netcdf")
+    program = f"""
+import os, signal
+from pathlib import Path
+import numpy as np
+from bochner.geo import RasterGrid
+from bochner.maps.files import netcdf
+from bochner.maps.files.writers import write_whole
+from bochner.maps.grids.bands import Band
+class Interrupted(netcdf.Sink):
+    n = 0
+    def write(self, data):
+        Interrupted.n += 1
+        if Interrupted.n == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        return super().write(data)
+netcdf.Sink = Interrupted
+grid = RasterGrid((1.0, 0, 0, 0, -1.0, 0), 40, 50, "EPSG:32633")
+bands = [Band("mean", "mean", "mean", np.nan)]
+try:
+    write_whole(Path({str(tmp_path / "map.nc")!r}), grid, bands, np.ones((1, 40, 50)), {{}})
+except KeyboardInterrupt:
+    print("stopped", sorted(os.listdir({str(tmp_path)!r})))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.strip() == "stopped []", done.stdout + done.stderr

@@ -11,6 +11,7 @@ or in a session by `register_command`.
 from __future__ import annotations
 
 import errno
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from typing import Annotated
 import typer
 
 from bochner._version import __version__
-from bochner.cli._signals import stopped_by_signals
+from bochner.cli._signals import STOPPED, stopped_by_signals
 from bochner.exceptions import BochnerError, ConvergenceError, FallbackWarning, InputError, OutputError, warn
 
 Command = Callable[..., None]
@@ -42,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         warnings.showwarning = _teller()
         try:
             application()(None if arguments is None else list(arguments))
+        except KeyboardInterrupt:  # before the command itself began
+            sys.exit(STOPPED + signal.SIGINT)
         except (BochnerError, OSError, MemoryError) as error:
             typer.echo(f"bochner: {one_line(error)}", err=True)
             sys.exit(exit_code(error))

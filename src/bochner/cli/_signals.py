@@ -6,10 +6,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
+MOMENT = 0.02  # seconds, after which a callback has ended
 STOPPED = 128  # exit codes of a command that a signal stopped begin here
 SHOW_CURSOR = "\x1b[?25h"  # which a spinner may have hidden
 
@@ -19,7 +21,8 @@ def stopped_by_signals() -> Iterator[None]:
     """Let SIGTERM end a command as Ctrl-C does, with its partial files removed; a second signal ends it at once.
 
     Python hears a signal between two of its own steps, and one of ours may be a matrix that takes minutes. A thread
-    that waits for the second signal does not wait for that.
+    that waits for the second signal does not wait for that. A signal that is heard in a callback, whose exceptions
+    Python prints and forgets, is sent again.
     """
     alone = threading.current_thread() is threading.main_thread() and sys.platform != "win32"
     if not alone or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
@@ -29,10 +32,14 @@ def stopped_by_signals() -> Iterator[None]:
     heard, told = os.pipe()
     os.set_blocking(told, False)
     before = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
-    threading.Thread(target=_watch, args=(heard,), name="second signal", daemon=True).start()
+    again: list[int] = []  # signals that were sent again, and are no second ones
+    threading.Thread(target=_watch, args=(heard, again), name="second signal", daemon=True).start()
+    hook = sys.unraisablehook
+    sys.unraisablehook = _not_forgotten(hook, again)
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         signal.set_wakeup_fd(before)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.close(told)  # at which the thread ends
@@ -42,12 +49,26 @@ def _stop(number: int, _: FrameType | None) -> None:
     sys.exit(STOPPED + number)
 
 
-def _watch(heard: int) -> None:
+def _not_forgotten(hook: Callable[[Any], object], again: list[int]) -> Callable[[Any], object]:
+    """Hook for exceptions that nobody can catch: those of a signal come again, a moment later."""
+
+    def unraisable(told: Any) -> None:
+        if not issubclass(told.exc_type, (KeyboardInterrupt, SystemExit)):
+            hook(told)
+            return
+        number = signal.SIGINT if issubclass(told.exc_type, KeyboardInterrupt) else signal.SIGTERM
+        again.append(number)
+        threading.Timer(MOMENT, os.kill, (os.getpid(), number)).start()
+
+    return unraisable
+
+
+def _watch(heard: int, again: list[int]) -> None:
     n_heard = 0
     while numbers := os.read(heard, 64):
         for number in numbers:
             n_heard += number in (signal.SIGINT, signal.SIGTERM)
-            if n_heard > 1:
+            if n_heard > 1 + len(again):
                 if sys.stderr is not None and sys.stderr.isatty():
                     os.write(2, SHOW_CURSOR.encode())
                 os._exit(STOPPED + number)

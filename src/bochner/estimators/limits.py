@@ -15,6 +15,10 @@ ODD_PAIR_SCATTER      2.0    sd of close rows relative to the learned one (or th
 LEAST_JUDGED_ROWS     50     rows from which intervals are judged by blocks
 FEW_COUNTED_ROWS      75     rows of counts or classes below which a learned field is doubted: of 50 binomial rows the
                              surface lay in 95 % intervals for 88 %, of 100 for 96 % (``benchmarks/calibration.py``)
+SEEN_FIELD            0.25   correlation of rows with what the others say of them, below which a learned field is
+                             doubted (``benchmarks/hidden_fields.py``), ...
+SEEN_ERRORS           4.0    ... or, of many rows, so many of its standard errors
+MAX_JUDGED_SETS       5      sets of hyperparameters that this is judged by: the heaviest
 LEAST_JUDGED_PARTS    8      of them, or of groups: fewer say little
 MAX_EXACTLY_JUDGED    2,000  rows up to which all others predict them; beyond, the nearest
 MAX_JUDGED_PARTS      40     that are held out
@@ -73,6 +77,9 @@ MAX_NAMED_ROWS = 6
 ODD_PAIR_SCATTER = 2.0
 LEAST_JUDGED_ROWS = 50
 FEW_COUNTED_ROWS = 75
+SEEN_FIELD = 0.25
+SEEN_ERRORS = 4.0
+MAX_JUDGED_SETS = 5
 LEAST_JUDGED_PARTS = 8
 MAX_EXACTLY_JUDGED = 2_000
 MAX_JUDGED_PARTS = 40

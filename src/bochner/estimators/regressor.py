@@ -22,6 +22,7 @@ from bochner.estimators.door import checked_rows, checked_training
 from bochner.estimators.doubtful_intervals import doubtful_intervals, too_few_counts
 from bochner.estimators.fit_cost import fit_cost
 from bochner.estimators.fitted import Estimate, Fitted
+from bochner.estimators.hidden_fields import hidden_field
 from bochner.estimators.increments import add_rows, has_sums
 from bochner.estimators.mapped import Mapped
 from bochner.estimators.progress import progress_logging
@@ -714,8 +715,9 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         if self.has_training:
             with resources_of(self).in_use():
                 model, responses = self.fitted_.model, self.training_responses()
-                doubts = doubtful_intervals(model, responses, self.training_groups()), too_few_counts(model, responses)
-            found += [doubt for doubt in doubts if doubt is not None]
+                narrow = doubtful_intervals(model, responses, self.training_groups())
+                few = too_few_counts(model, responses) or hidden_field(model, responses)
+            found += [doubt for doubt in (narrow, few) if doubt is not None]
         for finding in found:
             warn(finding, CheckWarning)
         return found

@@ -8,6 +8,7 @@ import numpy as np
 
 from bochner.estimators import limits
 from bochner.estimators.fitted import Fitted
+from bochner.inference import Model
 from bochner.kernels import Kernel, Product, Sum
 
 
@@ -54,11 +55,11 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
         found.append(f"tuning {model.decided['tuning']}; maps and intervals are not to be relied on.")
     found += _separated(fitted)
     found += _at_bounds(fitted)
-    noise, variance = model.noise_variance, float(model.kernel.diag(np.zeros((1, model.dim)))[0])
-    if model.kernel.stationary and model.scale.variance > 0 and 0 < noise and variance < limits.FLAT_FIELD * noise:
+    if is_flat(model):
         found.append(
-            f"the map is flat: the field's variance {variance:.3g} is small beside the noise {noise:.3g}. Either the "
-            f"response has no spatial pattern at this spacing, or the fit is caught in a poor optimum."
+            f"the map is flat: the field's variance {_variance(model):.3g} is small beside the noise "
+            f"{model.noise_variance:.3g}. Either the response has no spatial pattern at this spacing, or the fit is "
+            f"caught in a poor optimum."
         )
     found += _odd_rows(fitted)
     trees = model.decided.get("trees")
@@ -78,6 +79,16 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
             f"the data; raise n_frequencies, or use features='{other}'."
         )
     return found
+
+
+def is_flat(model: Model) -> bool:
+    """Whether the field is next to nothing beside the noise."""
+    known = model.kernel.stationary and model.scale.variance > 0 and model.noise_variance > 0
+    return bool(known and _variance(model) < limits.FLAT_FIELD * model.noise_variance)
+
+
+def _variance(model: Model) -> float:
+    return float(model.kernel.diag(np.zeros((1, model.dim)))[0])
 
 
 def _at_bounds(fitted: Fitted) -> list[str]:

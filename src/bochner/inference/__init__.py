@@ -5,13 +5,14 @@ observed < fits < evidence < adaptive < schemes < tuning < model < chunked
 
 from bochner.inference.chunked import Climb, RowSums, WavePlan, plan_waves, solve
 from bochner.inference.curvature import columns_worth
-from bochner.inference.fits.fixed_effects import held_where_separated
+from bochner.inference.fits.fixed_effects import fixed_effects, held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, stacked
 from bochner.inference.fits.sampling import Chain, sample_posterior
 from bochner.inference.model import Model, fit_model, leave_out, sample
 from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations, merge_equal_rows
 from bochner.inference.observed.responses import Responses
+from bochner.inference.observed.scale import residual_of
 from bochner.inference.observed.settings import Settings
 from bochner.inference.schemes.choose import choose, register_scheme
 from bochner.kernels import Scale
@@ -32,11 +33,13 @@ __all__ = [
     "choose",
     "columns_worth",
     "fit_model",
+    "fixed_effects",
     "held_where_separated",
     "leave_out",
     "merge_equal_rows",
     "plan_waves",
     "register_scheme",
+    "residual_of",
     "sample",
     "sample_posterior",
     "solve",

@@ -111,6 +111,7 @@ def find_mode(data: Data, engine: Engine, *, start: FloatArray | None = None, to
             state, value = _repeated(seen, state, value, enough)
         elif change <= settled * (1 + abs(value)):
             return _mode_of(_Seen.at(responses, state.eta, engine.fit), step + 1)
+    refuse_separation(responses, state.eta)
     raise ConvergenceError(_diverged(responses, f"Newton's method did not settle in {limits.MAX_NEWTON_STEPS} steps"))
 
 

@@ -240,8 +240,9 @@ def _by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
     shared = None if task.settings.kernel is not None else task.domain.shared
     search = LatticeSearch.of(data, task.scale, noise, climbs[0], shared)
     on_waves = _on_lattice(task, search, first)
-    if on_waves is None or _rather_by_parts(search, climbs[1], first, on_waves.tuned):
-        dense = scheme.exact and len(data) <= limits.MAX_DENSE_ENDING_ROWS
+    dense = scheme.exact and len(data) <= limits.MAX_DENSE_ENDING_ROWS
+    unjudged = dense and task.settings.kernel is None and on_waves is not None and not _rough_was_judged(on_waves)
+    if on_waves is None or unjudged or _rather_by_parts(search, climbs[1], first, on_waves.tuned):
         climb = _climb(task, climbs[:1] if dense else climbs, noise)
         if not dense or climb.tuned.failed:
             return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
@@ -324,6 +325,12 @@ def _on_lattice(task: Task, search: LatticeSearch, first: Tuned) -> Climb | None
     assert isinstance(search.objective, LaplaceObjective)
     whole = search.at(plan, search.objective)
     return Climb(search.plain(whole), tuned, (told,), whole, rivals=tuple(rivals))
+
+
+def _rough_was_judged(climb: Climb) -> bool:
+    """Whether waves held the roughest field, too; else a smoother one was chosen by what waves can hold."""
+    found = (climb.tuned, *climb.rivals)
+    return any(t.kernel.nu == min(limits.SELECTED_SMOOTHNESS) for t in found)  # type: ignore[attr-defined]
 
 
 def _rather_by_parts(search: LatticeSearch, parts: LaplaceObjective, first: Tuned, found: Tuned) -> bool:

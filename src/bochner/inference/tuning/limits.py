@@ -155,6 +155,8 @@ STRETCHED_PRIOR        0.25                                 probability of a len
 WORTH_STRETCHING       1.0                                  log evidence below the best from    tests/estimators
                                                             which on it is not tried
 REFINEMENT_ITERATIONS  20                                   on the evidence of all rows         benchmarks/fields
+CAREFUL_REACH          0.3                                  in theta, of a climb whose first    benchmarks/calibration
+                                                            long step the waves did not hold
 SETTLED                1e-6                                 relative gain in log likelihood     benchmarks/fields
                                                             that no prediction shows
 SCORED                 1e-7                                 nats that the last step of scoring  benchmarks/speed
@@ -421,6 +423,7 @@ RATIO_SD = 0.7
 STRETCHED_PRIOR = 0.25
 WORTH_STRETCHING = 1.0
 REFINEMENT_ITERATIONS = 20
+CAREFUL_REACH = 0.3
 SETTLED = 1e-6
 SCORED = 1e-7
 MIN_GUIDED_ROWS = 500

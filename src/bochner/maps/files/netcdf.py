@@ -23,13 +23,15 @@ from bochner.maps.files.cf import (
     variable_name,
 )
 from bochner.maps.grids.bands import Band
+from bochner.outputs import signals_wait
 
 
 class Sink(io.RawIOBase):
     """A file that HDF5 writes to, whose failures it never hears of.
 
     HDF5 that cannot write what it still holds brings the process down when it ends. So the first failure is kept for
-    `check`, and all that is written afterwards is dropped: the file is thrown away anyhow.
+    `check`, and all that is written afterwards is dropped: the file is thrown away anyhow. For the same reason signals
+    wait while HDF5 works.
     """
 
     def __init__(self, path: Path) -> None:
@@ -94,11 +96,12 @@ def write_dataset(dataset: Any, path: Path, encoding: Mapping[str, Any]) -> None
     h5netcdf = module("h5netcdf", "NetCDF", "grid")
     from xarray.backends import H5NetCDFStore
 
-    sink = Sink(path)
-    with h5netcdf.File(sink, "w") as file:
-        dataset.dump_to_store(H5NetCDFStore(file), encoding=dict(encoding))
-    sink.close()
-    sink.check()
+    with signals_wait():
+        sink = Sink(path)
+        with h5netcdf.File(sink, "w") as file:
+            dataset.dump_to_store(H5NetCDFStore(file), encoding=dict(encoding))
+        sink.close()
+        sink.check()
 
 
 class NetCdfWriter(Writer):
@@ -106,9 +109,20 @@ class NetCdfWriter(Writer):
 
     def __init__(self, path: Path, grid: RasterGrid, bands: Sequence[Band], dtype: str) -> None:
         check_upright(grid)
+        self.names, self.dtype = [variable_name(band.name) for band in bands], dtype
+        self.turned = grid.dims[0] == grid.names[0]
         h5netcdf = module("h5netcdf", "NetCDF", "grid")
         self.sink = Sink(path)
-        self.file = h5netcdf.File(self.sink, "w")
+        self.file: Any = None
+        try:
+            with signals_wait():
+                self.file = h5netcdf.File(self.sink, "w")
+                self._lay_out(grid, bands)
+        except BaseException:
+            self.abandon()
+            raise
+
+    def _lay_out(self, grid: RasterGrid, bands: Sequence[Band]) -> None:
         x, y = grid.names
         sides = {y: grid.height, x: grid.width}
         self.file.dimensions = {name: sides[name] for name in grid.dims}
@@ -119,28 +133,30 @@ class NetCdfWriter(Writer):
         chunks = tuple(min(limits.FILE_BLOCK, sides[name]) for name in grid.dims)
         for band in bands:
             variable = self.file.create_variable(
-                variable_name(band.name), grid.dims, dtype, fillvalue=np.nan, chunks=chunks, compression="gzip",
+                variable_name(band.name), grid.dims, self.dtype, fillvalue=np.nan, chunks=chunks, compression="gzip",
                 compression_opts=4, shuffle=True,
             )  # fmt: skip
             variable.attrs.update(band_attributes(band))
-        self.names, self.dtype = [variable_name(band.name) for band in bands], dtype
-        self.turned = grid.dims[0] == x
 
     def write(self, window: Window, values: FloatArray) -> None:
         row0, row1, col0, col1 = window
-        for name, layer in zip(self.names, values, strict=True):
-            if self.turned:
-                self.file.variables[name][col0:col1, row0:row1] = layer.T.astype(self.dtype)
-            else:
-                self.file.variables[name][row0:row1, col0:col1] = layer.astype(self.dtype)
+        with signals_wait():
+            for name, layer in zip(self.names, values, strict=True):
+                if self.turned:
+                    self.file.variables[name][col0:col1, row0:row1] = layer.T.astype(self.dtype)
+                else:
+                    self.file.variables[name][row0:row1, col0:col1] = layer.astype(self.dtype)
         self.sink.check()
 
     def close(self, attributes: Mapping[str, str]) -> None:
-        self.file.attrs.update(file_attributes(attributes, "Map of a spatial model"))
-        self.file.close()
-        self.sink.close()
+        with signals_wait():
+            self.file.attrs.update(file_attributes(attributes, "Map of a spatial model"))
+            self.file.close()
+            self.sink.close()
         self.sink.check()
 
     def abandon(self) -> None:
-        self.file.close()
-        self.sink.close()
+        with signals_wait():
+            if self.file is not None:
+                self.file.close()
+            self.sink.close()

@@ -1,0 +1,65 @@
+"""Signals in odd moments: Ctrl-C is never forgotten."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bochner.cli import main
+from bochner.cli._story import Story
+
+PROGRAM = """
+import os, signal, sys, time
+from bochner.cli._signals import stopped_by_signals
+
+class Callback:
+    def __del__(self):  # its exceptions are printed and forgotten
+        os.kill(os.getpid(), signal.{name})
+        time.sleep(0.01)
+
+stopped = "forgotten"
+with stopped_by_signals():
+    try:
+        Callback()
+        for _ in range(500):
+            time.sleep(0.01)
+    except (KeyboardInterrupt, SystemExit) as error:
+        stopped = type(error).__name__
+print(stopped)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
+@pytest.mark.parametrize(("name", "raised"), [("SIGINT", "KeyboardInterrupt"), ("SIGTERM", "SystemExit")])
+def test_a_signal_that_falls_into_a_callback_stops_the_command(name, raised):
+    done = subprocess.run([sys.executable, "-c", PROGRAM.format(name=name)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, raised, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
+def test_ctrl_c_in_a_step_of_the_demo_stops_the_demo(tmp_path, monkeypatch):
+    """A step ends with an exit code; the next one must not begin."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(size=(400, 2)), columns=["x", "y"]).assign(z=rng.normal(size=400))
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    fit = ["fit", str(tmp_path / "rows.csv"), "--target", "z", "-o", str(tmp_path / "long.bochner")]
+    last = [*fit[:-1], str(tmp_path / "last.bochner"), "--kernel", "matern32(length_scale=1)", "--tune", "none"]
+
+    def steps():
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        yield from (("long", fit), ("last", last))
+
+    story = SimpleNamespace(introduction="", steps=steps(), truth=str, ending="")
+    monkeypatch.setattr(Story, "begin", lambda *_: story)
+    with pytest.raises(SystemExit) as stopped:
+        main(["demo", "-o", str(tmp_path)])
+    assert stopped.value.code == 130
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.csv"]
