@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from typing import Any
 from zlib import crc32
@@ -28,6 +29,14 @@ def browser() -> Iterator[Any]:
         chromium = driver.chromium.launch(executable_path=program, args=list(FLAGS))
         yield chromium
         chromium.close()
+
+
+@pytest.fixture
+def hears_ctrl_c() -> Iterator[None]:
+    """Ctrl-C is heard, which a shell lets programs in its background ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 # registries times dimensions times sizes: thousands of cases, of which a quick run takes one in four

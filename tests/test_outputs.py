@@ -92,6 +92,7 @@ def test_errors_that_say_enough_are_left_as_they_are(error):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_signals_wait_for_the_end_of_the_work():
     """Ctrl-C in the middle is heard at the end, and the handlers are those of before."""
     before, done = signal.getsignal(signal.SIGINT), []

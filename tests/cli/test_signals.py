@@ -45,6 +45,7 @@ def test_a_signal_that_falls_into_a_callback_stops_the_command(name, raised):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_ctrl_c_in_a_step_of_the_demo_stops_the_demo(tmp_path, monkeypatch):
     """A step ends with an exit code; the next one must not begin."""
     rng = np.random.default_rng(0)
