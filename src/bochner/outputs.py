@@ -93,10 +93,10 @@ def signals_wait() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    for first in heard[:1]:
-        before[signal.Signals(first)](first, None)
+        for number in sorted(before, reverse=True):  # that of Ctrl-C last: it may be heard from then on
+            signal.signal(number, before[number])
+        for first in heard[:1]:  # whatever became of the work
+            before[signal.Signals(first)](first, None)
 
 
 def clean(path: Path) -> list[Path]:

@@ -99,3 +99,15 @@ def test_a_field_that_the_rows_cannot_show_is_doubted():
         warnings.simplefilter("ignore")
         given = SpatialRegressor(Matern(0.02), noise_variance=1.0, tune=None).fit(X, scattered["student"])
         assert not any("hardly predict each other" in finding for finding in given.check())
+
+
+def test_counts_of_towns_and_villages_show_a_field():
+    """A few large exposures do not drown what all the others say of one another."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(200, 2))
+    eta = 1.5 * np.sin(5 * X[:, 0]) * np.cos(4 * X[:, 1])
+    exposure = np.exp(2 * rng.normal(size=200)) * 20
+    model = SpatialRegressor(family="poisson").fit(X, rng.poisson(exposure * np.exp(eta)), exposure=exposure)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert not any("hardly predict each other" in finding for finding in model.check())

@@ -8,11 +8,13 @@ import json
 import os
 import resource
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from bochner import load
+from bochner.diagnostics import diagnostics_of, remember
 from bochner.exceptions import ArchiveError
 from tests.estimators.fields import KINDS, field, new_places
 from tests.estimators.test_storage import rewrite
@@ -182,3 +184,60 @@ def test_masses_of_a_mixture_sum_to_one(change, saved, tmp_path):
         rewrite(saved, tmp_path / "bad", arrays={name: npy(change(arrays[name]))}, rehash=True)
         with pytest.raises(ArchiveError):
             load(tmp_path / "bad").predict(np.column_stack([new_places(), np.zeros(len(new_places()))]))
+
+
+def _with(name, value):
+    """A change of one field of the state of a manifest."""
+
+    def change(manifest):
+        manifest["state"]["map"][name] = value
+        return manifest
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("n_features_in_", "hello"), ("n_features_in_", -1), ("n_features_in_", True), ("feature_names_in_", 5)],
+)
+def test_a_table_that_never_was_is_refused(name, value, saved, tmp_path):
+    rewrite(saved, tmp_path / "bad", change=_with(name, value))
+    with pytest.raises(ArchiveError, match="columns"):
+        load(tmp_path / "bad")
+
+
+def test_columns_that_are_not_there_are_refused(saved, tmp_path):
+    def change(manifest):
+        columns = manifest["state"]["map"]["fitted"]["fields"]["layout"]["fields"]["columns"]["fields"]["coords"]
+        columns["tuple"][1] = 99
+        return manifest
+
+    rewrite(saved, tmp_path / "bad", change=change)
+    with pytest.raises(ArchiveError, match="not among its"):
+        load(tmp_path / "bad")
+
+
+def test_a_negative_noise_variance_is_refused(saved, tmp_path):
+    noise = load(saved).fitted_.model.mixture.noise_variance
+    name = next(name for name, array in arrays_of(saved).items() if np.array_equal(array, noise))
+    rewrite(saved, tmp_path / "bad", {name: npy(-1 - noise)}, rehash=True)
+    with pytest.raises(ArchiveError, match="negative noise variance"):
+        load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: {},
+        lambda d: {**d, "n_rows": "<script>"},
+        lambda d: {**d, "region": {"names": 5}},
+        lambda d: {**d, "region": {**d["region"], "high": [1e300, 1e300]}},
+    ],
+)
+def test_summaries_of_rows_that_are_none_are_told(change):
+    X, y = field(60)
+    model = KINDS["exact"]().fit(X, y)
+    remember(model)
+    model.set_fitted(replace(model.fitted_, diagnostics=change(dict(model.fitted_.diagnostics))))
+    with pytest.raises(ArchiveError, match="summaries of its rows"):
+        diagnostics_of(model)

@@ -20,9 +20,10 @@ from bochner.diagnostics.holding_out import hold_out
 from bochner.diagnostics.region import Region, region_of
 from bochner.diagnostics.variogram import Variogram, empirical_variogram
 from bochner.estimators import SpatialRegressor
-from bochner.exceptions import InputError
+from bochner.exceptions import ArchiveError, InputError
 from bochner.inference import Model, Responses
 from bochner.kernels import Kernel
+from bochner.layout.limits import MAX_EXTENT
 from bochner.random import generator
 from bochner.validation import Reliability
 
@@ -158,8 +159,27 @@ def diagnostics_of(model: SpatialRegressor) -> Diagnostics | None:
     """Diagnostics that a model carries, or new ones if it has its rows; None if it has neither."""
     carried = model.fitted_.diagnostics
     if carried is not None:
-        return Diagnostics.from_dict(carried)
+        return _trusted(carried)
     return diagnose(model) if model.has_training or model.has_sample else None
+
+
+def _trusted(carried: Mapping[str, Any]) -> Diagnostics:
+    """Diagnostics of a file, which may hold anything."""
+    try:
+        found = Diagnostics.from_dict(carried)
+        corners = np.array([found.region.low, found.region.high, found.region.middle], dtype=float)
+        known = type(found.n_rows) is int and np.all(np.abs(corners) <= MAX_EXTENT) and _are_text(found.region)
+    except Exception as error:
+        raise ArchiveError(
+            f"the model carries summaries of its rows that are damaged ({error!r}); fit it again."
+        ) from error
+    if not known:
+        raise ArchiveError("the model's summaries of its rows are no summaries; fit it again.")
+    return found
+
+
+def _are_text(region: Region) -> bool:
+    return len(region.names) == region.dim and all(isinstance(part, str) for part in (*region.names, *region.mask))
 
 
 def remember(model: SpatialRegressor) -> None:

@@ -21,15 +21,17 @@ def hidden_field(model: Model, responses: Responses) -> str | None:
     if not learned or not judged or model.scale.variance <= 0 or is_flat(model):
         return None
     rows, obs = model.working(responses)
-    alike = _cosine(_score(rows, obs), _said_by_others(model, obs))
+    off, weight = _off_the_trend(rows, obs)
+    root = np.sqrt(weight)
+    alike = _cosine(root * off, root * _said_by_others(model, obs))
     if alike >= min(limits.SEEN_FIELD, limits.SEEN_ERRORS / np.sqrt(n)):
         return None
     return (
         f"the rows hardly predict each other: a row correlates by {max(alike, 0.0):.2f} with what the others say of "
-        f"it. The field is weak beside the noise, or shorter than the distance between rows, and how much of their "
-        f"scatter is field is little more than assumed: of such simulated surfaces 95 % intervals held less than half "
-        f"at worst, though those of new observations hold. Add rows, some of them close together, or give a kernel "
-        f"that is known from elsewhere, with tune=None."
+        f"it. Either the field is weak beside the noise, and intervals are then wide and mostly hold; or it is shorter "
+        f"than the distance between rows, and taken for noise: of such simulated surfaces 95 % intervals held half at "
+        f"worst. Intervals of new observations hold in both cases. Rows close to each other can tell which: add some, "
+        f"or give a kernel that is known from elsewhere, with tune=None."
     )
 
 
@@ -38,12 +40,17 @@ def _cosine(a: FloatArray, b: FloatArray) -> float:
     return float(a @ b) / size if size > 0 else 0.0
 
 
-def _score(rows: Responses, obs: Observations) -> FloatArray:
-    """How each row would have the linear predictor changed from that of the trend alone, times its copies."""
+def _off_the_trend(rows: Responses, obs: Observations) -> tuple[FloatArray, FloatArray]:
+    """How far each row lies from the trend alone, on the scale of the linear predictor, and how much it knows of that.
+
+    A count of a large town knows much, and is as far off as that of a village.
+    """
     if rows.gaussian or rows.family.reweighted:
-        return obs.weight * residual_of(obs)
+        return residual_of(obs), obs.weight
     eta = rows.offset + rows.rows.trend @ fixed_effects(rows).coef
-    return np.asarray(rows.weight * rows.family.derivatives(rows.y, eta, rows.size).score)
+    slopes = rows.family.derivatives(rows.y, eta, rows.size)
+    curvature = np.maximum(slopes.curvature, 1e-300)
+    return np.asarray(slopes.score / curvature), np.asarray(rows.weight * curvature)
 
 
 def _said_by_others(model: Model, obs: Observations) -> FloatArray:

@@ -65,7 +65,12 @@ def _try_out(fitted: Fitted) -> None:
 
     Arrays that do not fit each other, and numbers that overflow, show here and not to the user.
     """
-    layout = fitted.layout
+    layout, mixture = fitted.layout, fitted.model.mixture
+    columns = layout.columns
+    if not all(0 <= j < len(columns.names) for j in (*columns.coords, *columns.covariates)):
+        raise ArchiveError(f"it takes columns that are not among its {len(columns.names)}; save it again.")
+    if not np.all(np.asarray(mixture.noise_variance) >= 0):
+        raise ArchiveError("it has a negative noise variance; fit it again.")
     if layout.centre.ndim != 1 or layout.trend.centre.ndim != 1:
         raise ArchiveError("the centre of its data has more than one dimension; save it again.")
     # more rows than there are columns, so that nothing fits by being repeated
@@ -76,7 +81,10 @@ def _try_out(fitted: Fitted) -> None:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            latent = fitted.latent(layout.rows_at(coords, covariates))
+            rows = layout.rows_at(coords, covariates)
+            latent = fitted.latent(rows)
+            for part in mixture.components:  # those without mass, too: the first stands for the best values
+                part.mean(rows)
     except InputError:
         return  # the rows that the model answers from are elsewhere: told when it is asked
     if len(layout.centre) and np.abs(layout.centre).max() > MAX_EXTENT:
@@ -104,9 +112,14 @@ def _state(estimator: Any) -> dict[str, Any]:
 
 def _estimator(state: Mapping[str, Any]) -> Any:
     estimator = class_named(state["estimator"])(**state["params"])
-    estimator.n_features_in_ = state["n_features_in_"]
-    if state["feature_names_in_"] is not None:
-        estimator.feature_names_in_ = np.array(state["feature_names_in_"], dtype=object)
+    n, names = state["n_features_in_"], state["feature_names_in_"]
+    if type(n) is not int or n < 1:
+        raise ArchiveError(f"it says that its table had {n!r} columns; save it again.")
+    if names is not None and not (isinstance(names, list | tuple) and len(names) == n and _are_text(names)):
+        raise ArchiveError(f"the names of its {n} columns are no list of so many names; save it again.")
+    estimator.n_features_in_ = n
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
     if "models_" in state:
         estimator.classes_ = np.array(state["classes_"])
         estimator.models_ = [_estimator(part) for part in state["models_"]]
@@ -119,6 +132,10 @@ def _estimator(state: Mapping[str, Any]) -> Any:
         raise TypeError(f"fitted is a {type(fitted).__name__}")
     estimator.set_fitted(fitted)
     return estimator
+
+
+def _are_text(names: Any) -> bool:
+    return all(isinstance(name, str) for name in names)
 
 
 def _plain(value: Any) -> Any:
