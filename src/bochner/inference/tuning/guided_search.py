@@ -11,10 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from bochner.arrays import FloatArray
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.search import Search, Tuned
+from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel
 
 
@@ -35,9 +34,10 @@ class GuidedSearch(Search):
         """By the guide: starts are compared with each other alone."""
         return self.before.rank(kernel, noise_variance)
 
-    def information_at(self, kernel: Kernel, noise_variance: float) -> FloatArray:
-        """By the guide."""
-        return self.before.information_at(kernel, noise_variance)
+    def trusted(self, kernel: Kernel) -> bool:
+        """Whether guide and evidence agree where the guide leads; of smooth fields with little noise they do not."""
+        found = tune(self.before, kernel, n_climbs=1, tolerance=limits.SETTLED)
+        return abs(Search.rank(self, found.kernel, found.noise_variance) - found.value) < limits.GUIDED_DOUBT
 
     def maximise(
         self,
@@ -48,14 +48,19 @@ class GuidedSearch(Search):
         *,
         against: float | Tuned | None = None,
     ) -> Tuned:
-        """Climb by the guide, then on from there; what falls far short of its rival there is not climbed on."""
-        found = self.before.maximise(kernel, noise_variance, max_iterations, limits.SETTLED, against=against)
+        """Climb by the guide, then on from there; what falls far short of its rival there is not climbed on.
+
+        Where the guide does not agree with the evidence it is not followed.
+        """
+        found = self.before.maximise(kernel, noise_variance, max_iterations, limits.SETTLED)
         if found.failed:
             return super().maximise(kernel, noise_variance, max_iterations, tolerance, against=against)
+        value = Search.rank(self, found.kernel, found.noise_variance)
+        if not abs(value - found.value) < limits.GUIDED_DOUBT:
+            return super().maximise(kernel, noise_variance, max_iterations, tolerance, against=against)
         if isinstance(against, Tuned) and _alike(found, against):
-            return replace(against, n_evaluations=0)
+            return replace(against, n_evaluations=1)
         if against is not None:
-            value = Search.rank(self, found.kernel, found.noise_variance)
             if value < (against.value if isinstance(against, Tuned) else against) - limits.GUIDED_DOUBT:
                 return replace(found, value=value, n_evaluations=1)
         return super().maximise(found.kernel, found.noise_variance, max_iterations, tolerance, against=against)

@@ -26,10 +26,6 @@ class Rival:
     value: float
     peak: FloatArray | None = None
 
-    def hopeless(self, value: float, gain: float) -> bool:
-        """Whether what the next step promises is next to nothing beside what is missing."""
-        return gain < limits.HOPELESS * (self.value - value)
-
     def same(self, x: FloatArray, value: float, curvature: FloatArray) -> bool:
         """Whether a point that lies lower is on the same peak."""
         if self.peak is None or value > self.value:
@@ -49,7 +45,7 @@ def scored(
 ) -> tuple[FloatArray, float]:
     """Maximum within a box (k, 2) from a point with its information, and the value there.
 
-    It ends where the next step would gain less than `tolerance` of the value, or where it cannot win against its rival.
+    It ends where the next step would gain less than `tolerance` of the value, or on the peak of its rival.
     """
     value, gradient = function(x)
     low, high = box.T
@@ -68,7 +64,7 @@ def scored(
         gain = float(gradient[rest] @ step[rest] + gradient[tiny] @ np.expm1(step[tiny]))
         if not gain > max(limits.SCORED, tolerance * abs(value)):
             break
-        if rival is not None and (rival.hopeless(value, gain) or rival.same(x, value, curvature)):
+        if rival is not None and rival.same(x, value, curvature):
             break
         expected = gain - 0.5 * float(step[rest] @ curvature[np.ix_(rest, rest)] @ step[rest])
         new_value, new_gradient = function(new)
@@ -107,10 +103,7 @@ def _damped(gradient: FloatArray, curvature: FloatArray, damping: float) -> Floa
     """A damped step, no longer than the curvature can speak for."""
     if not len(gradient):
         return gradient
-    own = np.diag(curvature)
-    # a direction without curvature goes as far as it may, and holds no other back
-    flat = np.maximum(np.abs(gradient) / limits.LONGEST_STEP - own, 0.0)
-    step = np.linalg.solve(curvature + np.diag(damping * own + flat), gradient)
+    step = np.linalg.solve(curvature + np.diag(damping * np.diag(curvature)), gradient)
     return np.asarray(step * min(1.0, limits.LONGEST_STEP / max(float(np.max(np.abs(step))), 1e-300)))
 
 

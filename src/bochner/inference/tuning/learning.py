@@ -373,10 +373,10 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
     prior = len(task.obs) < limits.MAX_AVERAGING_ROWS and task.settings.reml
     shared = None if kernel is not None else task.domain.shared
     guide = guiding_objective(task, objectives)
-    if guide is None:
-        search = Search(objectives[0], scale, noise, prior, shared=shared)
-    else:
-        search = GuidedSearch(objectives[0], scale, noise, prior, shared=shared, guide=guide)
+    search = Search(objectives[0], scale, noise, prior, shared=shared)
+    if guide is not None:
+        guided = GuidedSearch(objectives[0], scale, noise, prior, shared=shared, guide=guide)
+        search = guided if guided.trusted(Matern(nu=1.5) if kernel is None else kernel) else search
     per_axis: Tuned | None = None
     turned: tuple[Tuned, ...] = ()
     if kernel is None:

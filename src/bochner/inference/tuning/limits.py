@@ -167,9 +167,6 @@ GUIDED_DOUBT           2.0                                  ... which is trusted
                                                             nats about a peak, ...
 GUIDED_NEAR            0.1                                  ... and in theta to so much where   benchmarks/speed
                                                             two may be one
-HOPELESS               0.05                                 of what a climb lacks of its rival: benchmarks/speed
-                                                            a step that promises less is its
-                                                            last
 FADED                  0.05                                 nats of slope in the log of a        benchmarks/speed
                                                             variance that is next to nothing,
                                                             if ...
@@ -429,7 +426,6 @@ SCORED = 1e-7
 MIN_GUIDED_ROWS = 500
 GUIDED_DOUBT = 2.0
 GUIDED_NEAR = 0.1
-HOPELESS = 0.05
 SAME_PEAK = 0.5
 FADED = 0.05
 FADING = 3.0
