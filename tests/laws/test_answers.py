@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.laws.answers import answered, differences, same_text
+from tests.laws.answers import answered, answered_part, differences, same_text
 from tests.laws.registry_answers import CASES
+from tests.laws.registry_parts import PARTS
 
 WRITTEN = json.loads((Path(__file__).parents[1] / "data" / "answers.json").read_text(encoding="utf-8"))
 
@@ -24,8 +25,15 @@ def test_answers_are_those_that_were_written_down(name):
     assert not found, "\n".join(["python -m tests.laws.write_answers, if this is meant:", *found])
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_give_the_numbers_that_were_written_down(name):
+    found = list(differences(answered_part(PARTS[name]), WRITTEN[name], 1e-6))
+    assert not found, "\n".join(["python -m tests.laws.write_answers, if this is meant:", *found])
+
+
 def test_every_answer_is_asked_for():
-    assert list(WRITTEN) == list(CASES)
+    assert list(WRITTEN) == [*CASES, *PARTS]
 
 
 def test_texts_are_the_same_up_to_their_last_digits():

@@ -1,0 +1,117 @@
+"""Small parts whose numbers are written down, beside their laws: kernels, waves, priors, laws of responses.
+
+Laws of drawn waves hold up to the noise of a draw, and those of a prior do not say which one it is; numbers do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bochner.exceptions import BochnerError
+from bochner.features import Rows
+from bochner.frequencies import lattice_frequencies
+from bochner.inference import Observations
+from bochner.inference.tuning.bounds import bounds, close, log_prior, starts
+from bochner.inference.tuning.peaks import informed_starts
+from bochner.kernels import Kernel, Scale, spectral_lines, spectral_peaks
+from bochner.posterior import Latent
+from bochner.posterior.response import Response
+from tests.laws.registry import KERNELS, NOT_SHIFT_INVARIANT, RICH_KERNELS, RULES
+from tests.laws.registry_families import FAMILIES
+
+Numbers = dict[str, Any]
+
+
+def kernel_of(make: Callable[[int], Kernel]) -> Numbers:
+    """Covariances and their slopes, the prior, where a search may go and where it begins."""
+    told: Numbers = {}
+    for dim in (1, 2, 3):
+        kernel, x = make(dim), np.random.default_rng(dim).normal(size=(5, dim))
+        value, slopes = kernel.covariance_and_gradient(x[:3], x[2:])
+        scale = Scale(np.array([2.0, 1.0, 3.0])[:dim], spacing=0.1, variance=1.7, error=0.1)
+        begun = list(starts(kernel, scale, None))
+        told |= {
+            f"covariance {dim}": np.ravel([value, *slopes]),
+            f"bounds {dim}": np.ravel(bounds(kernel, scale)),
+            f"prior {dim}": np.r_[log_prior(kernel, scale)[0], log_prior(kernel, scale)[1]],
+            f"starts {dim}": np.concatenate([np.r_[k.theta, noise] for k, noise in begun]),
+            f"close {dim}": [close(a, b) for a, _ in begun[:4] for b, _ in begun[:4]],
+        }
+    return told
+
+
+def waves_of(make: Callable[[int], Kernel]) -> Numbers:
+    """A few waves by every rule and on the lattice."""
+    told: Numbers = {}
+    for dim in (1, 2, 3):
+        kernel = make(dim)
+        for name, rule in RULES.items():
+            drawn = rule.draw(kernel, 7, dim, np.random.default_rng(0))
+            told[f"{name} {dim}"] = np.r_[drawn.omega.ravel(), drawn.mass]
+        if dim == 3:  # many cells; laws have them
+            continue
+        try:
+            few = lattice_frequencies(kernel, np.array([2.0, 1.0, 3.0])[:dim], n_frequencies=9)
+            most = lattice_frequencies(kernel, np.array([2.0, 1.0, 3.0])[:dim], missing=0.2, maximum=200)
+        except BochnerError:
+            continue
+        told[f"lattice {dim}"] = np.r_[np.sort(few.mass), np.sort(np.abs(few.omega).sum(axis=1))]
+        told[f"lattice {dim}, some missing"] = [most.n, most.mass.sum()]
+    return told
+
+
+def response_of(name: str) -> Numbers:
+    """A law behind the link: of one Gaussian, wide and narrow, and of a mixture of two."""
+    family, told = FAMILIES[name], {}
+    mean = np.array([[-2.5, -0.3, 0.4, 1.5, 3.0], [-2.0, 0.2, 0.1, 2.0, 2.5]])
+    if family.link == "identity" and name.startswith("poisson"):
+        mean = mean + 4.0
+    size = np.array([1.0, 3.0, 8.0, 2.0, 20.0]) if family.name in ("binomial", "poisson") else np.ones(5)
+    y = {"bernoulli": [0, 1, 0, 1, 1], "binomial": [0, 2, 5, 2, 18]}.get(family.name, [1.0, 2.0, 3.0, 5.0, 40.0])
+    y = np.array(y, dtype=float)
+    laws = {
+        "narrow": Latent(mean[:1], np.full((1, 5), 1e-4), np.ones(1)),
+        "wide": Latent(mean[:1], np.full((1, 5), 2.0), np.ones(1)),
+        "two": Latent(mean, np.array([[0.1] * 5, [0.6] * 5]), np.array([0.7, 0.3])),
+    }
+    for kind, eta in laws.items():
+        for new in (False, True):
+            law = Response(family, eta, size, new=new)
+            numbers = [law.mean, law.sd, law.cdf(0.7 * y + 0.2), *(law.quantile(q) for q in (0.01, 0.3, 0.975))]
+            if new:
+                numbers += [law.log_density(y), *law.pit_bounds(y), law.crps(y)]
+            told[f"{kind}, {'new' if new else 'surface'}"] = np.ravel(numbers)
+    return told
+
+
+def spectrum_of_rows(dim: int) -> Numbers:
+    """Peaks and lines of a periodogram, and what a search makes of them."""
+    rng = np.random.default_rng(dim)
+    x = rng.uniform(size=(70, dim)) * 2
+    y = np.sin(2 * np.pi * x[:, 0] / 0.4) + 0.5 * np.cos(2 * np.pi * x[:, -1] / 0.9) + 0.1 * rng.normal(size=70)
+    peaks, lines = spectral_peaks(x, y, 3), spectral_lines(x, y, 4)
+    told: Numbers = {"peaks": _joined(peaks), "lines": _joined(lines)}
+    scale, one, zero = Scale(np.full(dim, 2.0), spacing=0.1, variance=1.0), np.ones(70), np.zeros(70)
+    obs = Observations(Rows(x, one[:, None]), y, one, zero, zero)
+    for name in ("periodic", "spectral-mixture", "quasi-periodic", "matern-3/2", "sum"):
+        kernel = {**KERNELS, **RICH_KERNELS}[name](dim)
+        found = informed_starts(kernel, scale, obs, 0.1)
+        told[name] = np.concatenate([np.r_[k.theta, noise] for k, noise in found]) if found else []
+    return told
+
+
+def _joined(parts: Any) -> np.ndarray:
+    return np.concatenate([np.ravel(part) for part in parts])
+
+
+EVERY_KERNEL = {**KERNELS, **RICH_KERNELS, **NOT_SHIFT_INVARIANT}
+PARTS: dict[str, Callable[[], Numbers]] = {
+    **{f"kernel {name}": partial(kernel_of, make) for name, make in EVERY_KERNEL.items()},
+    **{f"waves {name}": partial(waves_of, make) for name, make in {**KERNELS, **RICH_KERNELS}.items()},
+    **{f"response {name}": partial(response_of, name) for name in FAMILIES},
+    **{f"spectrum {dim}": partial(spectrum_of_rows, dim) for dim in (1, 2)},
+}
