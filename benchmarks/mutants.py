@@ -11,11 +11,12 @@ it, the tests of the file's room are run. A fault whose tests run out of time is
 program that hangs. A fault on a line that no test reaches has survived.
 
 Left out beforehand are faults that cannot matter: texts, types, logging, guards below 1e-5 and their signs, keywords
-such as strict=True, `limits.py` (thresholds are measured, not proved), and on machines without a device the code for
-one: `device_*.py`, functions that take a `Device`, and when one is asked for. A fault that was drawn, survived, and was
-read and found to change no result that the library promises stands in EQUIVALENT with the reason; such faults are
-counted apart, and the share that was killed is told with and without them. Every result is a line of
-out/mutants/SEED.jsonl, from which a run that was stopped goes on.
+such as strict=True, `limits.py` (thresholds are measured, not proved), sizes of blocks (`max(1, ROWS_AT_ONCE // n)`:
+how much is treated at once changes memory and no result), and on machines without a device the code for one:
+`device_*.py`, functions that take a `Device`, and when one is asked for. A fault that was drawn, survived, and was read
+and found to change no result that the library promises stands in EQUIVALENT with the reason; such faults are counted
+apart, and the share that was killed is told with and without them. Every result is a line of out/mutants/SEED.jsonl,
+from which a run that was stopped goes on.
 
 The parent has the library and the tests imported. A child is forked for each fault, in which the code of the one
 function at fault is exchanged; only faults outside of functions, and in compiled loops, take a fresh import.
@@ -91,6 +92,7 @@ SWAPPED = {
 }
 CHECKS = ("strict", "copy", "check_finite", "overwrite_a", "overwrite_b")  # keywords that change no result
 GUARD = 1e-5  # constants below keep from dividing by zero, or say when to stop: their size is of no account
+BLOCK = "AT_ONCE"  # end of the names of constants that say how much is treated at once
 HAS_DEVICE = shutil.which("nvidia-smi") is not None
 QUIET = ("logger", "warn", "logging")  # calls that tell and do nothing
 # file, part of its line (or of the key, which ends with the number of such faults in it), fault, and why it changes no
@@ -309,7 +311,7 @@ def _skipped(tree: ast.AST) -> set[int]:
                 leave(decorator)
         elif isinstance(node, ast.AnnAssign):
             leave(node.annotation)
-        elif isinstance(node, ast.JoinedStr | ast.Raise | ast.Assert):
+        elif isinstance(node, ast.JoinedStr | ast.Raise | ast.Assert) or _is_block(node):
             leave(node)
         elif isinstance(node, ast.keyword) and node.arg in CHECKS:
             leave(node)
@@ -331,6 +333,16 @@ def _skipped(tree: ast.AST) -> set[int]:
             if name in QUIET:
                 leave(node)
     return skipped
+
+
+def _is_block(node: ast.AST) -> bool:
+    """Whether a node is the size of a block: a constant `..._AT_ONCE`, or a share of one that is 1 at least."""
+    if isinstance(node, ast.Assign):
+        return any(isinstance(target, ast.Name) and target.id.endswith(BLOCK) for target in node.targets)
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "max"):
+        return False
+    names = (getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(node))
+    return any(name.endswith(BLOCK) for name in names)
 
 
 def _is_guard(node: ast.AST) -> bool:
@@ -358,6 +370,7 @@ class Reached:
 
             self.data = CoverageData(str(COVERAGE / "data"))
             self.data.read()
+            self.stamp = (COVERAGE / "data").stat().st_mtime
             self.files = {f.split("/src/bochner/")[-1]: f for f in self.data.measured_files()}
             for report in COVERAGE.glob("tests*.xml"):
                 for case in xml.etree.ElementTree.parse(report).iter("testcase"):
@@ -367,11 +380,11 @@ class Reached:
                     self.seconds[name] = float(case.get("time") or 0)
 
     def tests(self, mutant: Mutant) -> list[str] | None:
-        """Tests that reach a mutant's line, the fastest of every file first; None: not known."""
+        """Tests that reach a mutant's line: near ones, the fastest of every law first; None: not known."""
         if self.data is None or mutant.file not in self.files:
             return None
-        measured = Path(self.files[mutant.file])
-        if not measured.exists() or measured.read_text() != (SOURCE / mutant.file).read_text():
+        measured, source = Path(self.files[mutant.file]), SOURCE / mutant.file
+        if not measured.exists() or measured.read_text() != source.read_text() or source.stat().st_mtime > self.stamp:
             return None  # lines have moved
         lines = self.data.contexts_by_lineno(self.files[mutant.file])
         names = {context.split("|")[0] for context in lines.get(mutant.line, ())} - {""}
@@ -381,7 +394,11 @@ class Reached:
         if not names:  # run when the file is imported: whatever uses the file
             names = {c.split("|")[0] for contexts in lines.values() for c in contexts} & set(self.seconds)
         room = mutant.file.split("/")[0]
-        near = sorted(names, key=lambda t: (f"/{room}/" not in t and "/laws/" not in t, self.seconds[t]))
+        turn, seen = {}, Counter[str]()
+        for name in sorted(names, key=self.seconds.__getitem__):  # one case of every law, then the next of each
+            seen[name.split("[")[0]] += 1
+            turn[name] = seen[name.split("[")[0]]
+        near = sorted(names, key=lambda t: (f"/{room}/" not in t and "/laws/" not in t, turn[t], self.seconds[t]))
         chosen, total = [], 0.0
         for name in near:
             if len(chosen) < MAX_TESTS and total + self.seconds[name] <= MAX_RECORDED_SECONDS:

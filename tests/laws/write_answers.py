@@ -20,10 +20,8 @@ FILE = Path(__file__).parents[1] / "data" / "answers.json"
 def main(names: list[str]) -> None:
     """Ask again, tell what is new, and write."""
     old = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    written = {
-        name: told(name, old) if name in names or name not in old or not names else old[name]
-        for name in [*CASES, *PARTS]
-    }
+    asked = set(names) | (CASES.keys() | PARTS.keys()) - old.keys() if names else {*CASES, *PARTS}
+    written = {name: told(name, old) if name in asked else old[name] for name in [*CASES, *PARTS]}
     lines = (f"{json.dumps(name)}: {json.dumps(_short(answer))}" for name, answer in written.items())
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
