@@ -201,6 +201,8 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ),
     ("inference/tuning/informed_climb.py", "limits.LEAST_BEND *", "Mult -> Div", "when a climb trusts its curvature"),
     ("frequencies/structured.py", "walsh_hadamard(rows) * d2", "Mult -> Div", "signs are their own inverses"),
+    ("neighbours/left_out.py", "in_batches(krige, len(rows)", "constant 1", "systems that are treated at once"),
+    ("kernels/gneiting.py", "cumulative = np.r_[0, np.cumsum", "Div -> Mult", "a factor that is divided out"),
 )
 
 

@@ -50,7 +50,7 @@ def _texts(model: Any) -> list[str]:
     ]
 
 
-def _numbers(model: Any, new: np.ndarray) -> dict[str, Any]:
+def _numbers(model: Any, new: Any) -> dict[str, Any]:
     """The model, what it predicts at new places, and what of its own rows when they are held out."""
     inner = model.fitted_.model
     law = model.predict_distribution(new)
@@ -72,8 +72,8 @@ def _numbers(model: Any, new: np.ndarray) -> dict[str, Any]:
         "interval": np.ravel(seen.interval(0.9)),
         "exceedance": law.exceedance(middle),
         "draws": law.sample(2, 0),
-        "held out": _held_out(model, None),
-        "blocks held out": _held_out(model, 4),
+        "held out": _held_out(model, None) if model.has_training else [],
+        "blocks held out": _held_out(model, 4) if model.has_training else [],
     }
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import linalg
 
 from bochner import SpatialRegressor
@@ -32,8 +33,10 @@ from bochner.kernels import (
     SpectralMixture,
     SquaredExponential,
 )
+from bochner.sources import ArraySource
+from bochner.sources import limits as sources
 
-Made = tuple[Any, np.ndarray]  # a fitted model, and places to ask it about
+Made = tuple[Any, Any]  # a fitted model, and places to ask it about
 
 
 @dataclass(frozen=True)
@@ -171,6 +174,35 @@ def six_axes() -> Made:
     return SpatialRegressor().fit(X, y), places(6, 6, 9)
 
 
+def bent() -> Made:
+    """An effect that bends, and one that does not."""
+    X, rng = places(90), np.random.default_rng(6)
+    z, rain = rng.normal(size=90), rng.normal(size=90)
+    y = surface(X, Matern(0.4)) + 0.5 * z + 0.8 * (z**2 - 1) + 0.3 * rain + noise(90)
+    model = SpatialRegressor(Matern(nu=1.5), covariates=[2, 3]).fit(np.c_[X, z, rain], y)
+    return model, np.c_[places(6, 2, 9), np.linspace(-3, 3, 6), np.zeros(6)]
+
+
+def with_outliers_and_pairs() -> Made:
+    """Two rows far off, and rows so close that they tell of the noise alone."""
+    X, y = measured(80, Matern(0.4, nu=1.5))
+    X[70:] = X[60:70] + 1e-4
+    y[70:] = y[60:70] + noise(10, 0.5)
+    y[[3, 30]] += 4
+    return SpatialRegressor(Matern(nu=1.5)).fit(X, y), places(6, 2, 9)
+
+
+def of_parts(family: str = "gaussian", **settings: Any) -> Made:
+    """Rows that are read in parts."""
+    X = places(600)
+    eta, rng = np.sin(6 * X[:, 0]) * np.cos(5 * X[:, 1]), np.random.default_rng(5)
+    y = 3 + eta + noise(600) if family == "gaussian" else rng.poisson(np.exp(eta)).astype(float)
+    source = ArraySource({"x": X[:, 0], "y": X[:, 1], "height": rng.normal(size=600), "z": y}, part_rows=170)
+    model = SpatialRegressor("matern32", family=family, coords=["x", "y"], covariates=["height"], **settings)
+    new = pd.DataFrame(np.c_[places(6, 2, 9), np.linspace(-1, 1, 6)], columns=["x", "y", "height"])
+    return model.fit(source, target="z"), new
+
+
 SUMS = {"SUM_COARSE_POINTS": 120, "SUM_MATCHED_POINTS": 120, "SUM_ITERATIONS": 6}
 MANY = {tuning: {"MAX_EXACT_TUNING_ROWS": 80, "MAX_AVERAGING_ROWS": 50, **SUMS}}
 PARTS = {
@@ -185,6 +217,14 @@ PARTS = {
 WORTH_MORE = {"WORTH_LIKELIHOOD": -5.0, "WORTH_CRPS": -1.0}  # whatever more there is
 ON_GRADIENTS = {schemes: {"MAX_EXACT_ROWS": 60, "MAX_EXACT_ROWS_BEYOND": 60, "MAX_LATTICE_WAVES": 20}}
 ROUGH = Matern(0.2, nu=0.5)
+
+
+def near_and_far(worth: float) -> Case:
+    """Counts of a short and a long field, of which the second must be worth something."""
+    limits = {**PARTS[tuning], "FINE_PARTS": (2, 70, 80), "MIN_SUM_ROWS": 60, "WORTH_SUM": worth}
+    true = Matern(0.05, 1.5, nu=0.5) + Matern(0.9, 4.0, nu=0.5)
+    return counted("poisson", 150, true=true, noise_variance=0.01, limits={tuning: limits})
+
 
 CASES: dict[str, Case] = {
     # few rows: averaged over what they leave open
@@ -201,6 +241,12 @@ CASES: dict[str, Case] = {
     "held-out blocks": Case(by_held_out_blocks),
     "the earth": Case(on_the_earth),
     "large numbers": Case(large_numbers),
+    "bent": Case(bent),
+    "outliers and pairs": Case(with_outliers_and_pairs),
+    "parts": Case(lambda: of_parts(n_frequencies=40), {sources: {"HELD_ROWS": 150}}),
+    "parts of counts, in passes": Case(
+        lambda: of_parts("poisson", n_frequencies=40, noise_variance=0.05), {sources: {"HELD_ROWS": 150}}
+    ),
     # kernels
     "matern": regression(40, Matern(nu=1.2)),
     "matern per axis": regression(40, Matern((0.3, 0.5), nu=2.5)),
@@ -285,10 +331,6 @@ CASES: dict[str, Case] = {
         true=Matern(0.4, 1.0, nu=2.5),
         limits={tuning: {**PARTS[tuning], "MAX_DENSE_ENDING_ROWS": 50}},
     ),
-    "near and far": counted(
-        *("poisson", 150),
-        true=Matern(0.05, 1.5, nu=0.5) + Matern(0.9, 4.0, nu=0.5),
-        noise_variance=0.01,
-        limits={tuning: {**PARTS[tuning], "FINE_PARTS": (2, 70, 80), "MIN_SUM_ROWS": 60, "WORTH_SUM": 0.0}},
-    ),
+    "near and far": near_and_far(0.0),
+    "near and hardly far": near_and_far(20.0),
 }

@@ -11,13 +11,26 @@ from typing import Any
 
 import numpy as np
 
+from bochner import SpatialRegressor
 from bochner.exceptions import BochnerError
 from bochner.features import Rows
 from bochner.frequencies import lattice_frequencies
 from bochner.inference import Observations
 from bochner.inference.tuning.bounds import bounds, close, log_prior, starts
 from bochner.inference.tuning.peaks import informed_starts
-from bochner.kernels import Kernel, Scale, spectral_lines, spectral_peaks
+from bochner.kernels import Kernel, Matern, Scale, SquaredExponential, spectral_lines, spectral_peaks
+from bochner.neighbours import (
+    CellKriging,
+    Vecchia,
+    close_pairs,
+    conditional_draws,
+    inverse_root,
+    left_out,
+    local_kriging,
+    maximin_order,
+    nearest_sd,
+    predecessors,
+)
 from bochner.posterior import Latent
 from bochner.posterior.response import Response
 from tests.laws.registry import KERNELS, NOT_SHIFT_INVARIANT, RICH_KERNELS, RULES
@@ -104,6 +117,53 @@ def spectrum_of_rows(dim: int) -> Numbers:
     return told
 
 
+def chain_of(family: str) -> Numbers:
+    """Draws from the full posterior by elliptical slices."""
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(size=(30, 2)), rng.integers(0, 2 if family == "bernoulli" else 6, 30).astype(float)
+    model = SpatialRegressor(Matern(0.4), family=family, tune=None).fit(x, y)
+    draws, chain = model.sample_full(x[:3], 6)
+    return {"draws": draws, "effective": [chain.effective, chain.n_evaluations]}
+
+
+def neighbours_of(dim: int, compiled: bool) -> Numbers:
+    """Orders, near rows and what they say, by compiled loops or in NumPy; some places come twice."""
+    rng = np.random.default_rng(dim)
+    x = np.round(rng.uniform(size=(90, dim)), 3)
+    x[-6:] = x[:6] + np.array([0, 0, 0, 1e-4, 1e-4, 2e-3])[:, None]
+    y, error, weight = rng.normal(size=90), rng.uniform(0, 0.2, 90), rng.integers(0, 3, 90).astype(float)
+    kernel: Any = Matern(0.4, 1.3, nu=0.5 + dim / 3) if compiled else Matern(0.4) * SquaredExponential(0.9, 1.3)
+    unit, new, noise = np.linspace(1, 2, dim), rng.uniform(size=(7, dim)), error + 0.1
+    trend = np.column_stack([np.ones(90), x[:, 0]])
+    some, others = np.arange(0, 40, 3), np.arange(20, 90)
+    told: Numbers = {
+        "order": maximin_order(x),
+        "predecessors": predecessors(x, maximin_order(x), 4, np.array([0, 3, 40, 70, 89])),
+        "pairs": close_pairs(x),
+        "left out": left_out(kernel, noise, x, y, some, others, 9),
+        "left out, in units": left_out(kernel, noise, x, y, some, others, 9, unit),
+        "near": local_kriging(kernel, noise, x, y, new, 8),
+        "near and far": local_kriging(kernel, 0.1, x, y, new, 8, unit, 5),
+        "nearest sd": nearest_sd(kernel, noise, x, new, 12, unit),
+        "draws": conditional_draws(kernel, noise, x, new, 2, np.random.default_rng(0), 10, unit),
+        "root": inverse_root(kernel, noise, x, 6, unit) @ np.column_stack([y, error]),
+        "cells": CellKriging(kernel, noise, x, 20, 4, unit).at(new, y[:, None])[0],
+        "variances of cells": CellKriging(kernel, noise, x, 20).at(new)[1],
+    }
+    plans = {
+        "plain": Vecchia.plan(x, y, n_neighbours=6),
+        "weights and errors": Vecchia.plan(x, y, trend, weight, error, n_neighbours=6, scales=unit),
+        "a sample": Vecchia.plan(x, y, trend, n_neighbours=5, n_points=40, seed=1),
+        "the first": Vecchia.plan(x, y, trend, n_neighbours=5, n_first=50, n_points=30, coarse_share=0.5),
+    }
+    for name, plan in plans.items():
+        for reml in (False, True):
+            value, slope = plan.evaluate(kernel, 0.2, reml)
+            told[f"{name}, {reml}"] = [value, *slope, plan.estimate(kernel, 0.2, reml)]
+        told[f"information, {name}"] = plan.information(kernel, 0.2)
+    return told
+
+
 def _joined(parts: Any) -> np.ndarray:
     return np.concatenate([np.ravel(part) for part in parts])
 
@@ -113,5 +173,8 @@ PARTS: dict[str, Callable[[], Numbers]] = {
     **{f"kernel {name}": partial(kernel_of, make) for name, make in EVERY_KERNEL.items()},
     **{f"waves {name}": partial(waves_of, make) for name, make in {**KERNELS, **RICH_KERNELS}.items()},
     **{f"response {name}": partial(response_of, name) for name in FAMILIES},
+    **{f"chain {family}": partial(chain_of, family) for family in ("bernoulli", "poisson")},
+    **{f"neighbours {dim}": partial(neighbours_of, dim, True) for dim in (1, 2, 3)},
+    **{f"neighbours in NumPy {dim}": partial(neighbours_of, dim, False) for dim in (1, 2)},
     **{f"spectrum {dim}": partial(spectrum_of_rows, dim) for dim in (1, 2)},
 }
