@@ -287,6 +287,7 @@ CASES: dict[str, Case] = {
     "counts": counted("poisson"),
     "counts by likelihood": counted("poisson", kernel=Matern(), tune="likelihood"),
     "scattered counts": counted("negative-binomial"),
+    "scattered counts by likelihood": counted("negative-binomial", kernel=Matern(), tune="likelihood"),
     "scatter given": counted(NegativeBinomial(dispersion=0.5), kernel=Matern(nu=0.5)),
     "amounts": counted("gamma"),
     "amounts, shape given": counted(Gamma(dispersion=0.4), kernel=Matern(), dim=1),

@@ -5,6 +5,8 @@ Laws of drawn waves hold up to the noise of a draw, and those of a prior do not 
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -164,10 +166,31 @@ def neighbours_of(dim: int, compiled: bool) -> Numbers:
     return told
 
 
+def defaults_of(room: str) -> Numbers:
+    """Numbers that what a room shows takes where none is given: functions, values and their methods."""
+    told: Numbers = {}
+    shown = importlib.import_module(f"bochner.{room}")
+    for name in shown.__all__:
+        one = getattr(shown, name)
+        told |= _defaults(name, one)
+        for method, inner in vars(one).items() if inspect.isclass(one) else ():
+            if method != "__init__":
+                told |= _defaults(f"{name}.{method}", getattr(inner, "__func__", inner))
+    return told
+
+
+def _defaults(name: str, called: Any) -> Numbers:
+    if not inspect.isclass(called) and not inspect.isfunction(called):
+        return {}
+    given = inspect.signature(called).parameters.values()
+    return {f"{name}({p.name})": p.default for p in given if isinstance(p.default, bool | int | float)}
+
+
 def _joined(parts: Any) -> np.ndarray:
     return np.concatenate([np.ravel(part) for part in parts])
 
 
+ROOMS = ("kernels", "frequencies", "features", "moments", "solvers", "posterior", "families", "neighbours", "inference")
 EVERY_KERNEL = {**KERNELS, **RICH_KERNELS, **NOT_SHIFT_INVARIANT}
 PARTS: dict[str, Callable[[], Numbers]] = {
     **{f"kernel {name}": partial(kernel_of, make) for name, make in EVERY_KERNEL.items()},
@@ -176,5 +199,6 @@ PARTS: dict[str, Callable[[], Numbers]] = {
     **{f"chain {family}": partial(chain_of, family) for family in ("bernoulli", "poisson")},
     **{f"neighbours {dim}": partial(neighbours_of, dim, True) for dim in (1, 2, 3)},
     **{f"neighbours in NumPy {dim}": partial(neighbours_of, dim, False) for dim in (1, 2)},
+    **{f"defaults of {room}": partial(defaults_of, room) for room in ROOMS},
     **{f"spectrum {dim}": partial(spectrum_of_rows, dim) for dim in (1, 2)},
 }
