@@ -118,6 +118,12 @@ def few_rows_of_all_kinds() -> Made:
     return model, np.c_[places(6, 2, 9), np.linspace(0, 1, 6)]
 
 
+def hardly_stretched() -> Made:
+    """A length scale per axis gains less than it costs, and is averaged over all the same."""
+    X = places(45)
+    return SpatialRegressor().fit(X, surface(X, Matern((0.25, 0.4)), 2) + noise(45)), places(6, 2, 9)
+
+
 def turned() -> Made:
     """A field that reaches four times as far along one diagonal."""
     X = places(90)
@@ -168,10 +174,10 @@ def louder_in_the_east() -> Made:
     return SpatialRegressor().fit(X, y), places(6, 2, 9)
 
 
-def six_axes() -> Made:
-    X = places(160, 6)
+def six_axes(longest: float = 1.0) -> Made:
+    X, unit = places(160, 6), np.r_[longest, np.ones(5)]
     y = np.sin(5 * X[:, 0]) + np.cos(4 * X[:, 1]) + noise(160, 0.1)
-    return SpatialRegressor().fit(X, y), places(6, 6, 9)
+    return SpatialRegressor().fit(X * unit, y), places(6, 6, 9) * unit
 
 
 def bent() -> Made:
@@ -214,16 +220,23 @@ PARTS = {
         "FINE_PARTS": (2, 30, 40),
     }
 }
+SAMPLED = {
+    "MAX_EXACT_TUNING_ROWS": 60,
+    "ARD_COARSE_ROWS": 60,
+    "ARD_FINE_ROWS": 80,
+    "ARD_COARSE_ITERATIONS": 15,
+    "TREES_DIMENSIONS": 9,
+}
 WORTH_MORE = {"WORTH_LIKELIHOOD": -5.0, "WORTH_CRPS": -1.0}  # whatever more there is
 ON_GRADIENTS = {schemes: {"MAX_EXACT_ROWS": 60, "MAX_EXACT_ROWS_BEYOND": 60, "MAX_LATTICE_WAVES": 20}}
 ROUGH = Matern(0.2, nu=0.5)
 
 
-def near_and_far(worth: float) -> Case:
+def near_and_far(worth: float, noise: float | None = 0.01) -> Case:
     """Counts of a short and a long field, of which the second must be worth something."""
     limits = {**PARTS[tuning], "FINE_PARTS": (2, 70, 80), "MIN_SUM_ROWS": 60, "WORTH_SUM": worth}
     true = Matern(0.05, 1.5, nu=0.5) + Matern(0.9, 4.0, nu=0.5)
-    return counted("poisson", 150, true=true, noise_variance=0.01, limits={tuning: limits})
+    return counted("poisson", 150, true=true, noise_variance=noise, limits={tuning: limits})
 
 
 CASES: dict[str, Case] = {
@@ -234,6 +247,7 @@ CASES: dict[str, Case] = {
     "rough": regression(60, true=ROUGH),
     "smooth": regression(45, true=SquaredExponential(0.4)),
     "stretched": regression(70, true=Matern((0.15, 0.8))),
+    "hardly stretched": Case(hardly_stretched),
     "turned": Case(turned),
     "all kinds of rows": Case(few_rows_of_all_kinds),
     "likelihood": regression(50, tune="likelihood"),
@@ -302,18 +316,8 @@ CASES: dict[str, Case] = {
     "a gap": Case(with_a_gap, {tuning: {"MAX_EXACT_TUNING_ROWS": 100, **SUMS}}),
     "stations": Case(of_stations, MANY),
     "an amplitude": Case(louder_in_the_east, {tuning: {**MANY[tuning], "LEAST_MODULATED_ROWS": 100}}),
-    "six axes": Case(
-        six_axes,
-        {
-            tuning: {
-                "MAX_EXACT_TUNING_ROWS": 60,
-                "ARD_COARSE_ROWS": 60,
-                "ARD_FINE_ROWS": 80,
-                "ARD_COARSE_ITERATIONS": 15,
-                "TREES_DIMENSIONS": 9,
-            }
-        },
-    ),
+    "six axes": Case(six_axes, {tuning: SAMPLED}),
+    "six unlike axes": Case(lambda: six_axes(10.0), {tuning: SAMPLED}),
     "a sum": regression(
         160, true=Matern(0.08, nu=0.5) + Matern(0.8, 2.0), limits={tuning: {**MANY[tuning], **WORTH_MORE}}
     ),
@@ -334,4 +338,5 @@ CASES: dict[str, Case] = {
     ),
     "near and far": near_and_far(0.0),
     "near and hardly far": near_and_far(20.0),
+    "near and not far": near_and_far(-100.0, None),  # rows have effects of their own, which leave nothing to gain
 }
