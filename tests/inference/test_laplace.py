@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from bochner.families import Bernoulli, Binomial, Family, Gamma, NegativeBinomia
 from bochner.features import Rows
 from bochner.frequencies import QuasiMonteCarlo
 from bochner.inference import Observations, Responses
+from bochner.inference.evidence import limits
 from bochner.inference.evidence.laplace import ExactBound, LinearBound
 from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_plan
 from bochner.inference.evidence.profile import LaplaceObjective
@@ -299,3 +301,18 @@ def test_much_data_in_every_row_is_a_gaussian_response(name, dim):
     constants = family.log_density(y, own, size) - 0.5 * np.log(curvature / (2 * np.pi))
     assert_allclose(mode.log_evidence, gaussian.log_evidence + constants.sum(), atol=1e-2)
     assert mode.n_steps <= 4
+
+
+AT_BOUNDS = {  # share of the lower or upper bound, slope found, slope told
+    "low": [(1.0, -2.0, 0.0), (1.0, 2.0, 2.0), (1.5, -2.0, -2.0)],
+    "high": [(1.0, 2.0, 0.0), (1.0, -2.0, -2.0), (0.6, 2.0, 2.0)],
+}
+
+
+@pytest.mark.parametrize("bound", AT_BOUNDS)
+def test_a_dispersion_at_its_bound_is_not_led_beyond(bound):
+    objective = LaplaceObjective([respond(Gamma(), 1)], ExactBound, reml=True)
+    for share, slope, told in AT_BOUNDS[bound]:
+        dispersion = share * limits.DISPERSION_RANGE[bound == "high"]
+        objective.family = objective.family.replace(dispersion=dispersion)
+        assert objective._dispersion_slope([SimpleNamespace(dispersion_slope=lambda slope=slope: slope)]) == told
