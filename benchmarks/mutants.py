@@ -10,13 +10,13 @@ killed, if that test passes without it. Which tests reach a line is known from `
 it, the tests of the file's room are run. A fault whose tests run out of time is killed, too: a user would notice a
 program that hangs. A fault on a line that no test reaches has survived.
 
-Left out beforehand are faults that cannot matter: texts, types, logging, guards below 1e-5 and their signs, keywords
-such as strict=True, `limits.py` (thresholds are measured, not proved), sizes of blocks (`max(1, ROWS_AT_ONCE // n)`:
-how much is treated at once changes memory and no result), and on machines without a device the code for one:
-`device_*.py`, functions that take a `Device`, and when one is asked for. A fault that was drawn, survived, and was read
-and found to change no result that the library promises stands in EQUIVALENT with the reason; such faults are counted
-apart, and the share that was killed is told with and without them. Every result is a line of out/mutants/SEED.jsonl,
-from which a run that was stopped goes on.
+Left out beforehand are faults that cannot matter: texts, and what words them in a block that ends in an error; types;
+logging; guards below 1e-5 and their signs; keywords such as strict=True; `limits.py` (thresholds are measured, not
+proved); sizes of blocks (`max(1, ROWS // n)`: how much is treated at once changes memory and no result); and on
+machines without a device the code for one: `device_*.py`, functions that take a `Device`, and when one is asked for. A
+fault that was drawn, survived, and was read and found to change no result that the library promises stands in
+EQUIVALENT with the reason; such faults are counted apart, and the share that was killed is told with and without them.
+Every result is a line of out/mutants/SEED.jsonl, from which a run that was stopped goes on.
 
 The parent has the library and the tests imported. A child is forked for each fault, in which the code of the one
 function at fault is exchanged; only faults outside of functions, and in compiled loops, take a fresh import.
@@ -224,6 +224,21 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "Add -> Sub",
         "values of all terms at the first of them, or of each at its own",
     ),
+    (
+        "neighbours/close_pairs.py",
+        "if len(apart) else 0.0",
+        "constant 0.0",
+        "rows with others at their place, all of them",
+    ),
+    ("posterior/patches.py", "*_, second, first = (0.0", "constant 0.0", "how large patches of a line are"),
+    ("posterior/ranked.py", "width = np.minimum(width, 1 / np.sqrt", "constant 1", "nodes that are more than enough"),
+    ("kernels/periodic.py", "order = np.arange(int(8 *", "constant 8", "harmonics that are too light to be kept"),
+    (
+        "inference/chunked.py",
+        "np.maximum(d.curvature, 0.0) + 1 / variance",
+        "constant 0.0",
+        "how fast steps come to the effect of a row",
+    ),
     ("posterior/quantiles.py", "np.where(short, -1, 1)", "constant 1", "only the signs are read"),
     ("neighbours/left_out.py", "in_batches(krige, len(rows)", "constant 1", "systems that are treated at once"),
     ("kernels/gneiting.py", "cumulative = np.r_[0, np.cumsum", "Div -> Mult", "a factor that is divided out"),
@@ -324,6 +339,9 @@ def _skipped(tree: ast.AST) -> set[int]:
             skipped.update(id(n) for n in ast.walk(node))
 
     for node in ast.walk(tree):
+        if isinstance(node, ast.If):
+            for told in (*_only_told(node.body), *_only_told(node.orelse)):
+                leave(told)
         if isinstance(node, ast.FunctionDef):
             leave(node.returns)
             for arg in (*node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg):
@@ -362,13 +380,22 @@ def _skipped(tree: ast.AST) -> set[int]:
 
 
 def _is_block(node: ast.AST) -> bool:
-    """Whether a node is the size of a block: a constant `..._AT_ONCE`, or a share of one that is 1 at least."""
+    """Whether a node is the size of a block: a constant `..._AT_ONCE`, or `max(1, CONSTANT // n)`, as many as fit."""
     if isinstance(node, ast.Assign):
         return any(isinstance(target, ast.Name) and target.id.endswith(BLOCK) for target in node.targets)
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "max"):
         return False
-    names = (getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(node))
-    return any(name.endswith(BLOCK) for name in names)
+    shares = (part.left for part in node.args if isinstance(part, ast.BinOp) and isinstance(part.op, ast.FloorDiv))
+    return any(_name(share).isupper() for share in shares)
+
+
+def _name(node: ast.AST) -> str:
+    return str(getattr(node, "attr", getattr(node, "id", "")))
+
+
+def _only_told(block: list[ast.stmt]) -> list[ast.stmt]:
+    """Statements of a block that ends in an error, before it: they make its text."""
+    return block[:-1] if block and isinstance(block[-1], ast.Raise) else []
 
 
 def _is_guard(node: ast.AST) -> bool:

@@ -155,17 +155,17 @@ def with_a_gap() -> Made:
 
 
 def of_stations() -> Made:
-    """Rows of twelve stations, each held out as a whole."""
-    at = np.repeat(np.arange(12), 7)
-    X = np.c_[places(12)[at], np.tile(np.linspace(0, 1, 7), 12)]
+    """Rows of eleven stations, each held out as a whole."""
+    at = np.repeat(np.arange(11), 6)
+    X = np.c_[places(11)[at], np.tile(np.linspace(0, 1, 6), 11)]
     y = surface(X, Separable(Matern(0.4), Matern(0.3, nu=0.5))) + noise(len(X))
     return SpatialRegressor().fit(X, y, groups=at), np.c_[places(6, 2, 9), np.linspace(0, 1, 6)]
 
 
 def rare() -> Made:
-    X, rng = places(230), np.random.default_rng(1)
+    X, rng = places(140), np.random.default_rng(1)
     chance = 0.5 * np.exp(-np.sum((X - 0.5) ** 2, axis=1) / 0.02)
-    return SpatialRegressor(family="bernoulli").fit(X, (rng.uniform(size=230) < chance) * 1.0), places(6, 2, 9)
+    return SpatialRegressor(family="bernoulli").fit(X, (rng.uniform(size=140) < chance) * 1.0), places(6, 2, 9)
 
 
 def louder_in_the_east() -> Made:
@@ -210,7 +210,7 @@ def of_parts(family: str = "gaussian", **settings: Any) -> Made:
 
 
 SUMS = {"SUM_COARSE_POINTS": 120, "SUM_MATCHED_POINTS": 120, "SUM_ITERATIONS": 6}
-MANY = {tuning: {"MAX_EXACT_TUNING_ROWS": 80, "MAX_AVERAGING_ROWS": 50, **SUMS}}
+MANY = {tuning: {"MAX_EXACT_TUNING_ROWS": 60, "MAX_AVERAGING_ROWS": 50, **SUMS}}
 PARTS = {
     tuning: {
         "MAX_EXACT_TUNING_ROWS": 60,
@@ -220,6 +220,7 @@ PARTS = {
         "FINE_PARTS": (2, 30, 40),
     }
 }
+FEW_NODES = {"INTEGRATION_NODES": (9, 12), "MAX_AVERAGING_ROWS": 5_000}
 SAMPLED = {
     "MAX_EXACT_TUNING_ROWS": 60,
     "ARD_COARSE_ROWS": 60,
@@ -234,9 +235,9 @@ ROUGH = Matern(0.2, nu=0.5)
 
 def near_and_far(worth: float, noise: float | None = 0.01) -> Case:
     """Counts of a short and a long field, of which the second must be worth something."""
-    limits = {**PARTS[tuning], "FINE_PARTS": (2, 70, 80), "MIN_SUM_ROWS": 60, "WORTH_SUM": worth}
+    limits = {**PARTS[tuning], "FINE_PARTS": (2, 50, 60), "MIN_SUM_ROWS": 60, "WORTH_SUM": worth}
     true = Matern(0.05, 1.5, nu=0.5) + Matern(0.9, 4.0, nu=0.5)
-    return counted("poisson", 150, true=true, noise_variance=noise, limits={tuning: limits})
+    return counted("poisson", 110, true=true, noise_variance=noise, limits={tuning: limits})
 
 
 CASES: dict[str, Case] = {
@@ -278,7 +279,7 @@ CASES: dict[str, Case] = {
     "on axes": regression(50, OnAxes(Matern(0.3), 0) + OnAxes(Matern(0.5), 1)),
     # features
     "waves of a lattice": regression(120, Matern(nu=2.5), features="lattice"),
-    "forty waves of a lattice": regression(100, Matern(), features="lattice", n_frequencies=40),
+    "forty waves of a lattice": regression(70, Matern(), features="lattice", n_frequencies=30),
     "monte carlo": regression(100, Matern(), features="monte-carlo", n_frequencies=40),
     "quasi": regression(100, Matern(), features="quasi", n_frequencies=40),
     "orthogonal": regression(100, Matern(), features="orthogonal", n_frequencies=40),
@@ -296,8 +297,8 @@ CASES: dict[str, Case] = {
     # families
     "presence": counted("bernoulli"),
     "presence by probit": counted(Bernoulli(link="probit"), kernel=Matern()),
-    "positives": counted("binomial"),
-    "positives by probit": counted(Binomial(link="probit"), kernel=Matern()),
+    "positives": counted("binomial", 45),
+    "positives by probit": counted(Binomial(link="probit"), 40, kernel=Matern()),
     "counts": counted("poisson"),
     "counts by likelihood": counted("poisson", kernel=Matern(), tune="likelihood"),
     "scattered counts": counted("negative-binomial"),
@@ -307,8 +308,10 @@ CASES: dict[str, Case] = {
     "amounts, shape given": counted(Gamma(dispersion=0.4), kernel=Matern(), dim=1),
     "heavy tails": counted("student"),
     "heavy tails given": counted(Student(dof=4.0), kernel=Matern()),
-    "counts on waves": counted("poisson", 70, features="lattice", kernel=Matern(nu=2.5)),
-    "counts on nystroem": counted("poisson", 60, features="nystroem", kernel=Matern(), n_frequencies=30),
+    "counts on waves": counted("poisson", 60, features="lattice", kernel=Matern(nu=2.5), limits={tuning: FEW_NODES}),
+    "counts on nystroem": counted(
+        "poisson", 50, features="nystroem", kernel=Matern(), n_frequencies=20, limits={tuning: FEW_NODES}
+    ),
     # many rows, as few
     "many rows": regression(130, limits=MANY),
     "many rough rows": regression(130, true=ROUGH + Matern(0.6, 0.5), limits=MANY),
@@ -325,10 +328,10 @@ CASES: dict[str, Case] = {
         220, Matern(nu=2.5), dim=1, true=Matern(0.5, nu=2.5), limits={tuning: {"MAX_EXACT_TUNING_ROWS": 100, **SUMS}}
     ),
     "guided": regression(130, limits={tuning: {"MIN_GUIDED_ROWS": 50, "MAX_AVERAGING_ROWS": 50}}),
-    "rare cases": Case(rare, {tuning: {"MAX_EXACT_TUNING_ROWS": 150, "MAX_AVERAGING_ROWS": 5000}}),
-    "parts of counts": counted("poisson", 110, 1, true=Matern(0.3, 0.7, nu=2.5), limits=PARTS),
+    "rare cases": Case(rare, {tuning: {**FEW_NODES, "MAX_EXACT_TUNING_ROWS": 90, "MAX_LAPLACE_GRID_ROWS": 70}}),
+    "parts of counts": counted("poisson", 80, 1, true=Matern(0.3, 0.7, nu=2.5), limits=PARTS),
     "parts of rough counts": counted(
-        "poisson", 90, kernel=Matern(nu=0.5), true=ROUGH, limits={tuning: {**PARTS[tuning], "LATTICE_WAVES": 4}}
+        "poisson", 70, kernel=Matern(nu=0.5), true=ROUGH, limits={tuning: {**PARTS[tuning], "LATTICE_WAVES": 4}}
     ),
     "counts of all rows on waves": counted(
         "poisson",
