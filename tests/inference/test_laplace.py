@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize
 
+from bochner.exceptions import ConvergenceError
 from bochner.families import Bernoulli, Binomial, Family, Gamma, NegativeBinomial, Poisson
 from bochner.features import Rows
 from bochner.frequencies import QuasiMonteCarlo
@@ -316,3 +317,13 @@ def test_a_dispersion_at_its_bound_is_not_led_beyond(bound):
         dispersion = share * limits.DISPERSION_RANGE[bound == "high"]
         objective.family = objective.family.replace(dispersion=dispersion)
         assert objective._dispersion_slope([SimpleNamespace(dispersion_slope=lambda slope=slope: slope)]) == told
+
+
+@pytest.mark.parametrize("family", [Bernoulli(), Poisson()], ids=["presence", "counts"])
+def test_a_mode_that_runs_away_is_refused(family):
+    """A group without any case: its effect has no end, whatever the field does, though the likelihood hardly gains."""
+    group, one, zero = np.arange(30) % 3 == 0, np.ones(30), np.zeros(30)
+    rows = Rows(np.random.default_rng(0).uniform(size=(30, 2)), np.column_stack([one, group]))
+    y = np.where(group, 0.0, np.arange(30) % 2)
+    with pytest.raises(ConvergenceError, match="run"):
+        find_mode(Responses(family, rows, y, one, zero, one, zero), ExactEngine(KERNEL, 0.0))
