@@ -240,7 +240,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "how fast steps come to the effect of a row",
     ),
     ("inference/evidence/profile.py", '"gtol": 1e-5', "constant 1e-05", "when a search has come near enough"),
-    ("features/operators/remainder.py", "_padded(series.step, 1.0)", "constant 1.0", "the unit of an axis without lags"),
+    ("features/operators/remainder.py", "_padded(series.step, 1.0)", "constant 1.0", "unit of an axis without lags"),
     ("posterior/patches.py", "near = np.minimum(limits.NEAR_SHARE", "Mult -> Div", "how large patches are begun with"),
     ("posterior/quantiles.py", "np.where(short, -1, 1)", "constant 1", "only the signs are read"),
     ("neighbours/left_out.py", "in_batches(krige, len(rows)", "constant 1", "systems that are treated at once"),
