@@ -250,6 +250,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "constant 3",
         "rows of more than three dimensions are learned by another way",
     ),
+    ("inference/tuning/averaging.py", "/ mass[chosen].sum()", "Div -> Mult", "masses are made to sum to one again"),
     ("posterior/quantiles.py", "np.where(short, -1, 1)", "constant 1", "only the signs are read"),
     ("neighbours/left_out.py", "in_batches(krige, len(rows)", "constant 1", "systems that are treated at once"),
     ("kernels/gneiting.py", "cumulative = np.r_[0, np.cumsum", "Div -> Mult", "a factor that is divided out"),
