@@ -58,7 +58,11 @@ TESTS = {  # of a room, where it is not known which tests reach a line
 }
 # compiled loops are not traced: what compares them with NumPy's
 COMPILED = {
-    "neighbours/compiled_loops.py": ["tests/laws/test_compiled.py", "tests/neighbours/test_compiled_loops.py"],
+    "neighbours/compiled_loops.py": [
+        "tests/neighbours/test_compiled_searches.py",
+        "tests/laws/test_compiled.py",
+        "tests/neighbours/test_compiled_loops.py",
+    ],
     "neighbours/remainder_loops.py": ["tests/features/test_remainder.py"],
 }
 # defaults are read, not run: no line tells which test reads them
@@ -172,6 +176,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "by rows or by columns, one sum",
     ),
     ("posterior/quadrature.py", "(eta >= low) & (eta <= high)", "LtE -> Gt", "halving finds the same mode, later"),
+    ("posterior/quadrature.py", "(eta >= low) & (eta <= high)", "GtE -> Lt", "halving finds the same mode, later"),
     ("kernels/empirical.py", "COSINES_AT_ONCE // rows", "constant 1", "cosines that are treated at once"),
     ("inference/tuning/sums.py", "limits.SUM_COARSE_POINTS, 12", "constant 12", "neighbours of a first draft"),
     ("inference/evidence/profile.py", "(seen.z - part.offset) * root", "Mult -> Div", "where a search begins"),
@@ -251,6 +256,20 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "rows of more than three dimensions are learned by another way",
     ),
     ("inference/tuning/averaging.py", "/ mass[chosen].sum()", "Div -> Mult", "masses are made to sum to one again"),
+    (
+        "posterior/operator.py",
+        "_cache: dict[str, Any] = field(",
+        "constant False",
+        "how it is printed, or compared",
+    ),
+    (
+        "kernels/empirical.py",
+        "rows = max(1, int(np.prod(shape[:-2]))",
+        "USub left out",
+        "cosines that are treated at once",
+    ),
+    ("neighbours/sectors.py", "PAIRS_OF_SECTORS // max", "FloorDiv -> Mult", "places that are treated at once"),
+    ("kernels/names.py", "get_close_matches(name, NAMED_KERNELS", "constant 1", "of a hint, the first is told"),
     ("posterior/quantiles.py", "np.where(short, -1, 1)", "constant 1", "only the signs are read"),
     ("neighbours/left_out.py", "in_batches(krige, len(rows)", "constant 1", "systems that are treated at once"),
     ("kernels/gneiting.py", "cumulative = np.r_[0, np.cumsum", "Div -> Mult", "a factor that is divided out"),
