@@ -74,6 +74,7 @@ MAX_TEST_SECONDS = 30.0  # ... and of computing
 TIMEOUT, ROOM_TIMEOUT = 60, 400  # seconds of computing, of those tests and of all tests of a room
 OPTIONS = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=no")
 ENOUGH = "enough"
+NOT_FOUND, NO_TESTS = 4, 5  # exit codes of pytest: of tests that are no longer there, a new `make coverage` is needed
 OPTIMISED = 0x1  # flag of the code of functions, which the code of modules and classes has not
 SWAPPED = {
     ast.Add: ast.Sub,
@@ -515,7 +516,7 @@ class Trials:
                 os.utime(at, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # what Numba has cached stays good
             if code is None:  # a program that hangs, if it does not without the fault
                 return ("survived" if self._in_a_fork(tests, lambda: None)[0] is None else "timeout"), ""
-            if code in (0, 5) or failed == ENOUGH:
+            if code in (0, NO_TESTS, NOT_FOUND) or failed == ENOUGH:
                 return "survived", ""
             if not failed or self._passes(failed):
                 return "killed", failed
