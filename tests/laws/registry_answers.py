@@ -346,3 +346,14 @@ CASES: dict[str, Case] = {
 
 # landmarks by scikit-learn's k-means are those of one version
 DELICATE = ("nystroem", "counts on nystroem", "nonstationary")
+# a second or more each: left to `make test-all`
+SLOW = (
+    *("stations", "a sum", "gradients, learned", "a gap", "rare cases", "an amplitude", "nonstationary"),
+    *(
+        "forty waves of a lattice",
+        "counts on nystroem",
+        "positives by probit",
+        "near and hardly far",
+        "presence by probit",
+    ),
+)
