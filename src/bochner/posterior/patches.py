@@ -109,7 +109,7 @@ class PatchKriging:
                     pending += parts[tried:]
                     break
                 tried += len(group)
-                for part, found in zip(group, self._answers([rows[part] for part in group]), strict=True):
+                for part, found in zip(group, self._answers_of([rows[part] for part in group]), strict=True):
                     if found is None:
                         pending.append(part)
                     else:
@@ -261,9 +261,17 @@ class PatchKriging:
         n = max(1, int(limits.GROUP_NUMBERS / numbers))
         return (parts[i : i + n] for i in range(0, len(parts), n))
 
-    def _answers(self, parts: list[Rows]) -> list[Moments | None]:
-        """Means and variances at every patch of a group; None where they err by more than is tolerated."""
+    def _answers_of(self, parts: list[Rows]) -> list[Moments | None]:
+        """Means and variances at every patch of a group; None where they err too much, or nodes are too many."""
         patches = [Patch.over(part, self._whitening, self._tree) for part in parts]
+        worth = [2 * np.prod(patch.counts) <= len(patch.rows) for patch in patches]
+        found = iter(self._answers([patch for patch, yes in zip(patches, worth, strict=True) if yes]))
+        return [next(found) if yes else None for yes in worth]
+
+    def _answers(self, patches: list[Patch]) -> list[Moments | None]:
+        """Means and variances at every patch; None where they err by more than is tolerated."""
+        if not patches:
+            return []
         units, of, scale = self._shapes
         at = [np.concatenate([getattr(p, name) for p in patches]) for name in ("nodes", "checked", "middles", "posts")]
         nodes_of, checks_of, middles_of, posts_of = (
@@ -294,7 +302,7 @@ class PatchKriging:
                 error = _error(found[0][:, patch.checks], found[1][:, patch.checks], mean, variance)
                 found = found if error <= limits.PATCH_SHARE * self.tolerance else None
             answers.append(found)
-        return self._where_least(parts, answers)
+        return self._where_least([patch.rows for patch in patches], answers)
 
     def _where_least(self, parts: list[Rows], answers: list[Moments | None]) -> list[Moments | None]:
         """The answers that are right at their least variance, too: no place asks for more."""
