@@ -54,3 +54,19 @@ def test_a_fault_of_the_curvature_changes_it(mutants):
         exec(compile(mutants.mutated(path, fault), "earth", "exec"), space)
         meridian, vertical = space["curvature_radii"](45.0)
         assert abs(meridian - 6367.382) + abs(vertical - 6388.838) > 1
+
+
+def test_what_cannot_matter_is_no_fault(mutants, tmp_path, monkeypatch):
+    """Sizes of blocks, and what words an error; the condition of the error, and a count that is no block, stay."""
+    monkeypatch.setattr(mutants, "SOURCE", tmp_path)
+    path = tmp_path / "some.py"
+    path.write_text(
+        "def f(n, y):\n"
+        "    size = max(1, limits.ROWS // (2 * n))\n"
+        "    every = max(1, n // limits.MOST)\n"
+        "    if n > 3:\n"
+        "        near = y[0] + 1\n"
+        "        raise ValueError(near)\n"
+        "    return size * every\n"
+    )
+    assert {fault.line for fault in mutants.mutants_of(path)} == {3, 4, 7}

@@ -36,7 +36,7 @@ def test_lattice_agrees_with_the_exact_kernel(kernel, dim):
 @pytest.mark.slow
 def test_auto_takes_the_lattice_for_many_rows_and_says_so():
     X, y = field(4000)
-    model = SpatialRegressor(Matern(0.3, nu=2.5), tune=None, noise_variance=1.0).fit(X, y)
+    model = SpatialRegressor(Matern(0.5, nu=2.5), tune=None, noise_variance=1.0).fit(X, y)
     assert model.choices_["features"].value == model.fitted_.model.scheme == "lattice"
     assert not model.choices_["features"].given
     assert model.choices_["n_frequencies"].value == model.n_frequencies_ > 0

@@ -173,3 +173,13 @@ def test_rows_that_cannot_be_asked_say_so(monkeypatch):
         tries.clear()
         assert curvature.columns_worth(Settings(), given, offered, Domain()) == wanted
         assert tries == [2, 3][: min(fails_at, 2)]  # asked again beside the column that was taken
+
+
+def test_parts_are_compact_whatever_the_units(monkeypatch):
+    """Axes of any size: the same rows lie together."""
+    monkeypatch.setattr(limits, "MAX_CURVATURE_ROWS", 50)
+    coords = np.random.default_rng(1).uniform(size=(300, 2))
+    for ours, theirs in zip(
+        curvature.compact_parts(coords, 0), curvature.compact_parts(coords * [0.3, 0.02], 0), strict=True
+    ):
+        assert_array_equal(ours, theirs)

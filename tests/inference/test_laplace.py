@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize
 
+from bochner.exceptions import ConvergenceError
 from bochner.families import Bernoulli, Binomial, Family, Gamma, NegativeBinomial, Poisson
 from bochner.features import Rows
 from bochner.frequencies import QuasiMonteCarlo
 from bochner.inference import Observations, Responses
+from bochner.inference.evidence import limits
 from bochner.inference.evidence.laplace import ExactBound, LinearBound
 from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_plan
 from bochner.inference.evidence.profile import LaplaceObjective
@@ -299,3 +302,28 @@ def test_much_data_in_every_row_is_a_gaussian_response(name, dim):
     constants = family.log_density(y, own, size) - 0.5 * np.log(curvature / (2 * np.pi))
     assert_allclose(mode.log_evidence, gaussian.log_evidence + constants.sum(), atol=1e-2)
     assert mode.n_steps <= 4
+
+
+AT_BOUNDS = {  # share of the lower or upper bound, slope found, slope told
+    "low": [(1.0, -2.0, 0.0), (1.0, 2.0, 2.0), (1.5, -2.0, -2.0)],
+    "high": [(1.0, 2.0, 0.0), (1.0, -2.0, -2.0), (0.6, 2.0, 2.0)],
+}
+
+
+@pytest.mark.parametrize("bound", AT_BOUNDS)
+def test_a_dispersion_at_its_bound_is_not_led_beyond(bound):
+    objective = LaplaceObjective([respond(Gamma(), 1)], ExactBound, reml=True)
+    for share, slope, told in AT_BOUNDS[bound]:
+        dispersion = share * limits.DISPERSION_RANGE[bound == "high"]
+        objective.family = objective.family.replace(dispersion=dispersion)
+        assert objective._dispersion_slope([SimpleNamespace(dispersion_slope=lambda slope=slope: slope)]) == told
+
+
+@pytest.mark.parametrize("family", [Bernoulli(), Poisson()], ids=["presence", "counts"])
+def test_a_mode_that_runs_away_is_refused(family):
+    """A group without any case: its effect has no end, whatever the field does, though the likelihood hardly gains."""
+    group, one, zero = np.arange(30) % 3 == 0, np.ones(30), np.zeros(30)
+    rows = Rows(np.random.default_rng(0).uniform(size=(30, 2)), np.column_stack([one, group]))
+    y = np.where(group, 0.0, np.arange(30) % 2)
+    with pytest.raises(ConvergenceError, match="run"):
+        find_mode(Responses(family, rows, y, one, zero, one, zero), ExactEngine(KERNEL, 0.0))

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from bochner import SpatialRegressor
 from bochner.exceptions import CheckWarning
 from bochner.features import Rows
 from bochner.inference.observed.observations import Observations
-from bochner.inference.outliers import outliers, pair_scatter
+from bochner.inference.outliers import _standardised, outliers, pair_scatter
 from bochner.kernels import Matern
 
 
@@ -94,3 +95,17 @@ def test_few_rows_have_no_outliers():
     y[3] += 100
     found = outliers(Matern(0.5), 0.01, observed(coords, y), 0)
     assert len(found) == 0 and pair_scatter(Matern(0.5), 0.01, observed(coords, y)) is None
+
+
+def test_rows_are_standardised_by_the_others_and_their_copies():
+    """By dense algebra: a mean of w copies has a w-th of the noise of one, which is what scatters about the field."""
+    coords, y = smooth(12)
+    weight, kernel, noise = np.linspace(1, 30, 12), Matern(0.3, 0.8), 0.5
+    obs = replace(observed(coords, y), rows=Rows(coords, np.empty((12, 0))), weight=weight)
+    found = _standardised(kernel, noise, obs, np.arange(12), np.arange(12))
+    for i in range(12):
+        rest = np.delete(np.arange(12), i)
+        here = kernel(coords[rest], coords[[i]])[:, 0]
+        weights = np.linalg.solve(kernel(coords[rest]) + np.diag(noise / weight[rest]), here)
+        variance = kernel(coords[[i]])[0, 0] - weights @ here
+        assert_allclose(found[i], (y[i] - weights @ y[rest]) / np.sqrt(variance + noise), rtol=1e-8)

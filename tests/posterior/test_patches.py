@@ -134,3 +134,24 @@ def test_cells_hold_every_place_once(rng):
     for coords in (rng.uniform(size=(500, 2)), np.c_[rng.uniform(size=500), np.zeros(500)], np.zeros((500, 2))):
         parts = cells(coords, np.arange(500), 64)
         assert sorted(np.concatenate(parts)) == list(range(500))
+
+
+def test_places_that_make_no_patch_are_counted_one_by_one(rng):
+    """Each costs an evaluation, and none was patched; asked again, they cost as much again."""
+    coords = rng.uniform(size=(130, 2))
+    model, exact = posterior(KERNELS["rough"], coords)
+    patches, rows = PatchKriging([exact], 1e-2), model.fitted_.layout.map_rows(coords[:3] + 0.01, {})
+    patches.moments(rows)
+    first = patches.n_evaluated
+    means, _ = patches.moments(rows)
+    assert patches.n_evaluated - first == 3 and patches.n_patched == 0
+    assert_allclose(means[0], exact.mean(rows))
+
+
+def test_cells_do_not_depend_on_the_unit_of_the_places(rng):
+    coords = rng.uniform(size=(400, 2)) * [1.0, 0.3]
+    plain, scaled = (cells(unit * coords + unit, np.arange(400), 30) for unit in (1.0, 512.0))
+    assert len(plain) == len(scaled) > 8
+    for ours, theirs in zip(plain, scaled, strict=True):
+        assert_allclose(ours, theirs)
+        assert np.prod(np.ptp(coords[ours], axis=0)) < 3 * 0.3 * 30 / 400  # no larger than its share of the box
