@@ -58,7 +58,11 @@ TESTS = {  # of a room, where it is not known which tests reach a line
 }
 # compiled loops are not traced: what compares them with NumPy's
 COMPILED = {
-    "neighbours/compiled_loops.py": ["tests/laws/test_compiled.py", "tests/neighbours/test_compiled_loops.py"],
+    "neighbours/compiled_loops.py": [
+        "tests/neighbours/test_compiled_searches.py",
+        "tests/laws/test_compiled.py",
+        "tests/neighbours/test_compiled_loops.py",
+    ],
     "neighbours/remainder_loops.py": ["tests/features/test_remainder.py"],
 }
 # defaults are read, not run: no line tells which test reads them
@@ -70,6 +74,7 @@ MAX_TEST_SECONDS = 30.0  # ... and of computing
 TIMEOUT, ROOM_TIMEOUT = 60, 400  # seconds of computing, of those tests and of all tests of a room
 OPTIONS = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=no")
 ENOUGH = "enough"
+NOT_FOUND, NO_TESTS = 4, 5  # exit codes of pytest: of tests that are no longer there, a new `make coverage` is needed
 OPTIMISED = 0x1  # flag of the code of functions, which the code of modules and classes has not
 SWAPPED = {
     ast.Add: ast.Sub,
@@ -172,6 +177,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "by rows or by columns, one sum",
     ),
     ("posterior/quadrature.py", "(eta >= low) & (eta <= high)", "LtE -> Gt", "halving finds the same mode, later"),
+    ("posterior/quadrature.py", "(eta >= low) & (eta <= high)", "GtE -> Lt", "halving finds the same mode, later"),
     ("kernels/empirical.py", "COSINES_AT_ONCE // rows", "constant 1", "cosines that are treated at once"),
     ("inference/tuning/sums.py", "limits.SUM_COARSE_POINTS, 12", "constant 12", "neighbours of a first draft"),
     ("inference/evidence/profile.py", "(seen.z - part.offset) * root", "Mult -> Div", "where a search begins"),
@@ -240,8 +246,31 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "how fast steps come to the effect of a row",
     ),
     ("inference/evidence/profile.py", '"gtol": 1e-5', "constant 1e-05", "when a search has come near enough"),
-    ("features/operators/remainder.py", "_padded(series.step, 1.0)", "constant 1.0", "the unit of an axis without lags"),
+    ("features/operators/remainder.py", "_padded(series.step, 1.0)", "constant 1.0", "unit of an axis without lags"),
     ("posterior/patches.py", "near = np.minimum(limits.NEAR_SHARE", "Mult -> Div", "how large patches are begun with"),
+    ("kernels/matern.py", "tabulate: bool = True", "constant True", "by a table or by the formula, the same number"),
+    ("neighbours/inverse_root.py", "index = np.int32 if", "Pow -> Mult", "whole numbers of four or of eight bytes"),
+    (
+        "inference/tuning/multiscale.py",
+        "of_space = task.domain.groups is None and not",
+        "constant 3",
+        "rows of more than three dimensions are learned by another way",
+    ),
+    ("inference/tuning/averaging.py", "/ mass[chosen].sum()", "Div -> Mult", "masses are made to sum to one again"),
+    (
+        "posterior/operator.py",
+        "_cache: dict[str, Any] = field(",
+        "constant False",
+        "how it is printed, or compared",
+    ),
+    (
+        "kernels/empirical.py",
+        "rows = max(1, int(np.prod(shape[:-2]))",
+        "USub left out",
+        "cosines that are treated at once",
+    ),
+    ("neighbours/sectors.py", "PAIRS_OF_SECTORS // max", "FloorDiv -> Mult", "places that are treated at once"),
+    ("kernels/names.py", "get_close_matches(name, NAMED_KERNELS", "constant 1", "of a hint, the first is told"),
     ("posterior/quantiles.py", "np.where(short, -1, 1)", "constant 1", "only the signs are read"),
     ("neighbours/left_out.py", "in_batches(krige, len(rows)", "constant 1", "systems that are treated at once"),
     ("kernels/gneiting.py", "cumulative = np.r_[0, np.cumsum", "Div -> Mult", "a factor that is divided out"),
@@ -487,7 +516,7 @@ class Trials:
                 os.utime(at, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # what Numba has cached stays good
             if code is None:  # a program that hangs, if it does not without the fault
                 return ("survived" if self._in_a_fork(tests, lambda: None)[0] is None else "timeout"), ""
-            if code in (0, 5) or failed == ENOUGH:
+            if code in (0, NO_TESTS, NOT_FOUND) or failed == ENOUGH:
                 return "survived", ""
             if not failed or self._passes(failed):
                 return "killed", failed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,11 @@ from tests.laws.registry_answers import Case
 
 NEAR = 2e-4  # of the largest number of an answer; places that move by 1e-11 change none by more than 1e-5
 NUMBER = re.compile(r"-?\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
+
+
+def versions() -> dict[str, str]:
+    """Of the libraries that answers may depend on."""
+    return {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}
 
 
 def answered(case: Case) -> dict[str, Any]:

@@ -174,7 +174,7 @@ def defaults_of(room: str) -> Numbers:
         one = getattr(shown, name)
         told |= _defaults(name, one)
         for method, inner in vars(one).items() if inspect.isclass(one) else ():
-            if method != "__init__":
+            if method != "__init__" and not inspect.isclass(inner):
                 told |= _defaults(f"{name}.{method}", getattr(inner, "__func__", inner))
     return told
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.laws.answers import answered, answered_part, differences, same_text
-from tests.laws.registry_answers import CASES
+from tests.laws.answers import answered, answered_part, differences, same_text, versions
+from tests.laws.registry_answers import CASES, DELICATE
 from tests.laws.registry_parts import PARTS
 
 WRITTEN = json.loads((Path(__file__).parents[1] / "data" / "answers.json").read_text(encoding="utf-8"))
@@ -21,6 +21,8 @@ WRITTEN = json.loads((Path(__file__).parents[1] / "data" / "answers.json").read_
 @pytest.mark.every_case
 @pytest.mark.parametrize("name", CASES)
 def test_answers_are_those_that_were_written_down(name):
+    if name in DELICATE and versions() != WRITTEN["versions"]:
+        pytest.skip(f"written down with {WRITTEN['versions']}, and landmarks are of one version")
     found = list(differences(answered(CASES[name]), WRITTEN[name]))
     assert not found, "\n".join(["python -m tests.laws.write_answers, if this is meant:", *found])
 
@@ -33,7 +35,7 @@ def test_parts_give_the_numbers_that_were_written_down(name):
 
 
 def test_every_answer_is_asked_for():
-    assert list(WRITTEN) == [*CASES, *PARTS]
+    assert list(WRITTEN) == ["versions", *CASES, *PARTS]
 
 
 def test_texts_are_the_same_up_to_their_last_digits():

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.laws.answers import answered, answered_part, differences
+from tests.laws.answers import answered, answered_part, differences, versions
 from tests.laws.registry_answers import CASES
 from tests.laws.registry_parts import PARTS
 
@@ -22,7 +22,8 @@ def main(names: list[str]) -> None:
     old = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     asked = set(names) | (CASES.keys() | PARTS.keys()) - old.keys() if names else {*CASES, *PARTS}
     written = {name: told(name, old) if name in asked else old[name] for name in [*CASES, *PARTS]}
-    lines = (f"{json.dumps(name)}: {json.dumps(_short(answer))}" for name, answer in written.items())
+    lines = [f'"versions": {json.dumps(versions())}']
+    lines += [f"{json.dumps(name)}: {json.dumps(_short(answer))}" for name, answer in written.items()]
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
