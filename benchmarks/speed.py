@@ -4,6 +4,7 @@
     make bench                                 as the documentation shows it
     python benchmarks/speed.py --only vecchia  cases whose name holds a word
     python benchmarks/speed.py --threads 1     in seconds of the processor, on a machine busy with other things
+    python benchmarks/speed.py --data DIR      the satellite file of benchmarks/competition.py against GPBoost, too
 
 Peers are the extra `peers`; one that is not installed is left out and told of. Both sides of a row run one after the
 other in this process, each as often as `--repeats` says, and the fastest counts. Written to out/bench: speed.md,
@@ -54,6 +55,7 @@ class Plan:
     quick: bool
     repeats: int
     threads: int | None
+    data: Path | None = None
 
     def size(self, full: int, quick: int) -> int:
         return quick if self.quick else full
@@ -76,19 +78,22 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="words of the cases to run")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, help="of every computation (default: one per core)")
+    parser.add_argument("--data", type=Path, help="folder with heaton_satellite_train.parquet and its test places")
     parser.add_argument("--output", type=Path, default=Path("out/bench"))
     args = parser.parse_args()
     if args.threads:
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ[name] = str(args.threads)
-    plan = Plan(args.quick, args.repeats, args.threads)
+    plan = Plan(args.quick, args.repeats, args.threads, args.data)
     global now
     now = time.process_time if args.threads == 1 else time.perf_counter
     rows, curves = [], {}
     for case in CASES:
         if not args.only or any(word in case.__name__ for word in args.only):
             print(f"{case.__name__} ...", file=sys.stderr, flush=True)
-            rows += case(plan)
+            for row in case(plan):
+                print(f"    {row.size}: {row.ours:.3g} s, {row.other} {row.theirs:.3g} s", file=sys.stderr, flush=True)
+                rows.append(row)
     if not args.only or "scaling" in args.only:
         print("scaling ...", file=sys.stderr, flush=True)
         curves = scaling(plan)
@@ -351,6 +356,22 @@ def large_field(plan: Plan) -> Iterator[Row]:
         yield Row("default fit, prediction with sd", f"{n:,} rows", ours[0], "GPBoost, Vecchia", *swapped(ours, theirs))
 
 
+def satellite(plan: Plan) -> Iterator[Row]:
+    """The same of the satellite file, scored in gaps like its own."""
+    from bochner import SpatialRegressor
+
+    if plan.data is None or not installed("gpboost"):
+        return
+    from competition import cases
+
+    _, (X, y), (new, truth) = next(iter(cases(plan.data, "satellite")))
+    ours = fitted(plan, SpatialRegressor(n_jobs=plan.threads), X, y, new, truth)
+    theirs = gpboost(X, y, new, truth)
+    yield Row(
+        "satellite file, prediction with sd", f"{len(X):,} rows", ours[0], "GPBoost, Vecchia", *swapped(ours, theirs)
+    )
+
+
 def ordinary_kriging(plan: Plan) -> Iterator[Row]:
     """Prediction with variance of all from all, kernel given."""
     from bochner import SpatialRegressor
@@ -448,6 +469,7 @@ CASES = (
     exact_process,
     maps_and_districts,
     large_field,
+    satellite,
     ordinary_kriging,
 )
 

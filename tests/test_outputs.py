@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -74,7 +77,7 @@ def test_a_device_or_a_pipe_is_not_replaced(tmp_path):
         pass
 
 
-@pytest.mark.parametrize("error", [RuntimeError("disk\nfull"), OSError(28, "No space left on device"), ValueError()])
+@pytest.mark.parametrize("error", [RuntimeError("write\nfailed"), OSError("write failed"), ValueError()])
 def test_errors_of_libraries_are_told_as_ours(error):
     with pytest.raises(
         OutputError, match=r"x.gpkg could not be written \(.+\); make sure that its disk has room"
@@ -82,6 +85,27 @@ def test_errors_of_libraries_are_told_as_ours(error):
         with told_as_output("x.gpkg"):
             raise error
     assert "\n" not in str(told.value)
+
+
+def test_a_full_disk_is_named_with_the_file():
+    """Whichever error of the library hides it, and though the system names the partial file."""
+    for error in (OSError(errno.ENOSPC, "No space left on device"), OSError(errno.ENOSPC, "No space", ".a.partial-1")):
+        with pytest.raises(OutputError, match=r"^x\.tif could not be written: its disk is full; make room"):
+            with told_as_output("x.tif"):
+                raise error
+        with pytest.raises(OutputError, match=r"^x\.tif could not be written: its disk is full; make room"):
+            with told_as_output("x.tif"):
+                try:
+                    raise error
+                except OSError as cause:
+                    raise RuntimeError("write failed") from cause
+
+
+def test_a_disk_that_has_no_room_is_asked(tmp_path, monkeypatch):
+    """GDAL says that writing failed, and not why."""
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    with pytest.raises(OutputError, match="its disk is full"), told_as_output(tmp_path / "x.tif"):
+        raise RuntimeError("write failed")
 
 
 @pytest.mark.parametrize("error", [BochnerError("ours"), FileNotFoundError(2, "No such file", "x"), MemoryError()])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
+from bochner.exceptions import ArchiveError
+
 
 class Choice(str):
     """One decision as a value; as text it is the sentence that users read.
@@ -44,6 +46,8 @@ class Choice(str):
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Self:
         """Back from `as_dict`."""
+        if not all(isinstance(state[name], str) for name in ("name", "reason", "text")):
+            raise ArchiveError("a choice has a name, a reason or a sentence that is no text; save it again")
         return cls(state["name"], state["value"], state["reason"], given=bool(state["given"]), text=state["text"])
 
 

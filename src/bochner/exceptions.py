@@ -30,6 +30,10 @@ class RowError(InputError):
         return self.text
 
 
+class StoreError(InputError):
+    """Rows that a model answers from, and that are not where they were."""
+
+
 class ColumnError(BochnerError, KeyError, ValueError):
     """A column that is asked for by name and is not there."""
 

@@ -6,6 +6,7 @@ work on the same output removes folders whose process is gone.
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import re
@@ -24,6 +25,8 @@ from bochner.exceptions import BochnerError, OutputError
 
 SIDE_FILES = (".shx", ".dbf", ".prj", ".cpg", ".qix", ".sbn", ".sbx", ".qpj")
 _STALE_AGE = 86_400.0  # seconds without a change after which work of another machine counts as dead: a day
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+_NO_ROOM = 2**16  # bytes: a disk with less left has no room for the next block of a file
 _NUMBERS = itertools.count()
 _OPEN: set[Path] = set()  # folders that this process writes to
 
@@ -66,6 +69,9 @@ def told_as_output(path: str | os.PathLike[str]) -> Iterator[None]:
     except (BochnerError, MemoryError):
         raise
     except Exception as error:
+        if _is_full(path, error):
+            told = "its disk is full; make room, or write to another disk"
+            raise OutputError(f"{path} could not be written: {told}.") from error
         if isinstance(error, OSError) and error.strerror and error.filename:
             raise
         raise _output_error(path, error) from error
@@ -123,6 +129,21 @@ def _hidden_folder(path: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         _OPEN.discard(folder.absolute())
+
+
+def _is_full(path: str | os.PathLike[str], error: BaseException | None) -> bool:
+    """Whether the system says that a disk has no room: by an error among the causes, or when it is asked.
+
+    GDAL and HDF5 keep the number of the error to themselves; the partial file still takes the room.
+    """
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            return True
+        error = error.__cause__ or error.__context__
+    try:
+        return shutil.disk_usage(Path(path).absolute().parent).free < _NO_ROOM
+    except OSError:
+        return False
 
 
 def _output_error(path: str | os.PathLike[str], error: Exception) -> OutputError:

@@ -182,9 +182,10 @@ def test_gaussian_process_classifier(presence, ours, kernel):
     (own,) = model.models_
     assert_allclose(own.log_likelihood_, reference.log_marginal_likelihood_value_, rtol=1e-8)
     assert_allclose(own.log_evidence_, reference.log_marginal_likelihood_value_, rtol=1e-8)
-    mean, variance = reference.latent_mean_and_variance(new)
-    assert_allclose(own.predict_latent(new)[0], mean, atol=1e-4)
-    assert_allclose(own.predict_latent(new)[1], np.sqrt(variance), rtol=1e-4)
+    if hasattr(reference, "latent_mean_and_variance"):  # scikit-learn 1.7 and later
+        mean, variance = reference.latent_mean_and_variance(new)
+        assert_allclose(own.predict_latent(new)[0], mean, atol=1e-4)
+        assert_allclose(own.predict_latent(new)[1], np.sqrt(variance), rtol=1e-4)
     assert_allclose(model.predict_proba(new), reference.predict_proba(new), atol=2e-3)
     assert np.array_equal(model.predict(new), reference.predict(new))
 

@@ -64,3 +64,27 @@ def test_ctrl_c_in_a_step_of_the_demo_stops_the_demo(tmp_path, monkeypatch):
         main(["demo", "-o", str(tmp_path)])
     assert stopped.value.code == 130
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.csv"]
+
+
+WINDING_DOWN = """
+import atexit, os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from bochner.cli import main
+
+def at_the_end():
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(5)
+
+atexit.register(at_the_end)
+sys.argv = ["bochner", *{arguments}]
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
+@pytest.mark.parametrize("arguments", [["--version"], ["predict", "no.bochner", "no.csv", "-o", "x.csv"]])
+def test_ctrl_c_while_the_interpreter_winds_down_is_no_traceback(arguments):
+    """Whatever the command came to: nothing is left that could be stopped but the program."""
+    program = [sys.executable, "-c", WINDING_DOWN.format(arguments=arguments)]
+    done = subprocess.run(program, capture_output=True, text=True)
+    assert done.returncode == 130 and "Traceback" not in done.stderr and "Interrupt" not in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -13,11 +14,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bochner import load
+from bochner import SpatialRegressor, load
 from bochner.diagnostics import diagnostics_of, remember
-from bochner.exceptions import ArchiveError
+from bochner.exceptions import ArchiveError, BochnerError
+from bochner.kernels import Matern
 from tests.estimators.fields import KINDS, field, new_places
 from tests.estimators.test_storage import rewrite
+from tests.fuzz.forgeries import Opened, some_forgery
+from tests.fuzz.model_doors import answers, models
 
 
 @pytest.fixture
@@ -223,6 +227,96 @@ def test_a_negative_noise_variance_is_refused(saved, tmp_path):
     rewrite(saved, tmp_path / "bad", {name: npy(-1 - noise)}, rehash=True)
     with pytest.raises(ArchiveError, match="negative noise variance"):
         load(tmp_path / "bad")
+
+
+@pytest.fixture
+def on_lattice(tmp_path):
+    X, y = field(20)
+    SpatialRegressor(Matern(0.5), features="lattice", n_frequencies=6, tune=None).fit(X, y).save(tmp_path / "waves")
+    return tmp_path / "waves"
+
+
+def lattice_arrays(path) -> dict[str, str]:
+    """Names of the arrays of a lattice, by its fields."""
+    with zipfile.ZipFile(path) as file:
+        manifest = json.loads(file.read("manifest.json"))
+    posterior = manifest["state"]["map"]["fitted"]["fields"]["model"]["fields"]["mixture"]["fields"]["components"][0]
+    lattice = posterior["fields"]["features"]["fields"]["frequencies"]["fields"]["lattice"]["fields"]
+    return {name: part["array"] for name, part in lattice.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "told"),
+    [
+        ("index", lambda a: np.full_like(a, 2**62), "reaches beyond"),
+        ("index", lambda a: np.full_like(a, -(2**63)), "reaches beyond"),
+        ("index", lambda a: a + 1, "does not lie on the lattice"),
+        ("index", lambda a: a[:-1], "does not lie on the lattice"),
+        ("index", lambda a: a[:, :1], "positions of a lattice"),
+        ("spacing", lambda a: -a, "spacing of a lattice"),
+        ("spacing", lambda a: 0 * a, "spacing of a lattice"),
+        ("spacing", lambda a: 2 * a, "does not lie on the lattice"),
+    ],
+)
+def test_a_lattice_that_never_was_is_refused(name, change, told, on_lattice, tmp_path):
+    """A transform of many places would make room for its grid, and take its waves to be those of the model."""
+    which = lattice_arrays(on_lattice)[name]
+    rewrite(on_lattice, tmp_path / "bad", {which: npy(change(arrays_of(on_lattice)[which]))}, rehash=True)
+    with pytest.raises(ArchiveError, match=told):
+        load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("tolerance", "x"), ("tolerance", -1), ("noise_variance", "y"), ("n_frequencies", 0), ("features", 5)],
+        *[("memory_limit", "much"), ("n_jobs", 0), ("device", "abacus"), ("dtype", None), ("verbose", "loud")],
+        *[("family", "cauchy"), ("kernel", 5), ("tune", 5), ("random_state", -1), ("coords", {"float": "nan"})],
+    ],
+)
+def test_parameters_are_checked_as_for_a_fit(name, value, saved, tmp_path):
+    def change(manifest):
+        manifest["state"]["map"]["params"]["map"][name] = value
+        return manifest
+
+    rewrite(saved, tmp_path / "bad", change=change)
+    with pytest.raises(ArchiveError, match=rf"bad: {name}"):
+        load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("device", "cuda"), ("tune", "KFold(n_splits=3)"), ("random_state", "RandomState(MT19937)")]
+)
+def test_parameters_that_only_another_fit_needs_are_let_be(name, value, saved, tmp_path):
+    """A device that is elsewhere; splitters and generators, which files keep as text."""
+
+    def change(manifest):
+        manifest["state"]["map"]["params"]["map"][name] = value
+        return manifest
+
+    rewrite(saved, tmp_path / "odd", change=change)
+    assert getattr(load(tmp_path / "odd"), name) == value
+
+
+def test_the_wrong_kind_of_a_measured_number_is_refused(saved, tmp_path):
+    def change(manifest):
+        manifest["state"]["map"]["fitted"]["fields"]["model"]["fields"]["spare_sd"] = "hello"
+        return manifest
+
+    rewrite(saved, tmp_path / "bad", change=change)
+    with pytest.raises(ArchiveError, match="its Model has a str for the field 'spare_sd'"):
+        load(tmp_path / "bad")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["lattice", "nystroem", "classifier"])
+def test_forgeries_one_by_one(kind, tmp_path):
+    """A sample of those of `make fuzz`: refused, or the model predicts numbers."""
+    (data, places, _), rng = models()[kind], np.random.default_rng(0)
+    for _ in range(40):
+        (tmp_path / "forged").write_bytes(some_forgery(rng, Opened.of(data)).file())
+        with contextlib.suppress(BochnerError):
+            assert all(np.isfinite(part).all() for part in answers(load(tmp_path / "forged"), places))
 
 
 @pytest.mark.parametrize(

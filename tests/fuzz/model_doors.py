@@ -15,6 +15,7 @@ from numpy.random import Generator
 
 from bochner import SpatialClassifier, SpatialRegressor, load
 from bochner.kernels import Matern, SquaredExponential
+from tests.fuzz.forgeries import Opened, npy, some_forgery
 from tests.fuzz.odd import damaged, json_value, nested, rarely, some, write
 
 
@@ -32,12 +33,18 @@ def forged_model(rng: Generator, folder: Path) -> None:
     manifest = json.loads(parts["manifest.json"])
     if rarely(rng, 0.4):
         key = some(rng, sorted(manifest["hashes"]))
-        parts[f"{key}.npy"] = _npy(_odd_array(rng, np.load(io.BytesIO(parts[f"{key}.npy"]))))
+        parts[f"{key}.npy"] = npy(_odd_array(rng, np.load(io.BytesIO(parts[f"{key}.npy"]))))
         manifest["hashes"][key] = hashlib.sha256(parts[f"{key}.npy"]).hexdigest()
     for _ in range(int(rng.integers(1, 4)) if rarely(rng, 0.7) else 0):
         manifest = nested(rng, manifest, json_value) if rarely(rng, 0.3) else _in_state(rng, manifest)
     parts["manifest.json"] = json.dumps(manifest).encode()
     asked(name, write(folder, "forged.bochner", _zipped(parts)))
+
+
+def forged_value(rng: Generator, folder: Path) -> None:
+    """One array, or one value of the manifest, that does not belong there."""
+    name, data = _model(rng)
+    asked(name, write(folder, "forged.bochner", some_forgery(rng, Opened.of(data)).file()))
 
 
 def bomb(rng: Generator, folder: Path) -> None:
@@ -68,14 +75,15 @@ def bomb(rng: Generator, folder: Path) -> None:
 
 def asked(name: str, path: Path, *, same: bool = False) -> None:
     """Load a model and ask it; `same`: its answers are those that it had."""
-    model, (_, places, expected) = load(path), _models()[name]
-    found = _answers(model, places)
+    model, (_, places, expected) = load(path), models()[name]
+    found = answers(model, places)
     assert all(np.isfinite(part).all() for part in found), "a model that predicts no numbers"
     if same:
         assert all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True)), "another model"
 
 
-def _answers(model: Any, places: Any) -> tuple[Any, ...]:
+def answers(model: Any, places: Any) -> tuple[Any, ...]:
+    """Means and standard deviations, or probabilities."""
     return (model.predict_proba(places),) if hasattr(model, "classes_") else model.predict(places, return_std=True)
 
 
@@ -102,12 +110,6 @@ def _odd_array(rng: Generator, array: Any) -> Any:
     return np.zeros(some(rng, ((0,), (), (0, 3), (2, 2), (1, 1, 1)))) if kind == 5 else -np.asarray(array, dtype=float)
 
 
-def _npy(array: Any) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=False)
-    return buffer.getvalue()
-
-
 def _zipped(parts: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as file:
@@ -117,12 +119,12 @@ def _zipped(parts: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
 
 
 def _model(rng: Generator) -> tuple[str, bytes]:
-    name = str(some(rng, sorted(_models())))
-    return name, _models()[name][0]
+    name = str(some(rng, sorted(models())))
+    return name, models()[name][0]
 
 
 @cache
-def _models() -> dict[str, tuple[bytes, Any, tuple[Any, ...]]]:
+def models() -> dict[str, tuple[bytes, Any, tuple[Any, ...]]]:
     """Small models of several kinds: their files, places, and what they predict there."""
     import tempfile
 
@@ -134,9 +136,13 @@ def _models() -> dict[str, tuple[bytes, Any, tuple[Any, ...]]]:
         "exact": SpatialRegressor(Matern(0.3), features="exact", **known).fit(X, y),
         "averaged": SpatialRegressor(Matern(0.3), covariates=[2]).fit(X, y),
         "waves": SpatialRegressor(SquaredExponential(0.3), features="quasi", n_frequencies=12, **known).fit(X, y),
+        "random": SpatialRegressor(Matern(0.3), features="monte-carlo", n_frequencies=9, **known).fit(X, y),
         "lattice": SpatialRegressor(Matern(0.5), features="lattice", n_frequencies=12, **known).fit(X, y),
         "nystroem": SpatialRegressor(Matern(0.5), features="nystroem", n_frequencies=8, **known).fit(X, y),
         "poisson": SpatialRegressor(Matern(0.5), family="poisson", **known).fit(X, counts),
+        "binomial": SpatialRegressor(Matern(0.5), family="binomial", features="lattice", n_frequencies=9, **known).fit(
+            X, np.minimum(counts, 5), trials=np.full(25, 5)
+        ),
         "classifier": SpatialClassifier(Matern(0.5), tune=None, covariates=[2]).fit(X, np.where(y > 0, "a", "b")),
     }
     found = {}
@@ -144,5 +150,5 @@ def _models() -> dict[str, tuple[bytes, Any, tuple[Any, ...]]]:
         for kind, model in made.items():
             path = Path(name) / kind
             model.save(path)
-            found[kind] = (path.read_bytes(), X[:3], _answers(load(path), X[:3]))
+            found[kind] = (path.read_bytes(), X[:3], answers(load(path), X[:3]))
     return found

@@ -38,7 +38,8 @@ DOORS: dict[str, tuple[Callable[..., None], float]] = {
     "raster": (file_doors.raster, 0.07),
     "netcdf": (file_doors.netcdf, 0.05),
     "damaged model": (model_doors.damaged_model, 0.08),
-    "forged model": (model_doors.forged_model, 0.06),
+    "forged model": (model_doors.forged_model, 0.03),
+    "forged value": (model_doors.forged_value, 0.06),
     "bomb": (model_doors.bomb, 0.01),
     "command": (command_doors.command, 0.04),
 }

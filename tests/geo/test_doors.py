@@ -131,6 +131,27 @@ def test_formulas_are_escaped_on_request_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        ["predict", "m.bochner", "a.csv", "-o", "x.parquet"],
+        ["aggregate", "m.bochner", "--areas", "a.gpkg", "-o", "x.gpkg"],
+        ["hotspots", "m.bochner", "--threshold", "1"],
+    ],
+)
+def test_formulas_are_escaped_in_csv_or_it_is_said_that_they_are_not(line, tmp_path, monkeypatch, capsys):
+    """Before any work: the option would do nothing."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.bochner").write_bytes(b"")
+    with pytest.raises(SystemExit) as stopped:
+        main([*line, "--escape-formulas"])
+    assert stopped.value.code == 2 and "--escape-formulas was given, and" in capsys.readouterr().err
+    (tmp_path / "a.csv").write_text("x,y\n0,0\n")
+    places = read_places(tmp_path / "a.csv")
+    with pytest.raises(InputError, match=r"b\.parquet is no \.csv"):
+        write_places(places, tmp_path / "b.parquet", escape_formulas=True)
+
+
+@pytest.mark.parametrize(
     ("shape", "crs", "words"),
     [
         (shapely.box(5, -608, 6, -607), "EPSG:4326", r"nowhere on Earth: row 1 \(a\), from 5, -608 to 6, -607 degrees"),

@@ -316,7 +316,7 @@ def test_a_dispersion_at_its_bound_is_not_led_beyond(bound):
     for share, slope, told in AT_BOUNDS[bound]:
         dispersion = share * limits.DISPERSION_RANGE[bound == "high"]
         objective.family = objective.family.replace(dispersion=dispersion)
-        assert objective.dispersion_slope([SimpleNamespace(dispersion_slope=lambda slope=slope: slope)]) == told
+        assert objective.slope_of_dispersion([SimpleNamespace(dispersion_slope=lambda slope=slope: slope)]) == told
 
 
 @pytest.mark.parametrize("family", [Bernoulli(), Poisson()], ids=["presence", "counts"])

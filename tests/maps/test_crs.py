@@ -60,3 +60,15 @@ def test_antimeridian_is_no_edge():
         grid = RasterGrid((0.02, 0, shift, 0, -0.02, 0.5), 50, 50, "EPSG:4326")
         maps.append(next(iter(predict_on_grid(model.fit(frame, data["response"]), grid)))[1])
     assert np.abs(maps[1] - maps[0]).max() < 1e-3 * np.ptp(maps[0][0])
+
+
+def test_the_whole_globe_on_a_grid():
+    """How far the field reaches is asked of pixels on the map, none beyond the poles."""
+    rng = np.random.default_rng(2)
+    X = np.c_[rng.uniform(-180, 180, 80), np.degrees(np.arcsin(rng.uniform(-1, 1, 80)))]
+    model = SpatialRegressor(Matern(3_000.0), tune=None, noise_variance=0.01, crs=4326).fit(
+        X, np.cos(np.radians(X[:, 1]))
+    )
+    quick, exact = (model.predict_grid(10.0, bounds=(-180, -90, 180, 90), tolerance=t) for t in (1e-3, None))
+    assert quick["mean"].shape == (18, 36)
+    assert float(np.max(np.abs(quick["mean"] - exact["mean"]) / exact["sd"])) < 1e-3

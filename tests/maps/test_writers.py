@@ -229,6 +229,7 @@ def test_rotated_grids_need_a_geotiff(tmp_path, suffix):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_ctrl_c_while_hdf5_writes_leaves_the_process_whole(tmp_path):
     """HDF5 calls a file of ours back: an exception in there took the process down when it ended."""
     pytest.importorskip("h5netcdf")

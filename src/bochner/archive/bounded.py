@@ -22,7 +22,7 @@ import numpy as np
 from bochner.exceptions import ArchiveError
 
 MANIFEST = "manifest.json"
-MAX_MANIFEST = 8 * 2**20  # bytes, read into some 200 MB; those of models take 10 to 100 kB
+MAX_MANIFEST = 8 * 2**20  # bytes, read into 400 MB at worst; those of models take 10 to 100 kB
 MAX_ENTRIES = 100_000
 KINDS = "biufcUSmM"  # dtypes that arrays of a file may have
 

@@ -55,8 +55,8 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _is(value: Any, hint: type) -> bool:
-    if hint is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if hint is float:  # a whole number, too, of those that a double can hold
+        return isinstance(value, float) or (_is(value, int) and abs(value) < 2**1023)
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
     if issubclass(hint, Mapping) or hint is dict:

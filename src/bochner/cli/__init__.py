@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     A mistake is told in one line, without a traceback.
     """
-    with warnings.catch_warnings(), stopped_by_signals():
+    with warnings.catch_warnings(), stopped_by_signals(for_good=arguments is None):
         warnings.showwarning = _teller()
         try:
             application()(None if arguments is None else list(arguments))

@@ -12,3 +12,10 @@ def must_exist(*paths: Path | None, what: str = "file") -> None:
     for path in paths:
         if path is not None and not Path(path).exists():
             raise InputError(f"{path} does not exist; check the name of the {what}.")
+
+
+def check_escaping(escape_formulas: bool, output: Path | None) -> None:
+    """Refuse to escape formulas in what is no CSV: nothing would be escaped, and nobody would know."""
+    if escape_formulas and (output is None or Path(output).suffix.lower() != ".csv"):
+        told = "nothing is written" if output is None else f"{output} is no .csv and keeps text as it is"
+        raise InputError(f"--escape-formulas was given, and {told}; leave it out, or write a .csv.")

@@ -122,7 +122,7 @@ EscapeFormulas = Annotated[
     bool,
     typer.Option(
         "--escape-formulas",
-        help="In a .csv, put an apostrophe before text that a spreadsheet would run as a formula (=, +, -, @).",
+        help="In a .csv, put an apostrophe before text that a spreadsheet would run as a formula: =, +, -, @, tab.",
     ),
 ]
 Level = Annotated[float, typer.Option(metavar="P", help="Probability that the interval should hold.")]

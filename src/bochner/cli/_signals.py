@@ -17,8 +17,10 @@ SHOW_CURSOR = "\x1b[?25h"  # which a spinner may have hidden
 
 
 @contextmanager
-def stopped_by_signals() -> Iterator[None]:
+def stopped_by_signals(*, for_good: bool = False) -> Iterator[None]:
     """Let SIGTERM end a command as Ctrl-C does, with its partial files removed; a second signal ends it at once.
+
+    `for_good`: nothing but the end of the program comes after the command, so from then on one signal is enough.
 
     Python hears a signal between two of its own steps, and one of ours may be a matrix that takes minutes. A thread
     that waits for the second signal does not wait for that. A signal that is heard in a callback, whose exceptions
@@ -39,10 +41,16 @@ def stopped_by_signals() -> Iterator[None]:
     try:
         yield
     finally:
+        if for_good and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _leave)  # the interpreter winds down: an exception would be a traceback
         sys.unraisablehook = hook
         signal.set_wakeup_fd(before)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.close(told)  # at which the thread ends
+
+
+def _leave(number: int, _: FrameType | None) -> None:
+    os._exit(STOPPED + number)
 
 
 def _stop(number: int, _: FrameType | None) -> None:

@@ -42,9 +42,10 @@ def aggregate(
           --covariate elevation=dem.tif --exceed 0.2 -o districts.csv
       bochner aggregate temp.bochner --areas regions.geojson -o regions.gpkg
     """
-    from bochner.cli._files import must_exist
+    from bochner.cli._files import check_escaping, must_exist
 
     must_exist(model, what="model file")
+    check_escaping(escape_formulas, output)
     must_exist(areas, weights)
 
     from bochner.cli._areas import WRITTEN, area_rows, area_table, write_areas

@@ -44,6 +44,10 @@ def hotspots(
           --areas districts.gpkg --weights population.tif -o hotspots.geojson
       bochner hotspots temp.bochner --threshold 30
     """
+    from bochner.cli._files import check_escaping
+
+    check_escaping(escape_formulas, output)
+
     from bochner.cli._areas import WRITTEN, area_rows, write_areas
     from bochner.cli._mapping import check_offset
     from bochner.cli._models import opened

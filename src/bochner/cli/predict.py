@@ -53,9 +53,10 @@ def predict(
       bochner predict model.bochner villages.gpkg --trials examined -o predicted.gpkg
       bochner predict model.bochner places.csv --covariate elevation=dem.tif --exceed 0.2 -o predicted.parquet
     """
-    from bochner.cli._files import must_exist
+    from bochner.cli._files import check_escaping, must_exist
 
     must_exist(model, what="model file")
+    check_escaping(escape_formulas, output)
     must_exist(data)
 
     from bochner.cli._models import opened

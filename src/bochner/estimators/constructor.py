@@ -11,12 +11,16 @@ import numpy as np
 from bochner.arrays import positive
 from bochner.device import named_device
 from bochner.exceptions import InputError, KernelError
+from bochner.families import family_named
 from bochner.inference import Settings
 from bochner.kernels import Kernel, kernel_named
 from bochner.random import seed_of
 from bochner.resources import Resources
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+DEVICES = ("auto", "cpu", "cuda")
+PRECISIONS = ("auto", "float32", "float64")
 
 
 class KernelParameters:
@@ -55,19 +59,59 @@ def settings_of(estimator: Any) -> Settings:
     )
 
 
+def check_stored(estimator: Any) -> None:
+    """Check the parameters that a file gave: as for a fit, but a device need not be there, and what is kept as text is.
+
+    Splitters, generators and the like are kept as text; they matter to another fit, which refuses them.
+    """
+    one_of(estimator.fit_intercept, "fit_intercept", (True, False))
+    family_named(estimator.family)
+    _kernel(estimator.kernel)
+    _text(estimator.features, "features")
+    _frequencies(estimator.n_frequencies)
+    positive(estimator.tolerance, "tolerance")
+    if estimator.noise_variance is not None:
+        positive(estimator.noise_variance, "noise_variance", zero=True)
+    if estimator.tune is not None:
+        _text(estimator.tune, "tune")
+    if not isinstance(estimator.random_state, str):
+        seed_of(estimator.random_state)
+    _threads(estimator.n_jobs)
+    one_of(estimator.device, "device", DEVICES)
+    memory_bytes(estimator.memory_limit)
+    one_of(estimator.dtype, "dtype", PRECISIONS)
+    if not isinstance(estimator.verbose, int | float):
+        raise InputError(f"verbose={estimator.verbose!r}; needed is 0, or 1 for progress.")
+    for name in ("coords", "covariates", "crs", "formula", "trials", "exposure", "offset"):
+        _names(getattr(estimator, name, None), name)
+
+
+def _text(value: Any, name: str) -> None:
+    if not isinstance(value, str):
+        raise InputError(f"{name}={value!r}; needed is text.")
+
+
+def _names(value: Any, name: str) -> None:
+    """Refuse what is neither a name nor a position, nor a list of them."""
+    listed = value.tolist() if isinstance(value, np.ndarray) else value
+    for one in listed if isinstance(listed, list | tuple) else [listed]:
+        if one is not None and not isinstance(one, str | int | dict):
+            raise InputError(f"{name}={value!r}; needed is a name or a position, or a list of them.")
+
+
 def resources_of(estimator: Any) -> Resources:
     """Threads, device, memory and precision that an estimator may use."""
     return Resources(
         n_jobs=_threads(estimator.n_jobs),
         device=_device(estimator.device),
         memory_limit=memory_bytes(estimator.memory_limit),
-        dtype=one_of(estimator.dtype, "dtype", ("auto", "float32", "float64")),
+        dtype=one_of(estimator.dtype, "dtype", PRECISIONS),
     )
 
 
 def _device(name: Any) -> str:
     """A device by name; one that is asked for and is not there is refused before any work."""
-    one_of(name, "device", ("auto", "cpu", "cuda"))
+    one_of(name, "device", DEVICES)
     if name == "cuda":
         named_device(name)
     return str(name)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from sklearn.utils import estimator_html_repr
+
 
 def _above(name: str, room: str = "maps") -> Any:
     # Users look for these on the model. The room of maps knows models, not the other way round: it is found by name,
@@ -54,7 +56,7 @@ class Mapped:
     def _repr_html_(self) -> str:
         """What was learned, with a small map, where a notebook shows the model."""
         known = hasattr(self, "fitted_") or hasattr(self, "models_")
-        return str(_above("card", "report")(self) if known else self._html_repr())  # type: ignore[attr-defined]
+        return str(_above("card", "report")(self) if known else estimator_html_repr(self))
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """The same for front ends that ask for all formats at once."""

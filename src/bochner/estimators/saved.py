@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from bochner import archive, kernels
+from bochner.archive.typed import check_types
 from bochner.choices import Choice
 from bochner.estimators.fitted import Fitted
 from bochner.features import Amplitude, ArealRows, FourierMap, LocalSpectrumMap, NystroemMap, PairedMap, Rows
@@ -67,9 +68,8 @@ def _from_format_1(state: Mapping[str, Any]) -> Fitted:
         asked,
     )
     survey = old["_survey"]
-    return Fitted(
-        layout,
-        replace(old["_model"], spare_sd=old["_spare_sd"]),
-        () if survey is None else (survey,),
-        state.get("diagnostics_"),
-    )
+    model = replace(old["_model"], spare_sd=old["_spare_sd"])
+    fitted = Fitted(layout, model, () if survey is None else (survey,), state.get("diagnostics_"))
+    for value in (layout, model, fitted):  # put together here, and not by the archive, which checks what it builds
+        check_types(type(value), {field.name: getattr(value, field.name) for field in fields(value)})
+    return fitted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,8 +11,8 @@ import numpy as np
 from bochner import archive
 from bochner.estimators.fitted import Fitted
 from bochner.estimators.saved import upgraded
-from bochner.exceptions import ArchiveError, InputError
-from bochner.layout.limits import MAX_EXTENT
+from bochner.estimators.trial import try_out
+from bochner.exceptions import ArchiveError, BochnerError
 
 ESTIMATORS: dict[str, type] = {}
 
@@ -51,49 +50,12 @@ def load(path: str | os.PathLike[str], *, sha256: str | None = None) -> Any:
     state = archive.read(path, "model", sha256=sha256, finite=True)
     try:
         estimator = _estimator(upgraded(state))
-        for model in getattr(estimator, "models_", [estimator]):
-            _try_out(model.fitted_)
-    except ArchiveError as error:
+        try_out(estimator)
+    except BochnerError as error:
         raise ArchiveError(f"{path}: {error}") from error
     except Exception as error:  # parts that are each of their kind, and do not fit each other
         raise ArchiveError(f"{path} is not a complete bochner model file ({error!r}); save it again.") from error
     return estimator
-
-
-def _try_out(fitted: Fitted) -> None:
-    """Predictions in the middle of the data, at the means of covariates and at zero.
-
-    Arrays that do not fit each other, and numbers that overflow, show here and not to the user.
-    """
-    layout, mixture = fitted.layout, fitted.model.mixture
-    columns = layout.columns
-    if not all(0 <= j < len(columns.names) for j in (*columns.coords, *columns.covariates)):
-        raise ArchiveError(f"it takes columns that are not among its {len(columns.names)}; save it again.")
-    if not np.all(np.asarray(mixture.noise_variance) >= 0):
-        raise ArchiveError("it has a negative noise variance; fit it again.")
-    if layout.centre.ndim != 1 or layout.trend.centre.ndim != 1:
-        raise ArchiveError("the centre of its data has more than one dimension; save it again.")
-    # more rows than there are columns, so that nothing fits by being repeated
-    coords = layout.coords(np.zeros((11, len(layout.centre))))
-    covariates = np.stack(
-        [layout.trend.centre[: layout.trend.n_covariates], *np.zeros((10, layout.trend.n_covariates))]
-    )
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            rows = layout.rows_at(coords, covariates)
-            latent = fitted.latent(rows)
-            for part in mixture.components:  # those without mass, too: the first stands for the best values
-                part.mean(rows)
-    except InputError:
-        return  # the rows that the model answers from are elsewhere: told when it is asked
-    if len(layout.centre) and np.abs(layout.centre).max() > MAX_EXTENT:
-        raise ArchiveError("the centre of its data is nowhere; fit it again.")
-    with np.errstate(over="ignore"):  # an sd takes squares of the means
-        known = all(np.isfinite(part).all() for part in (latent.means**2, latent.variances, latent.mass))
-    weighed = known and latent.mass.min() >= 0 and abs(latent.mass.sum() - 1) < 1e-6
-    if not weighed or latent.variances.min() < 0:
-        raise ArchiveError("the model predicts no numbers in the middle of its data; fit it again.")
 
 
 def _state(estimator: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from bochner.arrays import FloatArray
 from bochner.device import Device, device_for
 from bochner.device.accelerator import to_host
 from bochner.features.base import BoolArray, FeatureMap
-from bochner.features.limits import STRIPE_BYTES, TRANSFORM_ROWS, TRANSFORM_WORK, WAVE_WORK
+from bochner.features.limits import MAX_TRANSFORM_GRID, STRIPE_BYTES, TRANSFORM_ROWS, TRANSFORM_WORK, WAVE_WORK
 from bochner.frequencies import Frequencies
 
 
@@ -47,7 +47,7 @@ class FourierMap(FeatureMap):
 
     def forward(self, coords: FloatArray, coef: FloatArray) -> FloatArray:
         lattice = self.frequencies.lattice
-        if lattice is None or len(coords) * self.n_columns < TRANSFORM_WORK:
+        if lattice is None or not self._transforms(len(coords)):
             device = device_for(WAVE_WORK * len(coords) * self.n_columns)
             return super().forward(coords, coef) if device is None else self._forward_there(device, coords, coef)
         m = len(self.frequencies.mass)
@@ -64,6 +64,11 @@ class FourierMap(FeatureMap):
             out[i : i + TRANSFORM_ROWS] = plan.type2(modes).real.T
         out[self.outside(coords)] = 0.0
         return out.reshape(len(coords), *coef.shape[1:])
+
+    def _transforms(self, n_rows: int) -> bool:
+        """Whether a transform of the lattice is quicker than blocks of waves, and its grid can be held."""
+        grid = float(np.prod(2.0 * np.array(self.frequencies.lattice.half_width) + 1))
+        return n_rows * self.n_columns >= TRANSFORM_WORK and grid <= MAX_TRANSFORM_GRID
 
     def on_device(self, device: Device) -> Callable[[FloatArray], Any]:
         """`block` as a function from places to a tensor, in float64."""
@@ -99,7 +104,7 @@ class FourierMap(FeatureMap):
 
     def adjoint(self, coords: FloatArray, values: FloatArray) -> FloatArray:
         lattice = self.frequencies.lattice
-        if lattice is None or len(coords) * self.n_columns < TRANSFORM_WORK:
+        if lattice is None or not self._transforms(len(coords)):
             return super().adjoint(coords, values)
         amplitude, half = np.sqrt(self.frequencies.mass), np.array(lattice.half_width)
         inside = np.where(self.outside(coords), 0.0, values.reshape(len(coords), -1).T)  # (k, n)

@@ -7,6 +7,7 @@ name                     value      what it bounds
 `TRANSFORM_WORK`         5e5        waves x places, beyond which a transform is quicker than blocks
 `WAVE_WORK`              50         operations of a cosine and its product, by which a device is chosen or not
 `TRANSFORM_ROWS`         2e6        places of one transform: 32 MB of values per column
+`MAX_TRANSFORM_GRID`     2^24       points of its grid: 256 MB; few waves far apart on a wide one are left to blocks
 `MAX_WAVE_DIMENSIONS`    3          dimensions of a non-uniform FFT: no back end has more
 `MAX_DENSE_ROWS`         8,000      rows whose covariance matrix is held: half a gigabyte
 `MIN_COEFFICIENTS`       2^18       of the series on a torus; four times as many in 3-D
@@ -38,6 +39,7 @@ STRIPE_BYTES = 2**19
 TRANSFORM_WORK = 500_000
 WAVE_WORK = 50.0
 TRANSFORM_ROWS = 2_000_000
+MAX_TRANSFORM_GRID = 2**24
 MAX_WAVE_DIMENSIONS = 3
 MAX_DENSE_ROWS = 8_000
 MIN_COEFFICIENTS = 2**18

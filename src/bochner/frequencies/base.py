@@ -46,6 +46,8 @@ class Frequencies:
         mass = as_rows(self.mass, len(omega), "mass")
         if mass is None or (mass < 0).any():
             raise InputError("mass is missing or negative; needed is a share of the variance >= 0 per frequency.")
+        if self.lattice is not None and not self.lattice.holds(omega):
+            raise InputError("omega does not lie on the lattice; needed is 2 pi spacing times index for each wave.")
         object.__setattr__(self, "omega", _read_only(omega))
         object.__setattr__(self, "mass", _read_only(mass))
 

@@ -30,10 +30,27 @@ class Lattice:
     spacing: FloatArray
     index: IntArray
 
+    def __post_init__(self) -> None:
+        spacing, index = np.asarray(self.spacing), np.asarray(self.index)
+        if spacing.ndim != 1 or not np.all((spacing > 0) & np.isfinite(spacing)):
+            raise InputError(f"the spacing of a lattice is {spacing.tolist()}; needed is a number > 0 for each axis.")
+        if index.dtype.kind not in "iu" or index.ndim != 2 or index.shape[1] != len(spacing):
+            raise InputError(
+                f"the positions of a lattice are {index.dtype} of shape {index.shape}; needed are integers, "
+                f"({len(index) if index.ndim else 0}, {len(spacing)})."
+            )
+        if index.size and not (index.min() >= -limits.LARGEST_BOX and index.max() <= limits.LARGEST_BOX):
+            raise InputError(f"a lattice reaches beyond {limits.LARGEST_BOX:,} of its steps; take fewer waves.")
+
     @property
     def half_width(self) -> tuple[int, ...]:
         """Largest position on each axis."""
-        return tuple(int(v) for v in np.abs(self.index).max(axis=0))
+        return tuple(int(v) for v in np.abs(self.index).max(axis=0, initial=0))
+
+    def holds(self, omega: FloatArray) -> bool:
+        """Whether some frequencies (m, dim) are those at its positions."""
+        own = 2 * np.pi * self.spacing * self.index
+        return own.shape == omega.shape and bool(np.allclose(own, omega, rtol=1e-9, atol=0.0))
 
     @property
     def period(self) -> FloatArray:

@@ -25,15 +25,17 @@ def write_places(places: Places, path: str | os.PathLike[str], *, escape_formula
 
     A vector file holds the geometry that was read, or points at the coordinates, and the CRS. A CSV has columns
     alone; a `.parquet` file is GeoParquet if a vector file was read. Text of a CSV is kept as it is, though a
-    spreadsheet may run it as a formula; `escape_formulas` puts an apostrophe before such cells.
+    spreadsheet may run it as a formula; `escape_formulas` puts an apostrophe before such cells, and is for CSV alone.
     """
     path = Path(path)
     check_writable(path, WRITABLE)
     suffix = path.suffix.lower()
+    if escape_formulas and suffix != ".csv":
+        raise InputError(f"escape_formulas was given, and {path} is no .csv; leave it out, or write a .csv.")
     if suffix == ".csv" or (suffix == ".parquet" and places.geometry is None):
         import pyarrow as pa
 
-        frame = plain_cells(places.frame) if escape_formulas and suffix == ".csv" else places.frame
+        frame = plain_cells(places.frame) if escape_formulas else places.frame
         write_table(Table(pa.Table.from_pandas(frame, preserve_index=False), places.source), path)
         return ()
     return write_vector(as_geoframe(places), path)

@@ -15,7 +15,7 @@ from bochner.features import Rows
 from bochner.kernels import Kernel
 from bochner.posterior import limits
 from bochner.posterior.base import Cost, Patches, Posterior, draw_gaussian
-from bochner.posterior.patches import PatchKriging, unit_kernel
+from bochner.posterior.patches import PatchKriging, can_be_patched, unit_kernel
 from bochner.solvers import CholeskyFactor
 
 
@@ -68,8 +68,10 @@ class KrigingPosterior(Posterior):
     @classmethod
     def patches(cls, posteriors: Sequence[Posterior], tolerance: float) -> Patches | None:
         own = [p for p in posteriors if isinstance(p, KrigingPosterior)]
-        rows = own[0].rows
-        if rows.has_areas or rows.coords.shape[1] > limits.MAX_PATCH_DIM or len(rows) < limits.LEAST_PATCH_ROWS:
+        rows, dim = own[0].rows, own[0].rows.coords.shape[1]
+        if rows.has_areas or dim > limits.MAX_PATCH_DIM or len(rows) < limits.LEAST_PATCH_ROWS:
+            return None
+        if not all(can_be_patched(p.kernel, dim) for p in own):
             return None
         return PatchKriging(own, tolerance)
 

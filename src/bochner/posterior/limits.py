@@ -19,7 +19,7 @@ WIDEST_TILE       8.0    sides of a tile that rows around it are looked for with
 LEAST_TILE_ROWS   3.0    rows in and around a tile, of the neighbours of a place, that suffice for it
 PRIOR_JITTER      1e-8   of the variance, added as noise: small systems of a smooth field are singular without
 MAX_PATCH_DIM     3      coordinates up to which places are kriged in patches
-LEAST_PATCH_ROWS  60     rows below which a place costs no more than its part of a patch
+LEAST_PATCH_ROWS  120    rows below which a place costs no more than its part of a patch
 PATCH_NODES       6      along each side of a patch: 36 in the plane
 THIN_POWER        0.33   of a side over the longest, that nodes along it follow: a patch of the globe is thin
 LEAST_PATCH       64     places below which they are kriged one by one
@@ -30,6 +30,10 @@ PATCH_MARGIN      0.1    times the tolerance, in tenfolds, are the meshes around
 SYSTEM_ROUNDING   0.5    of the tolerance, estimated rounding of systems in float32; a third of it was found
 FORM_ROUNDING     0.05   of the tolerance, rounding of forms in float32, before what nodes make of it
 TRIED_PLACES      16     that tell how small variances are
+PATCH_CHANCES     2      sizes of patches at which most may fail before places are kriged one by one
+SAME_SD           0.6    of the least sd that near rows were found for: those of a lesser one are found again
+LEAST_SD          0.5    of the least sd found anywhere, below which none is believed
+FLAT_METRIC       1e-12  of the trace of a metric: a direction with less is one that it does not see
 GROUP_NUMBERS     6e6    numbers of the systems that patches are solved in together
 PLACES_TOGETHER   1,024  places of a patch whose covariances are held together
 ================  =====  =============================================================================================
@@ -55,7 +59,7 @@ KEPT_TILES = 4
 WIDEST_TILE = 8.0
 LEAST_TILE_ROWS = 3.0
 MAX_PATCH_DIM = 3
-LEAST_PATCH_ROWS = 60
+LEAST_PATCH_ROWS = 120
 PATCH_NODES = 6
 THIN_POWER = 0.33
 LEAST_PATCH = 64
@@ -66,5 +70,9 @@ PATCH_MARGIN = 0.1
 SYSTEM_ROUNDING = 0.5
 FORM_ROUNDING = 0.05
 TRIED_PLACES = 16
+PATCH_CHANCES = 2
+SAME_SD = 0.6
+LEAST_SD = 0.5
+FLAT_METRIC = 1e-12
 GROUP_NUMBERS = 6e6
 PLACES_TOGETHER = 1_024

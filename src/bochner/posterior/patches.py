@@ -8,8 +8,9 @@ from them and the near rows n,
 
 so that k'Sigma^-1 k is a quadratic form in w = (e, l), and mean and drift are linear in w. A place costs the square of
 some tens instead of the square of the number of rows, however rough the field is. Which rows are near follows from what
-leaving out their e would cost; two places of every patch are kriged from all rows, and where those disagree the patch
-is cut in four.
+leaving out their e would cost, and from where their kinks and ridges lie in the metric of the kernel. Three places of
+every patch, that of the least variance among them, are kriged from all rows, and where those disagree the patch is cut
+in four; where most are, places are kriged one by one.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from scipy.spatial import KDTree
 
 from bochner.arrays import FloatArray, IntArray, box_of
 from bochner.features import Rows
 from bochner.kernels import Kernel, covariances
+from bochner.kernels.radial_form import Factor
 from bochner.posterior import limits
 from bochner.posterior.chebyshev import interpolation, middles, nodes
 from bochner.solvers import CholeskyFactor
@@ -96,18 +99,23 @@ class PatchKriging:
             return means, variances
         if self.kind is None:
             self._choose_precision(rows)
-        size, pending, alone = self._size(rows), [np.arange(len(rows))], []
-        while pending and size >= limits.LEAST_PATCH:
-            parts = [part for whole in pending for part in cells(rows.coords[whole], whole, size)]
+        size, pending, alone, chances = self._size(rows), [np.arange(len(rows))], [], limits.PATCH_CHANCES
+        while pending and size >= limits.LEAST_PATCH and chances:
+            parts = [part for whole in pending for part in self._cells(rows, whole, size)]
             alone += [part for part in parts if len(part) < limits.LEAST_PATCH]
-            pending = []
-            for group in self._groups([part for part in parts if len(part) >= limits.LEAST_PATCH]):
-                for part, found in zip(group, self._answers([rows[part] for part in group]), strict=True):
+            parts, pending, tried = [part for part in parts if len(part) >= limits.LEAST_PATCH], [], 0
+            for group in self._groups(parts):
+                if 2 * len(pending) > tried:  # most were in vain: so would the others be
+                    pending += parts[tried:]
+                    break
+                tried += len(group)
+                for part, found in zip(group, self._answers_of([rows[part] for part in group]), strict=True):
                     if found is None:
                         pending.append(part)
                     else:
                         means[:, part], variances[:, part] = found
                         self.n_patched += len(part)
+            chances -= 2 * len(pending) > len(parts)
             size //= 4
         rest = np.concatenate([*alone, *pending]) if alone or pending else np.zeros(0, dtype=np.intp)
         for i in range(0, len(rest), limits.PLACES_TOGETHER):
@@ -123,7 +131,7 @@ class PatchKriging:
             return means
         if self.kind is None:
             self._choose_precision(rows)
-        for part in cells(rows.coords, np.arange(len(rows)), self._size(rows)):
+        for part in self._cells(rows, np.arange(len(rows)), self._size(rows)):
             found = self._means(rows[part]) if len(part) >= limits.LEAST_PATCH else None
             self.n_patched += 0 if found is None else len(part)
             means[:, part] = self.posteriors[0].each_mean(self.posteriors, rows[part]) if found is None else found
@@ -131,7 +139,7 @@ class PatchKriging:
 
     def _means(self, rows: Rows) -> FloatArray | None:
         """Means at the places of a patch; None where they err by more than is tolerated."""
-        patch, (units, of, scale) = Patch.over(rows), self._shapes
+        patch, (units, of, scale) = Patch.over(rows, self._whitening, self._tree), self._shapes
         k, missed = (covariances(units, self.rows.coords, at, self.kind) for at in (patch.nodes, patch.middles))
         near = self._near(patch, missed - k @ patch.to_middles.T.astype(self.kind), None, self.least_sd)
         to_places = patch.to_places.T.astype(self.kind)
@@ -161,6 +169,32 @@ class PatchKriging:
         return found, np.array([found.index(unit) for unit, _ in pairs]), np.array([scale for _, scale in pairs])
 
     @cached_property
+    def _metrics(self) -> list[FloatArray]:
+        """Metrics of the scaled distances that the kernels are functions of, told apart but for their units."""
+        found: dict[bytes, FloatArray] = {}
+        for metric in (factor.metric for p in self.posteriors for factor in _factors(p.kernel, self.dim)):
+            unit = metric / np.trace(metric)
+            found.setdefault(np.round(unit, 6).tobytes(), unit)
+        return list(found.values())
+
+    @cached_property
+    def _whitening(self) -> FloatArray:
+        """What takes places x to x W, in which the first metric of full rank is the plain one."""
+        for values, vectors in map(linalg.eigh, self._metrics):
+            if values[0] > limits.FLAT_METRIC:
+                return np.asarray(vectors * np.sqrt(values / values[-1]))
+        return np.eye(self.dim)
+
+    @cached_property
+    def _tree(self) -> KDTree:
+        return KDTree(self.rows.coords @ self._whitening)
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return int(self.rows.coords.shape[1])
+
+    @cached_property
     def _inverse(self) -> FloatArray:
         """Sigma^-1 of every posterior, (k, n, n)."""
         return np.stack([_inverse_of(p.sigma, self.kind) for p in self.posteriors])
@@ -187,8 +221,9 @@ class PatchKriging:
     def _choose_precision(self, rows: Rows) -> None:
         """float32 where rounding is no matter: in forms it grows as sd falls, in systems with their condition, too."""
         few = rows[np.linspace(0, len(rows) - 1, limits.TRIED_PLACES).astype(int)]
-        _, variances = self.posteriors[0].each_mean_and_variance(self.posteriors, few)
-        _, _, scale = self._shapes
+        asked = (few, self.rows[self._best_known()])
+        found = [self.posteriors[0].each_mean_and_variance(self.posteriors, some)[1] for some in asked]
+        variances, (_, _, scale) = np.concatenate(found, axis=1), self._shapes
         least = np.array([float(np.min((np.diag(p.sigma.root) / p.sigma.scale) ** 2)) for p in self.posteriors])
         condition = np.sqrt(len(self.rows) * scale / np.maximum(least, 1e-300))
         least_variance = np.maximum(variances.min(axis=1), 1e-300)
@@ -198,7 +233,19 @@ class PatchKriging:
         self.kind = np.float32 if shares[0] < limits.SYSTEM_ROUNDING else np.float64
         self.form_kind = np.float32 if shares[1] < limits.FORM_ROUNDING else np.float64
 
+    def _best_known(self) -> IntArray:
+        """Rows where variances may be least: those closest to others, and those with the least noise."""
+        n, coords = limits.TRIED_PLACES, self.rows.coords
+        k = min(n, len(coords) - 1)
+        crowded = self._tree.query(coords @ self._whitening, k=[k + 1])[0][:, 0]
+        noise = [np.argsort(-p.sigma.scale)[:n] for p in self.posteriors[:1]]
+        return np.unique(np.concatenate([np.argsort(crowded)[: 2 * n], *noise]))
+
     # ------------------------------------------------------------------------------- patches
+
+    def _cells(self, rows: Rows, index: IntArray, size: int) -> list[IntArray]:
+        """Places, by their numbers, in cells of about so many each that are square to the kernel."""
+        return cells(rows.coords[index] @ self._whitening, index, size)
 
     def _size(self, rows: Rows) -> int:
         """Places of a patch for which all of them cost least: solving for nodes, then a form in nodes and near rows."""
@@ -214,9 +261,17 @@ class PatchKriging:
         n = max(1, int(limits.GROUP_NUMBERS / numbers))
         return (parts[i : i + n] for i in range(0, len(parts), n))
 
-    def _answers(self, parts: list[Rows]) -> list[Moments | None]:
-        """Means and variances at every patch of a group; None where they err by more than is tolerated."""
-        patches = [Patch.over(part) for part in parts]
+    def _answers_of(self, parts: list[Rows]) -> list[Moments | None]:
+        """Means and variances at every patch of a group; None where they err too much, or nodes are too many."""
+        patches = [Patch.over(part, self._whitening, self._tree) for part in parts]
+        worth = [2 * np.prod(patch.counts) <= len(patch.rows) for patch in patches]
+        found = iter(self._answers([patch for patch, yes in zip(patches, worth, strict=True) if yes]))
+        return [next(found) if yes else None for yes in worth]
+
+    def _answers(self, patches: list[Patch]) -> list[Moments | None]:
+        """Means and variances at every patch; None where they err by more than is tolerated."""
+        if not patches:
+            return []
         units, of, scale = self._shapes
         at = [np.concatenate([getattr(p, name) for p in patches]) for name in ("nodes", "checked", "middles", "posts")]
         nodes_of, checks_of, middles_of, posts_of = (
@@ -225,22 +280,52 @@ class PatchKriging:
         k, missed, around = (covariances(units, self.rows.coords, at[i], self.kind) for i in (0, 2, 3))
         self.n_evaluated += len(at[0]) + len(at[1])
         whitened = np.stack([self._half(j, scale[j] * k[u]) for j, u in enumerate(of)])
-        weight = np.abs(np.stack([scale[j] * (self._inverse[j] @ around[u]) for j, u in enumerate(of)]))
+        weight = np.stack([scale[j] * (self._inverse[j] @ around[u]) for j, u in enumerate(of)])
         trend = np.concatenate([patch.rows.trend[patch.checks] for patch in patches])
         true = self.posteriors[0].each_mean_and_variance(self.posteriors, Rows(at[1], trend))
-        out: list[Moments | None] = []
+        answers: list[Moments | None] = []
         for i, patch in enumerate(patches):
             here, mean, variance = k[:, :, nodes_of[i]], *(part[:, checks_of[i]] for part in true)
             apart = missed[:, :, middles_of[i]] - here @ patch.to_middles.T.astype(self.kind)
-            most = weight[:, :, posts_of[i]].max(axis=2)
-            near = self._near(patch, apart, most, np.sqrt(np.maximum(variance.min(axis=1), 1e-300)))
-            if len(near) + len(patch.nodes) >= len(self.rows):  # as many as if asked one by one
-                out.append(None)
-                continue
-            found = self._within(patch, near, here, whitened[:, :, nodes_of[i]])
-            error = _error(found[0][:, patch.checks], found[1][:, patch.checks], mean, variance)
-            out.append(found if error <= limits.PATCH_SHARE * self.tolerance else None)
-        return out
+            found, least = None, np.sqrt(np.maximum(variance.min(axis=1), 1e-300))
+            while True:
+                near = self._near(patch, apart, weight[:, :, posts_of[i]], least)
+                if len(near) + len(patch.nodes) >= len(self.rows):  # as many as if asked one by one
+                    found = None
+                    break
+                found = self._within(patch, near, here, whitened[:, :, nodes_of[i]])
+                told = np.maximum(np.sqrt(found[1].min(axis=1)), limits.LEAST_SD * self.least_sd)
+                if np.all(told >= limits.SAME_SD * least):
+                    break
+                least = np.minimum(told, least)
+            if found is not None:
+                error = _error(found[0][:, patch.checks], found[1][:, patch.checks], mean, variance)
+                found = found if error <= limits.PATCH_SHARE * self.tolerance else None
+            answers.append(found)
+        return self._where_least([patch.rows for patch in patches], answers)
+
+    def _where_least(self, parts: list[Rows], answers: list[Moments | None]) -> list[Moments | None]:
+        """The answers that are right at their least variance, too: no place asks for more."""
+        given = [i for i, found in enumerate(answers) if found is not None]
+        if not given:
+            return answers
+        _, _, scale = self._shapes
+        at = [int(np.argmin(np.min(answers[i][1] / scale[:, None], axis=0))) for i in given]  # type: ignore[index]
+        means, variances = self.posteriors[0].each_mean_and_variance(
+            self.posteriors,
+            Rows(
+                np.stack([parts[i].coords[j] for i, j in zip(given, at, strict=True)]),
+                np.stack([parts[i].trend[j] for i, j in zip(given, at, strict=True)]),
+            ),
+        )
+        self.n_evaluated += len(given)
+        for c, (i, j) in enumerate(zip(given, at, strict=True)):
+            found = answers[i]
+            assert found is not None
+            error = _error(found[0][:, j], found[1][:, j], means[:, c], variances[:, c])
+            if error > limits.PATCH_SHARE * self.tolerance:
+                answers[i] = None
+        return answers
 
     def _half(self, j: int, b: FloatArray) -> FloatArray:
         """L^-1 b of a posterior, (n, m)."""
@@ -256,20 +341,23 @@ class PatchKriging:
     def _near(self, patch: Patch, missed: FloatArray, weight: FloatArray | None, sd: FloatArray) -> IntArray:
         """Rows that interpolation would miss by too much, from what it does in the middle of each mesh, (u, n, c).
 
-        A row's part in the mean is alpha, in the variance twice its kriging weight; many small parts add up as noise.
+        A row's part in the mean is alpha, in the variance twice its kriging weight, here that of the closest post.
         """
         _, of, scale = self._shapes
-        by = (scale / sd)[:, None]
-        part = np.abs(self._alpha) * by
+        by = (scale / sd)[:, None, None].astype(self.kind)
+        errors = [self._alpha[:, :, None] * missed[of] * by]
         if weight is not None:
-            part = np.maximum(part, weight * by / sd[:, None])
-        cost = (part * np.abs(missed).max(axis=2)[of]).max(axis=0)
+            errors.append(weight[:, :, patch.post_of_middle] * missed[of] * by / sd[:, None, None].astype(self.kind))
+        cost = np.max([np.abs(error).max(axis=(0, 2)) for error in errors], axis=0)
         # next to a row its weight is larger than elsewhere on the edge; and nodes may not see a short field at all
-        cost[patch.holds(self.rows.coords, self._margin)] = np.inf
-        order = np.argsort(-cost)
-        with np.errstate(over="ignore"):
-            left = np.sqrt(np.cumsum(cost[order][::-1] ** 2))[::-1]
-        return np.sort(order[: int(np.count_nonzero(left > limits.PATCH_SHARE * self.tolerance))])
+        cost[patch.holds(self.rows.coords, self._margin, self._metrics)] = np.inf
+        order = np.argsort(cost)
+        order = order[: int(np.count_nonzero(np.isfinite(cost)))]  # those that may be left out, the least first
+        together = np.max([np.abs(np.cumsum(error[:, order], axis=1)).max(axis=(0, 2)) for error in errors], axis=0)
+        spared = int(np.searchsorted(np.maximum.accumulate(together), limits.PATCH_SHARE * self.tolerance / 2))
+        near = np.ones(len(cost), dtype=bool)
+        near[order[:spared]] = False
+        return np.flatnonzero(near)
 
     def _within(self, patch: Patch, near: IntArray, k: FloatArray, whitened: FloatArray) -> Moments:
         """Means and variances at the places of a patch, from its nodes and near rows."""
@@ -325,9 +413,11 @@ class Patch:
     low, side : (dim,)
         The box, along the columns of `frame`.
     frame : (dim, dim)
-        Directions of its sides.
+        What takes places x to x F, along whose axes its sides are.
     counts : tuple of int
         Nodes along each side.
+    closest : int
+        Which of the places is closest to a row.
     """
 
     rows: Rows
@@ -335,18 +425,24 @@ class Patch:
     side: FloatArray
     frame: FloatArray
     counts: tuple[int, ...]
+    closest: int
 
     @classmethod
-    def over(cls, rows: Rows) -> Patch:
-        """The box around some places; turned in three dimensions, where places on the globe are nearly in a plane."""
-        dim = rows.coords.shape[1]
-        centred = rows.coords - rows.coords.mean(axis=0)
-        frame = np.eye(dim) if dim < 3 else linalg.eigh(centred.T @ centred)[1]
+    def over(cls, rows: Rows, frame: FloatArray, tree: KDTree) -> Patch:
+        """The box around some places; turned in three dimensions, where places on the globe are nearly in a plane.
+
+        The tree holds the training rows, along the axes of `frame`.
+        """
         turned = rows.coords @ frame
+        closest = int(np.argmin(tree.query(turned)[0]))
+        if len(frame) == 3:
+            centred = turned - turned.mean(axis=0)
+            frame = frame @ linalg.eigh(centred.T @ centred)[1]
+            turned = rows.coords @ frame
         low, side = turned.min(axis=0), np.ptp(turned, axis=0)
         thin = np.ceil(limits.PATCH_NODES * (side / max(side.max(), 1e-300)) ** limits.THIN_POWER)
         counts = np.where(side > 0, np.clip(thin, 2, limits.PATCH_NODES), 1)
-        return cls(rows, low, np.where(side > 0, side, 1.0), frame, tuple(int(c) for c in counts))
+        return cls(rows, low, np.where(side > 0, side, 1.0), frame, tuple(int(c) for c in counts), closest)
 
     @cached_property
     def nodes(self) -> FloatArray:
@@ -363,7 +459,17 @@ class Patch:
         """The middle of the patch and of its faces, (2 dim + 1, dim): where weights of rows are found."""
         at = np.full((2 * len(self.side) + 1, len(self.side)), 0.5)
         at[np.arange(2 * len(self.side)), np.repeat(np.arange(len(self.side)), 2)] = np.tile([0.0, 1.0], len(self.side))
-        return (self.low + at * self.side) @ self.frame.T
+        return (self.low + at * self.side) @ self.back
+
+    @cached_property
+    def post_of_middle(self) -> IntArray:
+        """The post closest to each middle, (c,)."""
+        return np.asarray(KDTree(self.posts @ self.frame / self.side).query(self.middles @ self.frame / self.side)[1])
+
+    @cached_property
+    def back(self) -> FloatArray:
+        """What takes x F to x."""
+        return np.asarray(linalg.inv(self.frame))
 
     @cached_property
     def to_middles(self) -> FloatArray:
@@ -378,23 +484,38 @@ class Patch:
 
     @property
     def checks(self) -> IntArray:
-        """Two places, one of them somewhere in the midst, that are kriged from all rows."""
-        return np.array([len(self.rows) // 2 + len(self.rows) // 7, len(self.rows) // 5])
+        """Three places that are kriged from all rows: two somewhere in the midst, and the closest to a row."""
+        return np.array([len(self.rows) // 2 + len(self.rows) // 7, len(self.rows) // 5, self.closest])
 
     @property
     def checked(self) -> FloatArray:
-        """Where they lie, (2, dim)."""
+        """Where they lie, (3, dim)."""
         return self.rows.coords[self.checks]
 
-    def holds(self, coords: FloatArray, meshes: float) -> NDArray[np.bool_]:
-        """Which places (n, dim) lie in the box or within some meshes of it."""
-        margin, turned = meshes * self.side.max() / (limits.PATCH_NODES - 1), coords @ self.frame
-        inside = (turned >= self.low - margin) & (turned <= self.low + self.side + margin)
-        return np.asarray(inside.all(axis=1))
+    def holds(self, coords: FloatArray, meshes: float, metrics: Sequence[FloatArray]) -> NDArray[np.bool_]:
+        """Which places (n, dim) lie in the box or, in one of the metrics, within some meshes of it.
+
+        A metric may be blind to some directions: then what lies beyond the box in those is within.
+        """
+        turned, mesh = (
+            coords @ self.frame,
+            np.where(np.array(self.counts) > 1, self.side, 0.0) / (limits.PATCH_NODES - 1),
+        )
+        beyond = np.maximum(np.maximum(self.low - turned, turned - self.low - self.side), 0.0)
+        held = np.zeros(len(coords), dtype=bool)
+        for metric in metrics:
+            own = self.back @ metric @ self.back.T
+            widest = float(np.max(mesh**2 * np.diag(own)))
+            if widest <= limits.FLAT_METRIC * np.trace(own) * float(np.max(mesh**2)):
+                continue  # all of the patch is one place to it
+            blind = limits.FLAT_METRIC * np.trace(own) * np.eye(len(own))
+            reach = meshes * np.sqrt(widest * np.diag(linalg.inv(own + blind)))
+            held |= (beyond <= reach).all(axis=1)
+        return held
 
     def _placed(self, axes: Sequence[FloatArray]) -> FloatArray:
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-        return (self.low + grid * self.side) @ self.frame.T
+        return (self.low + grid * self.side) @ self.back
 
 
 def cells(coords: FloatArray, index: IntArray, size: int) -> list[IntArray]:
@@ -410,6 +531,17 @@ def cells(coords: FloatArray, index: IntArray, size: int) -> list[IntArray]:
     number = np.ravel_multi_index(tuple(cell.T), tuple(counts))
     order = np.argsort(number, kind="stable")
     return [index[part] for part in np.split(order, np.flatnonzero(np.diff(number[order])) + 1)]
+
+
+def can_be_patched(kernel: Kernel, dim: int) -> bool:
+    """Whether it is known where the kinks and ridges of a kernel lie: it is made of functions of distances."""
+    return kernel.radial_form(dim) is not None
+
+
+def _factors(kernel: Kernel, dim: int) -> list[Factor]:
+    form = kernel.radial_form(dim)
+    assert form is not None
+    return [factor for term in form.factors for factor in term]
 
 
 def _error(means: FloatArray, variances: FloatArray, true_means: FloatArray, true_variances: FloatArray) -> float:

@@ -63,7 +63,7 @@ def least_squares(X: FloatArray, y: FloatArray, cutoff: float | None = None) -> 
         diagonal = np.abs(np.diag(R))
         # |R_ii| only bounds the singular values, hence the wide margin
         if p == 0 or diagonal.min() > 1e3 * cutoff * diagonal.max():
-            inverse_root = linalg.solve_triangular(R, np.eye(p))
+            inverse_root = linalg.solve_triangular(R, np.eye(p)) if p else R  # scipy before 1.14 solves no empty system
             return _finish(X, y, inverse_root @ (Q.T @ y), inverse_root, "qr")
     U, s, Vt = linalg.svd(X, full_matrices=False)
     kept = s > cutoff * s[0] if len(s) else np.zeros(0, dtype=bool)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.exceptions import InputError, MissingExtraError
+from bochner.exceptions import InputError, MissingExtraError, StoreError
 from bochner.outputs import completed
 from bochner.sources import limits
 
@@ -257,7 +257,7 @@ class RowStore:
 def _index(folder: str) -> tuple[Cells, IntArray, list[str]]:
     path = Path(folder) / INDEX
     if not path.exists():
-        raise InputError(
+        raise StoreError(
             f"the model answers from the rows in {folder}, which is not there; put the folder back, or fit again."
         )
     index: dict[str, Any] = json.loads(path.read_text())

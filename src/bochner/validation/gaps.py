@@ -194,7 +194,8 @@ def _shape_among(targets: FloatArray, coords: FloatArray) -> tuple[FloatArray, I
 
     One fit asks several times for the same: the last is kept.
     """
-    key = b"".join(blake2b(np.ascontiguousarray(a).data, digest_size=16).digest() for a in (targets, coords))
+    arrays = [np.ascontiguousarray(a, dtype=np.float64) for a in (targets, coords)]
+    key = b"".join(repr(a.shape).encode() + blake2b(a.data, digest_size=16).digest() for a in arrays)
     found = _KEPT.get(key)
     if found is None:
         places, place_of_row = distinct(coords)

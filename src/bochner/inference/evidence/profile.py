@@ -146,7 +146,7 @@ class LaplaceObjective:
         self.trend = x[int(self.learns) :].copy()
 
     def _inner_slopes(self, points: Sequence[LaplacePoint]) -> FloatArray:
-        by_dispersion = [self.dispersion_slope(points)] if self.learns else []
+        by_dispersion = [self.slope_of_dispersion(points)] if self.learns else []
         pairs = zip(points, self.parts, strict=True)
         by_trend = np.zeros(0) if self.reml else sum(p.trend_slope(part.rows.trend) for p, part in pairs)
         return np.r_[by_dispersion, by_trend - self._prior() @ self.trend]
@@ -160,7 +160,7 @@ class LaplaceObjective:
         """What the prior takes off a likelihood whose trend is held."""
         return 0.5 * float(self.trend @ self._prior() @ self.trend)
 
-    def dispersion_slope(self, points: Sequence[LaplacePoint]) -> float:
+    def slope_of_dispersion(self, points: Sequence[LaplacePoint]) -> float:
         """Slope in the log dispersion; none where it would leave the range that is searched."""
         slope, (low, high) = sum(p.dispersion_slope() for p in points), limits.DISPERSION_RANGE
         now = self.family.dispersion
@@ -196,7 +196,7 @@ class InformedLaplace(LaplaceObjective):
         bounds = [ExactBound(kernel, noise_variance, part) for part in self.parts]
         points = self._by_slope(bounds, limits.RANKED_NATS)
         # and what the last step would have gained
-        return float(sum(point.value for point in points)) + self.dispersion_slope(points) ** 2 / (2 * self.bend)
+        return float(sum(point.value for point in points)) + self.slope_of_dispersion(points) ** 2 / (2 * self.bend)
 
     def information(self, kernel: Kernel, noise_variance: float) -> FloatArray:
         """About minus the Hessian in [theta, log noise variance]; value and gradient there are kept."""
@@ -230,7 +230,7 @@ class InformedLaplace(LaplaceObjective):
         """Points at the dispersion to which steps by its slope lead, until less than so many nats are to be gained."""
         x = float(self._inside()[0])
         points = self._points(bounds, np.array([x]))
-        slope, begun = self.dispersion_slope(points), self.starts[:]
+        slope, begun = self.slope_of_dispersion(points), self.starts[:]
         for _ in range(limits.MAX_DISPERSION_STEPS):
             # what a tiny dispersion adds is in proportion to it: small slopes promise much
             tiny = x < np.log(limits.TINY_DISPERSION) and abs(slope) < self.bend
@@ -244,7 +244,7 @@ class InformedLaplace(LaplaceObjective):
             except ConvergenceError:  # a step too far
                 self.starts, self.bend = begun[:], 4 * self.bend
                 continue
-            new_slope, gained = self.dispersion_slope(new), sum(p.value for p in new) - sum(p.value for p in points)
+            new_slope, gained = self.slope_of_dispersion(new), sum(p.value for p in new) - sum(p.value for p in points)
             bend = (slope - new_slope) / step
             if tiny and gained < 0:
                 break

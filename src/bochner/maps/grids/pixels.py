@@ -60,12 +60,16 @@ class Pixels:
         return self.fitted.law(rows, offset=offset_of(known), size=size, new=self.new, patches=patches)
 
     def reach(self, known: Mapping[str, float]) -> float:
-        """Pixels over which the field stays correlated: the least, of all directions and parts of the kernel."""
+        """Pixels over which the field stays correlated: the least, of all directions and parts of the kernel.
+
+        Infinity where it does as far as the grid reaches.
+        """
         middle = np.array([self.grid.height, self.grid.width]) / 2 - 0.5
         step = 2.0 ** np.arange(-2, 1 + np.log2(max(self.grid.shape) + 1), 0.25)
         unit = DIRECTIONS / np.linalg.norm(DIRECTIONS, axis=1, keepdims=True)
-        coords = self.coords(*(middle + np.vstack([[0, 0], (step[:, None, None] * unit).reshape(-1, 2)])).T)
-        valid = np.asarray(np.isfinite(coords).all(axis=1))
+        offset = np.vstack([[0, 0], (step[:, None, None] * unit).reshape(-1, 2)])
+        coords = self.coords(*(middle + offset).T)
+        valid = np.isfinite(coords).all(axis=1) & (np.abs(offset) <= middle + 0.5).all(axis=1)
         if not valid[0]:
             return float("inf")
         with warnings.catch_warnings():
