@@ -72,3 +72,14 @@ def test_the_whole_globe_on_a_grid():
     quick, exact = (model.predict_grid(10.0, bounds=(-180, -90, 180, 90), tolerance=t) for t in (1e-3, None))
     assert quick["mean"].shape == (18, 36)
     assert float(np.max(np.abs(quick["mean"] - exact["mean"]) / exact["sd"])) < 1e-3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_default_grid_ends_at_the_poles(seed):
+    """Places all over the globe: no pixel has its centre beyond a pole."""
+    places = np.random.default_rng(seed).standard_normal((300, 3))
+    lat = np.degrees(np.arcsin(places[:, 2] / np.linalg.norm(places, axis=1)))
+    X = np.c_[np.degrees(np.arctan2(places[:, 1], places[:, 0])), lat]
+    model = SpatialRegressor(Matern(2_000.0), tune=None, noise_variance=0.01, crs=4326).fit(X, places[:, 0])
+    for resolution in (None, 7.0, "300km"):
+        assert np.abs(make_grid(model, resolution).y).max() <= 90

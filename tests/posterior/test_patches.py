@@ -155,3 +155,14 @@ def test_cells_do_not_depend_on_the_unit_of_the_places(rng):
     for ours, theirs in zip(plain, scaled, strict=True):
         assert_allclose(ours, theirs)
         assert np.prod(np.ptp(coords[ours], axis=0)) < 3 * 0.3 * 30 / 400  # no larger than its share of the box
+
+
+def test_a_map_of_one_time_is_patched(rng):
+    """Places that are flat in one coordinate, whose rows are not."""
+    coords = rng.uniform(size=(150, 3))
+    model, exact = posterior(Matern((0.2, 0.2, 0.3), nu=1.5), coords)
+    axis = np.linspace(0, 1, 40)
+    places = np.stack([*np.meshgrid(axis, axis), np.full((40, 40), 0.4)], axis=-1).reshape(-1, 3)
+    rows = Rows(places - model.fitted_.layout.centre, np.ones((len(places), exact.rows.trend.shape[1])))
+    patches = PatchKriging([exact], 1e-2)
+    assert errors(patches, rows).max() < 1e-2 and patches.n_patched > 0.8 * len(rows)

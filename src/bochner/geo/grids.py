@@ -217,6 +217,10 @@ def grid_over(bounds: Sequence[float], resolution: str | float | Resolution, crs
     if dx == size.value == dy:
         left, top = dx * np.floor(left / dx + 1e-9), dy * np.ceil(top / dy - 1e-9)
     width, height = (max(1, int(np.ceil(share - 1e-9))) for share in ((right - left) / dx, (top - bottom) / dy))
+    if is_geographic(crs) and -90 <= bottom and float(bounds[3]) <= 90:  # no centre of a pixel lies beyond a pole
+        above = int(top - dy / 2 > 90 and height > 1)
+        top, height = top - above * dy, height - above
+        height -= int(top - (height - 0.5) * dy < -90 and height > 1)
     return RasterGrid((dx, 0.0, float(left), 0.0, -dy, float(top)), height, width, crs)
 
 

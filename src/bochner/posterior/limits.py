@@ -33,6 +33,7 @@ TRIED_PLACES      16     that tell how small variances are
 PATCH_CHANCES     2      sizes of patches at which most may fail before places are kriged one by one
 SAME_SD           0.6    of the least sd that near rows were found for: those of a lesser one are found again
 LEAST_SD          0.5    of the least sd found anywhere, below which none is believed
+FLAT_SIDE         1e-9   of the longest side of a patch: one that is shorter has one node
 FLAT_METRIC       1e-12  of the trace of a metric: a direction with less is one that it does not see
 GROUP_NUMBERS     6e6    numbers of the systems that patches are solved in together
 PLACES_TOGETHER   1,024  places of a patch whose covariances are held together
@@ -73,6 +74,7 @@ TRIED_PLACES = 16
 PATCH_CHANCES = 2
 SAME_SD = 0.6
 LEAST_SD = 0.5
+FLAT_SIDE = 1e-9
 FLAT_METRIC = 1e-12
 GROUP_NUMBERS = 6e6
 PLACES_TOGETHER = 1_024

@@ -250,7 +250,8 @@ class PatchKriging:
     def _size(self, rows: Rows) -> int:
         """Places of a patch for which all of them cost least: solving for nodes, then a form in nodes and near rows."""
         low, high = box_of(rows.coords)
-        inside = np.count_nonzero(np.all((self.rows.coords >= low) & (self.rows.coords <= high), axis=1))
+        flat = high - low <= limits.FLAT_SIDE * np.ptp(self.rows.coords, axis=0)  # a map of one time
+        inside = np.count_nonzero(np.all(flat | (self.rows.coords >= low) & (self.rows.coords <= high), axis=1))
         q, size = limits.PATCH_NODES**2, 2.0 ** np.arange(6, 16)
         near = np.minimum(limits.NEAR_SHARE * inside * size / len(rows), len(self.rows))
         return int(size[np.argmin((len(self.rows) ** 2 * q + limits.PATCH_WORK) / size + 2 * (q + near) ** 2)])
@@ -440,9 +441,10 @@ class Patch:
             frame = frame @ linalg.eigh(centred.T @ centred)[1]
             turned = rows.coords @ frame
         low, side = turned.min(axis=0), np.ptp(turned, axis=0)
-        thin = np.ceil(limits.PATCH_NODES * (side / max(side.max(), 1e-300)) ** limits.THIN_POWER)
-        counts = np.where(side > 0, np.clip(thin, 2, limits.PATCH_NODES), 1)
-        return cls(rows, low, np.where(side > 0, side, 1.0), frame, tuple(int(c) for c in counts), closest)
+        share = side / max(side.max(), 1e-300)
+        thin = np.ceil(limits.PATCH_NODES * share**limits.THIN_POWER)
+        counts = np.where(share > limits.FLAT_SIDE, np.clip(thin, 2, limits.PATCH_NODES), 1)
+        return cls(rows, low, side, frame, tuple(int(c) for c in counts), closest)
 
     @cached_property
     def nodes(self) -> FloatArray:
@@ -464,7 +466,7 @@ class Patch:
     @cached_property
     def post_of_middle(self) -> IntArray:
         """The post closest to each middle, (c,)."""
-        return np.asarray(KDTree(self.posts @ self.frame / self.side).query(self.middles @ self.frame / self.side)[1])
+        return np.asarray(KDTree(self._share(self.posts)).query(self._share(self.middles))[1])
 
     @cached_property
     def back(self) -> FloatArray:
@@ -479,7 +481,7 @@ class Patch:
     @cached_property
     def to_places(self) -> FloatArray:
         """Interpolation from the nodes to the places, (m, q)."""
-        within = (self.rows.coords @ self.frame - self.low) / self.side
+        within = self._share(self.rows.coords)
         return _products([interpolation(within[:, j], count) for j, count in enumerate(self.counts)])
 
     @property
@@ -499,7 +501,7 @@ class Patch:
         """
         turned, mesh = (
             coords @ self.frame,
-            np.where(np.array(self.counts) > 1, self.side, 0.0) / (limits.PATCH_NODES - 1),
+            self.side / (limits.PATCH_NODES - 1),
         )
         beyond = np.maximum(np.maximum(self.low - turned, turned - self.low - self.side), 0.0)
         held = np.zeros(len(coords), dtype=bool)
@@ -512,6 +514,11 @@ class Patch:
             reach = meshes * np.sqrt(widest * np.diag(linalg.inv(own + blind)))
             held |= (beyond <= reach).all(axis=1)
         return held
+
+    def _share(self, coords: FloatArray) -> FloatArray:
+        """Where places (n, dim) lie along each side, from 0 to 1 in the box; in the middle of one that is none."""
+        flat = np.array(self.counts) == 1
+        return np.where(flat, 0.5, (coords @ self.frame - self.low) / np.where(flat, 1.0, self.side))
 
     def _placed(self, axes: Sequence[FloatArray]) -> FloatArray:
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))

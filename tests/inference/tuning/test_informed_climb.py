@@ -89,3 +89,21 @@ def test_a_climb_does_not_give_up_a_slope_that_begins_gently():
     x, value = scored(function, np.zeros(2), np.diag([1.0, 1.0]), box, 100, 1e-12, Rival(50.0))
     np.testing.assert_allclose(x, [3.0, -0.2], atol=1e-2)
     assert value > -1e-5
+
+
+def test_a_step_that_the_box_cuts_is_still_a_step_up():
+    """A hair below the border, where the other coordinates would follow the one that cannot move."""
+    curvature = np.array(
+        [[378.0, 98.0, 234.0, -104.0], [98.0, 130, 166, -28], [234.0, 166, 419, -66], [-104.0, -28, -66, 29.2]]
+    )
+    slope = np.array([49.0, -12.0, -63.0, -7.0])
+
+    def function(x):
+        return float(slope @ x - 0.5 * x @ curvature @ x), slope - curvature @ x
+
+    box = np.array([[-6.0, 3e-4], [-3.0, 3.0], [-3.0, 3.0], [-14.0, 1.6]])
+    x, value = scored(function, np.zeros(4), curvature, box, 100, 1e-12)
+    free = np.array([False, True, True, True])  # along the border
+    aim = np.linalg.solve(curvature[np.ix_(free, free)], slope[free] - curvature[free, 0] * 3e-4)
+    assert_allclose(x, np.r_[3e-4, aim], atol=1e-3)
+    assert value > 10

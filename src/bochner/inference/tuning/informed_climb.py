@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import linalg, optimize
 
 from bochner.arrays import BoolArray, FloatArray
 from bochner.inference.tuning import limits
@@ -55,8 +56,7 @@ def scored(
         free = ~((x <= low) & (gradient < 0) | (x >= high) & (gradient > 0))
         tiny = free & (np.abs(gradient) < limits.FADED) & (np.diag(curvature) < limits.FADING * np.abs(gradient))
         rest = free & ~tiny
-        step = np.zeros(len(x))
-        step[rest] = _damped(gradient[rest], curvature[np.ix_(rest, rest)], damping)
+        step = _within(gradient, curvature, damping, rest, low - x, high - x)
         step[tiny] = _of_tiny(gradient[tiny])
         new = np.clip(x + step, low, high)
         step = new - x
@@ -97,6 +97,25 @@ def _with_own(curvature: FloatArray, tiny: BoolArray, own: FloatArray) -> FloatA
     now = curvature.copy()
     np.einsum("ii->i", now)[tiny] = np.maximum(np.diag(curvature), own)[tiny]
     return now
+
+
+def _within(
+    gradient: FloatArray, curvature: FloatArray, damping: float, free: BoolArray, low: FloatArray, high: FloatArray
+) -> FloatArray:
+    """A damped step of what is free; where it would leave the box, the best one that does not."""
+    step = np.zeros(len(gradient))
+    step[free] = _damped(gradient[free], curvature[np.ix_(free, free)], damping)
+    if np.all((step >= low) & (step <= high)):
+        return step
+    own = curvature[np.ix_(free, free)]
+    root = linalg.cholesky(own + np.diag(damping * np.diag(own)))
+    aim = linalg.solve_triangular(root, gradient[free], trans="T")
+    near = np.clip([low[free], high[free]], -limits.LONGEST_STEP, limits.LONGEST_STEP)
+    apart = near[1] > near[0]
+    found = np.where(apart, 0.0, near[0])
+    found[apart] = optimize.lsq_linear(root[:, apart], aim, near[:, apart], method="bvls").x
+    step[free] = found
+    return step
 
 
 def _damped(gradient: FloatArray, curvature: FloatArray, damping: float) -> FloatArray:
