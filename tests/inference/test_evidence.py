@@ -233,3 +233,21 @@ def test_spacing_of_some_rows_is_that_of_all(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(observed_limits, "MAX_SPACING_PLACES", 400)
             assert_allclose(scale_of(obs).spacing, whole, rtol=0.15)
+
+
+@pytest.mark.parametrize("noise", [1e-8, 3e-11, 1e-13])
+def test_gradient_where_the_noise_is_less_than_any_row_may_have(noise):
+    """Smooth rows without noise: the least error of a row is a share of the field's variance, and moves with it."""
+    X = np.random.default_rng(3).uniform(size=(12, 2))
+    obs = Observations(
+        Rows(X, np.ones((12, 1))), X[:, 0] ** 2 + X[:, 0] * X[:, 1], np.ones(12), np.zeros(12), np.zeros(12)
+    )
+    objective, kernel, h = ExactEvidence(obs, reml=True), Matern((0.8, 1.2), nu=2.5), 1e-4
+    _, gradient = objective(kernel, noise)
+    point = np.r_[kernel.theta, np.log(noise)]
+
+    def value(x):
+        return objective.value(kernel.with_theta(x[:-1]), float(np.exp(x[-1])))
+
+    slopes = [(value(point + h * e) - value(point - h * e)) / (2 * h) for e in np.eye(len(point))]
+    assert_allclose(gradient, slopes, rtol=1e-3, atol=1e-3)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bochner.arrays import FloatArray
+from bochner.inference.fits import limits
 from bochner.inference.fits.exact import ExactEngine, ExactFit, Residual
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, Slopes
@@ -30,10 +31,16 @@ class ExactEvidence:
         fit, slopes = self._fit(kernel, noise_variance)
         # dL = 1/2 tr[(alpha alpha' - Pi) dSigma]
         g = Residual.of(fit.posterior, reml=self.reml).weights(fit.posterior.alpha)
-        by_theta = [0.5 * slope for slope in slopes.traces(g)]
+        own, error = np.diag(g), obs.copy_variance(noise_variance) / obs.weight
+        floor = limits.EXACT_JITTER * float(np.mean(obs.rows.variance(kernel)))  # of the error, which moves with theta
+        added = np.hypot(error, floor)
         by_noise = 0.0  # an interpolator has no noise to learn
         if noise_variance > 0:
-            by_noise = 0.5 * noise_variance * np.sum(np.diag(g) / obs.weight) + obs.replicate_terms(noise_variance)[1]
+            least = float(np.hypot(noise_variance, floor))
+            by_noise = 0.5 * noise_variance * np.sum(own / obs.weight * (error / added))
+            by_noise += obs.replicate_terms(least)[1] * (noise_variance / least) ** 2
+        np.einsum("ii->i", g)[:] += limits.EXACT_JITTER * float(np.mean(own * (floor / added)))
+        by_theta = [0.5 * slope for slope in slopes.traces(g)]
         return fit.log_evidence if self.reml else fit.log_likelihood, np.array([*by_theta, by_noise])
 
     def information(self, kernel: Kernel, noise_variance: float) -> FloatArray:

@@ -90,7 +90,7 @@ class _Side:
         seen = r.linearised(eta)
         error = noise[:, None] + r.error + 1 / seen.curvature
         floor = newton_limits.EXACT_JITTER * field * float(np.mean(correlation.diagonal()))
-        added = np.maximum(error / r.weight, floor[:, None])
+        added = np.hypot(error / r.weight, floor[:, None])
         roots, X = [], r.rows.trend
         trend = np.full((*eta.shape, X.shape[1]), np.nan)
         for j, f in enumerate(field):

@@ -179,13 +179,13 @@ def _solved(engine: ExactEngine, obs: Observations, k: FloatArray) -> ExactFit:
     """Solve (K + noise) alpha = y - X beta."""
     noise = obs.copy_variance(engine.noise_variance) / obs.weight
     floor = limits.EXACT_JITTER * float(np.mean(k.diagonal()))
-    sigma = cholesky_factor(k, added=np.maximum(noise, floor))
+    sigma = cholesky_factor(k, added=np.hypot(noise, floor))  # the larger, without a kink
     X, y, q = obs.rows.trend, obs.y, obs.n_trend
     whitened, _ = linalg.lapack.dtrtrs(sigma.root, np.column_stack([X, y]) * sigma.scale[:, None], lower=1)
     Xw, yw = whitened[:, :q], whitened[:, q]
     schur = cholesky_factor(Xw.T @ Xw + obs.trend_prior, q)
     alpha, beta, residual = _weights(sigma, schur, Xw, yw)
-    replicate = obs.replicate_terms(max(engine.noise_variance, floor))[0]
+    replicate = obs.replicate_terms(float(np.hypot(engine.noise_variance, floor)))[0]
     misfit = residual @ residual + beta @ obs.trend_prior @ beta
     fit = -0.5 * (sigma.logdet() + misfit) + replicate
     n = len(obs)
