@@ -10,7 +10,7 @@ CODE := $(wildcard src tests benchmarks examples docs)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test test-all lint docs bench studies calibration coverage mutants oldest fuzz faults clean help
+.PHONY: demo test test-all style lint docs bench studies calibration coverage mutants oldest fuzz faults clean help
 
 demo: $(VENV)/.demo ## map malaria in a simulated country, from files to a report, into demo-output/
 	$(BIN)/bochner demo -o demo-output
@@ -24,9 +24,11 @@ test: $(VENV)/.test ## run the tests, but for those marked slow, and a quarter o
 test-all: $(VENV)/.test ## run every test and every case
 	$(PYTEST) $(ARGS)
 
-lint: $(VENV)/.test ## check style and types
+style: $(VENV)/.test ## check style
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
+
+lint: style ## check style and types
 	$(BIN)/mypy
 
 docs: $(VENV)/.docs ## build the documentation into docs/_build/html; a warning is an error
