@@ -31,8 +31,8 @@ def as_crs(value: Any) -> Any:
         value = value.to_wkt()  # rasterio and others carry their own PROJ
     try:
         return pyproj.CRS.from_user_input(value)
-    except pyproj.exceptions.CRSError:
-        raise InputError(f"the CRS {value!r} is not known; give a code such as EPSG:4326 or EPSG:32633.") from None
+    except (pyproj.exceptions.CRSError, ValueError, TypeError):  # an array, say
+        raise InputError(f"the CRS {value!r:.80} is not known; give a code such as EPSG:4326 or EPSG:32633.") from None
 
 
 def is_geographic(crs: Any) -> bool:

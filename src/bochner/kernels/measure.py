@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,8 +68,11 @@ class Piece:
 
     def atoms(self) -> Atoms | None:
         """Lines of the piece, one of each pair, the heaviest first; None if it does not consist of lines."""
-        lines = self._lines(self.factors)
-        return None if lines is None else _one_of_each_pair(*lines)
+        return _atoms_of(self)
+
+    def lines(self) -> Atoms | None:
+        """The same with both of each pair, in any order."""
+        return self._lines(self.factors)
 
     def __str__(self) -> str:
         return " * ".join(f"{type(k).__name__} on axes {tuple(self.axes[j] for j in axes)}" for axes, k in self.factors)
@@ -179,6 +183,17 @@ def _sums(omega: FloatArray, mass: FloatArray, other: FloatArray, other_mass: Fl
     enough = int(np.searchsorted(np.cumsum(joint[order]), (1 - limits.LEAST_LINES) * joint.sum())) + 1
     kept = order[:enough]
     return (omega[:, None, :] + other).reshape(-1, omega.shape[1])[kept], joint[kept]
+
+
+@lru_cache(maxsize=8)  # a search for a lattice asks for the same ones again and again
+def _atoms_of(piece: Piece) -> Atoms | None:
+    lines = piece.lines()
+    if lines is None:
+        return None
+    found = _one_of_each_pair(*lines)
+    for part in found:
+        part.setflags(write=False)
+    return found
 
 
 def _one_of_each_pair(omega: FloatArray, mass: FloatArray) -> Atoms:
