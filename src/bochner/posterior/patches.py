@@ -288,22 +288,35 @@ class PatchKriging:
         for i, patch in enumerate(patches):
             here, mean, variance = k[:, :, nodes_of[i]], *(part[:, checks_of[i]] for part in true)
             apart = missed[:, :, middles_of[i]] - here @ patch.to_middles.T.astype(self.kind)
-            found, least = None, np.sqrt(np.maximum(variance.min(axis=1), 1e-300))
-            while True:
-                near = self._near(patch, apart, weight[:, :, posts_of[i]], least)
-                if len(near) + len(patch.nodes) >= len(self.rows):  # as many as if asked one by one
-                    found = None
-                    break
-                found = self._within(patch, near, here, whitened[:, :, nodes_of[i]])
-                told = np.maximum(np.sqrt(found[1].min(axis=1)), limits.LEAST_SD * self.least_sd)
-                if np.all(told >= limits.SAME_SD * least):
-                    break
-                least = np.minimum(told, least)
+            least = np.sqrt(np.maximum(variance.min(axis=1), 1e-300))
+            found = self._settled(patch, apart, weight[:, :, posts_of[i]], least, here, whitened[:, :, nodes_of[i]])
             if found is not None:
                 error = _error(found[0][:, patch.checks], found[1][:, patch.checks], mean, variance)
                 found = found if error <= limits.PATCH_SHARE * self.tolerance else None
             answers.append(found)
         return self._where_least([patch.rows for patch in patches], answers)
+
+    def _settled(
+        self,
+        patch: Patch,
+        apart: FloatArray,
+        weight: FloatArray,
+        least: FloatArray,
+        k: FloatArray,
+        whitened: FloatArray,
+    ) -> Moments | None:
+        """Means and variances from the rows that are near for the least sd that they tell; None where most rows are."""
+        while True:
+            near = self._near(patch, apart, weight, least)
+            if len(near) + len(patch.nodes) >= len(self.rows):  # as many as if asked one by one
+                return None
+            found = self._within(patch, near, k, whitened)
+            told = np.maximum(np.sqrt(found[1].min(axis=1)), limits.LEAST_SD * self.least_sd)
+            if not np.isfinite(told).all():  # numbers that float32 does not hold
+                return None
+            if np.all(told >= limits.SAME_SD * least):
+                return found
+            least = np.minimum(told, least)
 
     def _where_least(self, parts: list[Rows], answers: list[Moments | None]) -> list[Moments | None]:
         """The answers that are right at their least variance, too: no place asks for more."""
@@ -499,10 +512,7 @@ class Patch:
 
         A metric may be blind to some directions: then what lies beyond the box in those is within.
         """
-        turned, mesh = (
-            coords @ self.frame,
-            self.side / (limits.PATCH_NODES - 1),
-        )
+        turned, mesh = coords @ self.frame, self.side / (limits.PATCH_NODES - 1)
         beyond = np.maximum(np.maximum(self.low - turned, turned - self.low - self.side), 0.0)
         held = np.zeros(len(coords), dtype=bool)
         for metric in metrics:

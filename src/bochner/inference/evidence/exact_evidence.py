@@ -28,12 +28,11 @@ class ExactEvidence:
     def __call__(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
         """With its gradient in [theta, log noise variance]."""
         obs = self.obs
-        fit, slopes = self._fit(kernel, noise_variance)
+        fit, slopes, floor = self._fit(kernel, noise_variance)
         # dL = 1/2 tr[(alpha alpha' - Pi) dSigma]
         g = Residual.of(fit.posterior, reml=self.reml).weights(fit.posterior.alpha)
         own, error = np.diag(g), obs.copy_variance(noise_variance) / obs.weight
-        floor = limits.EXACT_JITTER * float(np.mean(obs.rows.variance(kernel)))  # of the error, which moves with theta
-        added = np.hypot(error, floor)
+        added = np.hypot(error, floor)  # which moves with theta, too
         by_noise = 0.0  # an interpolator has no noise to learn
         if noise_variance > 0:
             least = float(np.hypot(noise_variance, floor))
@@ -50,7 +49,7 @@ class ExactEvidence:
         nearly, and never negative. Scatter among copies of a row adds what it expects to tell of the noise.
         """
         obs = self.obs
-        fit, slopes = self._fit(kernel, noise_variance)
+        fit, slopes, _ = self._fit(kernel, noise_variance)
         posterior = fit.posterior
         alpha, sigma, trend = posterior.alpha, posterior.sigma, posterior.rows.trend
         moved = np.column_stack([*slopes.products(alpha), noise_variance / obs.weight * alpha])
@@ -63,6 +62,8 @@ class ExactEvidence:
         information[-1, -1] += 0.5 * float(obs.total - len(obs))
         return np.asarray(information)
 
-    def _fit(self, kernel: Kernel, noise_variance: float) -> tuple[ExactFit, Slopes]:
+    def _fit(self, kernel: Kernel, noise_variance: float) -> tuple[ExactFit, Slopes, float]:
+        """Fit, slopes of its covariance, and the least error variance of a row."""
         k, slopes = self.obs.rows.covariance_and_slopes(kernel)
-        return ExactEngine(kernel, noise_variance, k).fit(self.obs), slopes
+        floor = limits.EXACT_JITTER * float(np.mean(k.diagonal()))
+        return ExactEngine(kernel, noise_variance, k).fit(self.obs), slopes, floor
