@@ -10,7 +10,8 @@ from bochner import SpatialRegressor
 from bochner.features import Rows
 from bochner.kernels import Matern, OnAxes, Periodic, SquaredExponential
 from bochner.posterior import KrigingPosterior
-from bochner.posterior.patches import PatchKriging, cells
+from bochner.posterior.patch import cells
+from bochner.posterior.patches import PatchKriging
 
 KERNELS = {
     "rough": Matern(0.3, nu=0.5),
