@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import local
@@ -88,7 +88,9 @@ def current() -> Resources:
 
 
 def n_threads() -> int:
-    """Threads that may compute here."""
+    """Threads that may compute here; in a thread that is one of several, itself."""
+    if getattr(_WORKER, "busy", False):
+        return 1
     n_jobs = current().n_jobs
     return n_cores() if n_jobs is None or n_jobs == -1 else n_jobs
 
@@ -148,7 +150,8 @@ def in_threads(work: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
         yield from map(work, parts)
         return
     with _pool(n) as pool:
-        yield from pool.map(work, parts)
+        # each part in a context of its own, so that the resources in force are in force there, too
+        yield from pool.map(lambda context, part: context.run(work, part), [copy_context() for _ in parts], parts)
 
 
 @contextmanager

@@ -258,6 +258,23 @@ def test_any_number_of_threads(backend, n_jobs):
 
 
 @every_backend
+@pytest.mark.parametrize("at_once", [2_000, 1_000_000])
+def test_a_plan_with_as_many_threads_gives_the_same_bits_again(backend, at_once, monkeypatch):
+    """Of types 1 and 2, in one run of the places or in three; other numbers of threads leave twelve digits alone."""
+    if backend in ("jax", "torch"):
+        pytest.skip("not promised")
+    monkeypatch.setattr(nufft.limits, "ADDED_AT_ONCE", at_once)
+    coords, strengths, modes = problem((20, 20), n=5_000, n_vectors=2)
+    one, two, again = (nufft.Plan(coords, (20, 20), eps=1e-6, n_jobs=k, backend=backend) for k in (1, 2, 2))
+    for _ in range(3):
+        assert_array_equal(two.type1(strengths), again.type1(strengths))
+        assert_array_equal(two.type2(modes), again.type2(modes))
+    assert error(two.type1(strengths), one.type1(strengths)) < 1e-12
+    assert error(two.type2(modes), one.type2(modes)) < 1e-12
+    assert error(one.type1(strengths).reshape(2, -1), strengths @ waves(coords, (20, 20)).conj()) < 1e-5
+
+
+@every_backend
 def test_inputs_are_left_alone(backend):
     """Read-only, Fortran-ordered, strided and integer input; results are fresh and writable."""
     coords, strengths, _ = problem((8, 6), n=40, n_vectors=4)

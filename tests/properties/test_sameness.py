@@ -49,6 +49,21 @@ def test_learned_values_are_the_same_bits_again():
     assert_array_equal(*(m.predict(told.at) for m in models))
 
 
+def test_sums_that_threads_share_are_the_same_bits_again(monkeypatch):
+    """Transforms of many places are shared by threads, which must not add in the order in which they end."""
+    monkeypatch.setattr("bochner.nufft.limits.FEW_PLACES", 0)
+    rng = np.random.default_rng(4)
+    X, at = rng.uniform(size=(4_000, 2)), rng.uniform(size=(50, 2))
+    y = np.sin(9 * X[:, 0]) + 0.3 * rng.normal(size=4_000)
+    fits = (
+        SpatialRegressor(Matern(0.1, nu=0.5), features="lattice", tune=None, noise_variance=0.1, n_jobs=n).fit(X, y)
+        for n in (1, 2, 2)
+    )
+    one, two, again = (np.stack(model.predict(at, return_std=True)) for model in fits)
+    assert_array_equal(two, again)
+    assert_allclose(two, one, rtol=1e-10)
+
+
 @pytest.mark.parametrize("features", ["exact", "lattice"])
 def test_eight_threads_may_ask_one_model(features):
     told = problem("poisson", 2, features)

@@ -23,9 +23,10 @@ type 3    f_k = sum over i of c_i exp(sign 1j s_k.x_i)          scattered places
 - **Real strengths** are welcome; the result is complex and Hermitian. The built-in back end then spreads one number
   instead of two; the others transform complex numbers only, so real ones save nothing there.
 - **n_jobs** is a number of threads; None means as many as may compute here (`bochner.resources`), or one for few places
-  and modes, which take less time than threads take to meet. The bits of the
-  built-in one do not depend on it. With ducc0 they may, and with finufft and jax-finufft results change within eps,
-  because it takes part in choosing the grid.
+  and modes, which take less time than threads take to meet. A `Plan` of the built-in one, of ducc0 or of finufft gives
+  the same bits again with as many threads, and twelve digits with others: type 1 is summed over runs of places, each by
+  one thread, in their order. With jax-finufft, and in type 3, results change within eps, because it takes part in
+  choosing the grid.
 
 Types 1 and 2 with opposite signs are adjoint: <type1(c), f> = <c, type2(f)>. Type 1 is a sum over places, so chunks
 add. The cost is O(n log(1/eps)^dim + N log N). `backend` tells which back end runs and why; the argument ``backend=``
@@ -35,6 +36,7 @@ and the environment variable ``BOCHNER_NUFFT`` force one. No back end is importe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from threading import Lock
 from typing import Self
 
@@ -55,8 +57,8 @@ from bochner.nufft.checks import (
     precision_of,
     wrapped,
 )
-from bochner.nufft.contract import Array, Backend, RealType, complex_type
-from bochner.resources import as_threads
+from bochner.nufft.contract import Array, Backend, ModesPlan, RealType, complex_type
+from bochner.resources import as_threads, in_threads
 
 __all__ = ["BackendChoice", "Plan", "backend", "type1", "type2", "type3"]
 
@@ -240,7 +242,25 @@ class Plan:
         if self.n_samples:
             small = n_jobs is None and len(coords) + np.prod(self.shape) < limits.FEW_PLACES
             threads = 1 if small else as_threads(n_jobs)
-            self._plan = module.plan(wrapped(coords), self.shape, self.eps, self._working, threads)
+            self._threads, self._module, self._places = threads, module, wrapped(coords)
+
+    @cached_property
+    def _evaluator(self) -> ModesPlan:
+        """The plan for type 2."""
+        return self._module.plan(self._places, self.shape, self.eps, self._working, self._threads)
+
+    @cached_property
+    def _adders(self) -> list[tuple[slice, ModesPlan]]:
+        """Runs of places, and the plan of each for type 1: with one thread, where several would add in any order."""
+        runs = [slice(None)] if self._module.same_bits else self._runs()
+        if len(runs) == 1 and (self._threads == 1 or self._module.same_bits):
+            return [(runs[0], self._evaluator)]
+        return [(run, self._module.plan(self._places[run], self.shape, self.eps, self._working, 1)) for run in runs]
+
+    def _runs(self) -> list[slice]:
+        """Runs of places that one thread adds up; whatever the threads, they are the same."""
+        size = int(max(limits.ADDED_AT_ONCE, limits.ADDED_PER_MODE * np.prod(self.shape, dtype=float)))
+        return [slice(start, start + size) for start in range(0, self.n_samples, size)]
 
     def type1(self, strengths: ArrayLike, *, sign: int = -1) -> Array:
         """Modes ``(n_vectors?, *shape)`` of strengths ``(n_vectors?, n)``."""
@@ -249,7 +269,7 @@ class Plan:
             result = np.zeros((len(vectors), *self.shape), complex_type(self.dtype))
         else:
             with self._lock:
-                result = self._plan.type1(_cast(vectors, self._working, self._takes_real), sign)
+                result = self._added(_cast(vectors, self._working, self._takes_real), sign)
         return self._finished(result, np.ndim(strengths) == 2)
 
     def type2(self, modes: ArrayLike, *, sign: int = 1) -> Array:
@@ -259,8 +279,19 @@ class Plan:
             result = np.zeros((len(vectors), self.n_samples), complex_type(self.dtype))
         else:
             with self._lock:
-                result = self._plan.type2(_cast(vectors, self._working, False), sign)
+                result = self._evaluator.type2(_cast(vectors, self._working, False), sign)
         return self._finished(result, np.ndim(modes) > len(self.shape))
+
+    def _added(self, vectors: Array, sign: int) -> Array:
+        """Type 1, run after run of the places."""
+        adders = self._adders
+        if len(adders) == 1:
+            return adders[0][1].type1(vectors, sign)
+        total = np.zeros((len(vectors), *self.shape), complex_type(self._working))
+        each = map if self._threads == 1 else in_threads
+        for part in each(lambda run: run[1].type1(np.ascontiguousarray(vectors[:, run[0]]), sign), adders):
+            total += part
+        return total
 
     def _finished(self, result: Array, batched: bool) -> Array:
         result = result.astype(complex_type(self.dtype), copy=False)

@@ -9,6 +9,7 @@ from bochner.nufft import limits
 from bochner.nufft.contract import Array, RealType
 
 takes_real = False
+same_bits = False
 float32_phase_error = 9e-9
 
 

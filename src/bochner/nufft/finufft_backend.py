@@ -11,6 +11,7 @@ from bochner.nufft import limits
 from bochner.nufft.contract import Array, RealType, complex_type
 
 takes_real = False
+same_bits = False
 float32_phase_error = 3.2e-8
 
 
@@ -37,7 +38,9 @@ class FinufftPlan:
             while len(self._plans) >= limits.KEPT_PLANS:
                 self._plans.pop(next(iter(self._plans)))
             # modeord=0: modes increase along each axis; FINUFFT's default, stated because it is our contract
-            made = finufft.Plan(kind, self._shape, n_vectors, isign=sign, modeord=0, **self._options)
+            # a refinement of the grid that is left to FINUFFT depends on the threads, and so would results
+            grid = {} if self._options["nthreads"] == 1 and kind == 1 else {"upsampfac": 2.0}
+            made = finufft.Plan(kind, self._shape, n_vectors, isign=sign, modeord=0, **grid, **self._options)
             made.setpts(*self._axes)
             self._plans[key] = made
         return self._plans[key]

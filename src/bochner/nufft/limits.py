@@ -11,6 +11,8 @@ SINGLE_TYPE3    1e-5   smallest one in single precision: it finds no kernel for 
 KEPT_PLANS      4      plans of FINUFFT that are kept: one serves one type, one sign and one number of vectors
 CHUNK_ENTRIES   2^18   of one chunk's matrix: small enough for the cache, large enough to hide the interpreter
 FEW_PLACES      1e5    places and modes up to which one thread transforms: 1 ms, where two on a busy machine took 60
+ADDED_AT_ONCE   2^17   places whose waves one thread adds up, if a back end's threads would add in any order; ...
+ADDED_PER_MODE  2      ... at least so many for each mode: the transform of a run's grid takes little of its time
 WORK_PER_PLACE  1e4    operations of a transform for each place, by which a device is chosen or not
 KEPT_BYTES      2^28   of matrices kept for the next call, all together
 ==============  =====  ===============================================================================================
@@ -28,5 +30,7 @@ SINGLE_TYPE3 = 1e-5
 KEPT_PLANS = 4
 CHUNK_ENTRIES = 2**18
 FEW_PLACES = 100_000
+ADDED_AT_ONCE = 2**17
+ADDED_PER_MODE = 2
 WORK_PER_PLACE = 1e4
 KEPT_BYTES = 2**28

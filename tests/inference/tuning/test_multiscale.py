@@ -35,11 +35,11 @@ def decide(monkeypatch: pytest.MonkeyPatch, several: Tuned | None, errors: dict[
     monkeypatch.setattr(multiscale, "refine_on_lattice", lambda found, *_, **__: found)
     monkeypatch.setattr(multiscale, "fit_sum", lambda *_: (several, 10.0))
 
-    def held_out(candidates, obs, folds):
-        each = [errors[tuned is SUM] for tuned in candidates]
-        return [(y, np.zeros_like(y), np.full_like(y, sd), np.ones_like(y)) for y in each]
+    def law(tuned, held, obs):
+        y = errors[tuned is SUM]
+        return y, np.zeros_like(y), np.full_like(y, sd), np.ones_like(y)
 
-    monkeypatch.setattr(multiscale, "_held_out", held_out)
+    monkeypatch.setattr(multiscale, "_law", law)
     looked = search(quadratic((0.3,)))
     return multiscale.select_multiscale(looked, looked, task_of(np.random.default_rng(0).uniform(size=(60, 2))))
 

@@ -58,6 +58,9 @@ LOCAL_NEIGHBOURS           36        nearest rows that a held-out row is kriged 
                                      tuning
 LOCAL_FAR                  12        and rows beyond them, of each of two thinned sets          benchmarks/competition
 MAX_LOCAL_TARGETS          1,500     held-out rows of a fold: enough to rank kernels            benchmarks/competition
+FOLD_BYTES                 300       of a row in a fold: its copy, its place in trees           benchmarks/memory
+FOLD_ROOM                  0.1       of the memory that may be taken: folds that take more are  benchmarks/memory
+                                     kriged one after the other
 MAX_COMPANION_WAVES        2,500     5,000 columns: a factor of 200 MB in some seconds          benchmarks/agreement
 MAX_COMPANION_DIMENSIONS   3         of a lattice                                               benchmarks/agreement
 COMPANION_NOISE            1e-3      of the variance: noise below which neighbours tell all     benchmarks/agreement
@@ -120,6 +123,8 @@ FOLD_PROBES = 2_000
 LOCAL_NEIGHBOURS = 36
 LOCAL_FAR = 12
 MAX_LOCAL_TARGETS = 1_500
+FOLD_BYTES = 300
+FOLD_ROOM = 0.1
 MAX_COMPANION_WAVES = 2_500
 MAX_COMPANION_DIMENSIONS = 3
 COMPANION_NOISE = 1e-3

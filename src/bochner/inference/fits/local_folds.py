@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Self
 
 import numpy as np
 
+from bochner.arrays import FloatArray, IntArray
 from bochner.inference.fits import limits
 from bochner.inference.fits.folds import Fold, HeldOut, stacked
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import KnownRows, local_kriging
 from bochner.random import generator
+from bochner.resources import current, in_threads, n_threads
 
 
 def held_out_locally(
@@ -32,28 +37,71 @@ def held_out_by_each(
     most: int = limits.MAX_LOCAL_TARGETS,
 ) -> list[HeldOut]:
     """The same by several kernels with their noise variances: what does not depend on them is made once a fold."""
-    parts: list[list[HeldOut]] = [[] for _ in pairs]
-    for k, (train, test) in enumerate(folds):
-        test = np.asarray(test)
+    folds = list(folds)
+
+    def known_rows(k: int) -> _Known:
+        return _Known.of(obs, k, folds[k], most, [kernel for kernel, _ in pairs])
+
+    def held_out(asked: tuple[_Known, tuple[Kernel, float]]) -> HeldOut:
+        known, (kernel, noise_variance) = asked
+        return known.predicted(kernel, noise_variance, obs)
+
+    if _side_by_side(len(folds), len(pairs), len(obs)):
+        found = list(in_threads(held_out, product(in_threads(known_rows, range(len(folds))), pairs)))
+    else:
+        found = [held_out((known, pair)) for known in map(known_rows, range(len(folds))) for pair in pairs]
+    return [stacked(found[j :: len(pairs)]) for j in range(len(pairs))]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Training rows of a fold made ready to be kriged from, whatever the kernel, and its test rows."""
+
+    fold: int
+    test: IntArray
+    obs: Observations
+    beta: FloatArray
+    extent: FloatArray
+    ready: KnownRows
+
+    @classmethod
+    def of(cls, obs: Observations, k: int, fold: Fold, most: int, kernels: Sequence[Kernel]) -> Self:
+        """The k-th fold; of its test rows, at most so many."""
+        train, test = (np.asarray(rows) for rows in fold)
         if len(test) > most:
             test = np.sort(generator(k, "held-out rows").choice(test, most, replace=False))
-        known = obs[np.asarray(train)]
-        root = np.sqrt(known.weight)
-        trend = known.rows.trend
+        known = obs[train]
+        coords, trend, root = known.rows.coords, known.rows.trend, np.sqrt(known.weight)
         beta = np.linalg.lstsq(trend * root[:, None], known.y * root, rcond=None)[0] if obs.n_trend else np.zeros(0)
-        extent = np.ptp(known.rows.coords, axis=0)
-        ready = KnownRows(known.rows.coords, limits.LOCAL_NEIGHBOURS, limits.LOCAL_FAR)
-        for (kernel, noise_variance), done in zip(pairs, parts, strict=True):
-            mean, variance = local_kriging(
-                kernel,
-                known.copy_variance(noise_variance) / known.weight,
-                known.rows.coords,
-                known.y - trend @ beta,
-                obs.rows.coords[test],
-                limits.LOCAL_NEIGHBOURS,
-                axis_units(kernel, extent),
-                limits.LOCAL_FAR,
-                ready,
-            )
-            done.append(HeldOut(test, np.full(len(test), k), mean + obs.rows.trend[test] @ beta, variance))
-    return [stacked(done) for done in parts]
+        extent = np.ptp(coords, axis=0)
+        ready = KnownRows(coords, limits.LOCAL_NEIGHBOURS, limits.LOCAL_FAR)
+        for kernel in kernels:  # now: kernels that are asked side by side build no tree
+            ready.sought(_units(kernel, extent))
+        return cls(k, test, known, np.asarray(beta, dtype=float), extent, ready)
+
+    def predicted(self, kernel: Kernel, noise_variance: float, obs: Observations) -> HeldOut:
+        """Test rows of `obs`, by a kernel and a noise variance."""
+        known, test = self.obs, self.test
+        mean, variance = local_kriging(
+            kernel,
+            known.copy_variance(noise_variance) / known.weight,
+            known.rows.coords,
+            known.y - known.rows.trend @ self.beta,
+            obs.rows.coords[test],
+            limits.LOCAL_NEIGHBOURS,
+            _units(kernel, self.extent),
+            limits.LOCAL_FAR,
+            self.ready,
+        )
+        return HeldOut(test, np.full(len(test), self.fold), mean + obs.rows.trend[test] @ self.beta, variance)
+
+
+def _units(kernel: Kernel, extent: FloatArray) -> FloatArray:
+    units = axis_units(kernel, extent)
+    return np.ones(len(extent)) if units is None else units
+
+
+def _side_by_side(n_folds: int, n_kernels: int, n_rows: int) -> bool:
+    """Whether there is a fold with a kernel for every thread, and room for the rows of all folds with their trees."""
+    room = n_folds * limits.FOLD_BYTES * n_rows <= limits.FOLD_ROOM * current().room
+    return room and n_folds * n_kernels >= n_threads()

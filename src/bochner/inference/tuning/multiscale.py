@@ -66,7 +66,8 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
         candidates += _plain_fields(single, fine, obs, seed, shared)
         more_likely = gained >= limits.WORTH_LIKELIHOOD
         return _stacked(candidates, fine.noise_variance, task, obs, folds, wanted, single.by_all_rows, more_likely)
-    held_out = _held_out([t for _, t in candidates], obs, folds)
+    held = held_out_by_each([(t.kernel, t.noise_variance) for _, t in candidates], obs, folds)
+    held_out = [_law(tuned, one, obs) for (_, tuned), one in zip(candidates, held, strict=True)]
     scores = [crps(y, mean, sd, sample_weight=weight) for y, mean, sd, weight in held_out]
     # near rows hardly feel which way the field reaches further; where they tell neither apart, the likelihood does
     nats = 0.0 if axial is None else axial.value - single.value
@@ -84,7 +85,8 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     tuned = replace(
         tuned, kernel=tuned.kernel.scaled(factor), noise_variance=noise, at_bounds=(), by_all_rows=by_all_rows
     )
-    average = _modulated(Average.single(tuned.kernel, noise), task, tuned, obs, folds)
+    known = _times(held[best], factor, fine.noise_variance, obs)
+    average = _modulated(Average.single(tuned.kernel, noise), task, tuned, obs, folds, held=known)
     why = f"CRPS on rows held out as the places to be predicted lie ({told})"
     if several is None and best == 0:
         why = f"a sum of three is hardly more likely; {why}"
@@ -169,10 +171,7 @@ def _stacked(
         why += f"; variances times {factor:.2f}, so that intervals hold of them what they say"
     noises = np.array([t.noise_variance for t in taken])
     found = Average(tuple(t.kernel for t in taken), noises, mass[order])
-    # variances of field and noise times one factor leave means as they are
-    first = held[order[0]]
-    alike = factor == 1.0 or (noise_variance is None and not obs.error.any())
-    known = replace(first, variance=factor * first.variance) if alike else None
+    known = _times(held[order[0]], factor, noise_variance, obs)
     average = _modulated(found, task, taken[0], obs, folds, weight, known)
     if len(order) == 1:
         return taken[0], Choice("kernel", candidates[order[0]][0], f"chosen {why}"), average
@@ -195,9 +194,8 @@ def _modulated(
     if not of_space or not task.gaussian:
         return None
     held = held_out_locally(tuned.kernel, obs, tuned.noise_variance, folds) if held is None else held
-    sd = np.sqrt(held.variance + obs.copy_variance(tuned.noise_variance)[held.index])
-    law = obs.y[held.index], held.mean, sd, obs.weight[held.index] if weight is None else weight
-    found = varying_amplitude(tuned, obs, folds, held, law)
+    y, mean, sd, own_weight = _law(tuned, held, obs)
+    found = varying_amplitude(tuned, obs, folds, held, (y, mean, sd, own_weight if weight is None else weight))
     return None if found is None else replace(average, amplitude=found)
 
 
@@ -337,12 +335,16 @@ def _wider(kernel: Kernel, extent: FloatArray) -> list[Kernel]:
     return starts
 
 
-def _held_out(candidates: list[Tuned], obs: Observations, folds: list[Fold]) -> list[Law]:
-    """What each candidate says of the held-out rows."""
-    laws = []
-    for tuned, held in zip(
-        candidates, held_out_by_each([(t.kernel, t.noise_variance) for t in candidates], obs, folds), strict=True
-    ):
-        sd = np.sqrt(held.variance + obs.copy_variance(tuned.noise_variance)[held.index])
-        laws.append((obs.y[held.index], held.mean, sd, obs.weight[held.index]))
-    return laws
+def _law(tuned: Tuned, held: HeldOut, obs: Observations) -> Law:
+    """What a candidate says of the held-out rows."""
+    sd = np.sqrt(held.variance + obs.copy_variance(tuned.noise_variance)[held.index])
+    return obs.y[held.index], held.mean, sd, obs.weight[held.index]
+
+
+def _times(held: HeldOut, factor: float, noise_variance: float | None, obs: Observations) -> HeldOut | None:
+    """The same by a kernel times a factor; None where it is not known without kriging again.
+
+    Variances of field and noise times one factor leave means as they are.
+    """
+    alike = factor == 1.0 or (noise_variance is None and not obs.error.any())
+    return replace(held, variance=factor * held.variance) if alike else None

@@ -25,7 +25,7 @@ from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel, Matern, Sum
 from bochner.kernels.anisotropy import turned, whitening
 from bochner.neighbours import SharedOrder, Vecchia
-from bochner.resources import n_threads
+from bochner.resources import in_threads, n_threads
 
 # lengths of short and middle in those of the single field; long, in the extent of the data
 
@@ -120,9 +120,12 @@ def _likelihood(
 
 def _share_of_order(coords: FloatArray, folds: list[Fold]) -> float:
     """First share of a coarse-to-fine order: its points lie half as far apart as wanted places from data, or more."""
-    away = np.median(
-        np.concatenate([cKDTree(coords[train]).query(coords[test], workers=n_threads())[0] for train, test in folds])
-    )
+
+    def to_data(fold: Fold) -> FloatArray:
+        train, test = fold
+        return np.asarray(cKDTree(coords[train]).query(coords[test])[0])
+
+    away = np.median(np.concatenate(list(in_threads(to_data, folds))))
     apart = np.median(cKDTree(coords).query(coords, k=2, workers=n_threads())[0][:, 1])
     return float(min(1.0, (2 * apart / max(away, 1e-300)) ** coords.shape[1]))
 

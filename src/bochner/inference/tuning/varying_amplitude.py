@@ -25,6 +25,7 @@ from bochner.inference.tuning.variance_factor import variance_factor
 from bochner.kernels import Kernel
 from bochner.neighbours import maximin_order
 from bochner.random import generator
+from bochner.resources import in_threads
 from bochner.validation import crps
 
 Law = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
@@ -146,8 +147,11 @@ def _unseen_amplitude(
 ) -> FloatArray:
     """Amplitude at each row of the gaps, from errors of rows outside of its gaps."""
     there = np.empty(len(fold))
-    for k in np.unique(fold):
+
+    def fill(k: int) -> None:
         outside = ~np.isin(everywhere.index, folds[k][1])
         here = fold == k
         there[here] = amplitude_of(everywhere.of(outside), n_nodes).at(inside.coords[here])
+
+    list(in_threads(fill, np.unique(fold).tolist()))
     return there
