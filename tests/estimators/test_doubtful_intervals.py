@@ -111,3 +111,19 @@ def test_counts_of_towns_and_villages_show_a_field():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert not any("hardly predict each other" in finding for finding in model.check())
+
+
+def test_single_trials_of_a_rough_field_learned_as_a_smooth_one_are_doubted(monkeypatch):
+    """Taken to the next order, the evidence prefers a rough and large field, as the one that they were drawn from."""
+    monkeypatch.setattr("bochner.estimators.limits.RIVAL_NATS", 0.5)  # 400 rows do not say more
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(400, 2))
+    rough = np.linalg.cholesky(Matern(0.05, 10.0, nu=0.5)(X) + 1e-9 * np.eye(400)) @ rng.standard_normal(400)
+    for eta, doubted in ((rough, True), (2 * np.sin(5 * X[:, 0]), False)):
+        y = (rng.uniform(size=400) < 1 / (1 + np.exp(-eta))).astype(float)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = SpatialRegressor(Matern(0.2, nu=2.5), family="bernoulli").fit(X, y)
+            found = [finding for finding in model.check() if "to the next order" in finding]
+        assert len(found) == doubted
+        assert all("nu=0.5" in finding and "tune=None" in finding for finding in found)

@@ -14,7 +14,7 @@ from bochner.exceptions import ConvergenceError
 from bochner.families import Bernoulli, Binomial, Family, Gamma, NegativeBinomial, Poisson
 from bochner.features import Rows
 from bochner.frequencies import QuasiMonteCarlo
-from bochner.inference import Observations, Responses
+from bochner.inference import Observations, Responses, next_order_evidence
 from bochner.inference.evidence import limits
 from bochner.inference.evidence.laplace import ExactBound, LinearBound
 from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_plan
@@ -327,3 +327,34 @@ def test_a_mode_that_runs_away_is_refused(family):
     y = np.where(group, 0.0, np.arange(30) % 2)
     with pytest.raises(ConvergenceError, match="run"):
         find_mode(Responses(family, rows, y, one, zero, one, zero), ExactEngine(KERNEL, 0.0))
+
+
+@pytest.mark.parametrize("family", [Bernoulli(), Bernoulli("probit")], ids=["logit", "probit"])
+def test_the_next_order_leaves_a_fraction_of_the_error_of_the_evidence(family):
+    """Of three rows, whose evidence is an integral over three dimensions."""
+    rng = np.random.default_rng(3)
+    one = np.ones(3)
+    rows = Rows(rng.uniform(size=(3, 2)), np.empty((3, 0)))
+    y = np.array([1.0, 0.0, 1.0])
+    responses = Responses(family, rows, y, one, 0 * one, one, 0 * one)
+    kernel = Matern(0.4, 1.2, nu=0.5)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    z = np.stack(np.meshgrid(nodes, nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 3)
+    mass = np.einsum("i,j,k->ijk", weights, weights, weights).ravel() / np.sqrt(2 * np.pi) ** 3
+    eta = z @ np.linalg.cholesky(kernel(rows.coords)).T
+    exact = np.log(mass @ np.exp(sum(family.log_density(y[i], eta[:, i], 1.0) for i in range(3))))
+    laplace = ExactBound(kernel, 0.0, responses).point(responses, None).value
+    assert abs(next_order_evidence(kernel, 0.0, responses) - exact) < 0.3 * abs(laplace - exact)
+
+
+def test_the_next_order_is_that_of_plain_algebra():
+    responses = respond(Bernoulli(), 2, "plain")
+    point = ExactBound(KERNEL, 0.1, responses).point(responses, None)
+    seen = point.mode.linearised
+    eta, w = seen.eta, seen.curvature
+    p = 1 / (1 + np.exp(-eta))
+    prior = KERNEL(responses.rows.coords) + 0.1 * np.eye(len(eta))
+    covariance = np.linalg.inv(np.linalg.inv(prior) + np.diag(w))
+    spread, third, fourth = np.diag(covariance), -w * (1 - 2 * p), -w * (1 - 6 * w)
+    plain = fourth @ spread**2 / 8 + (third * spread) @ covariance @ (third * spread) / 8
+    assert_allclose(point.next_order, plain, rtol=1e-5)

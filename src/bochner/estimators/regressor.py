@@ -26,6 +26,7 @@ from bochner.estimators.hidden_fields import hidden_field
 from bochner.estimators.increments import add_rows, has_sums
 from bochner.estimators.mapped import Mapped
 from bochner.estimators.progress import progress_logging
+from bochner.estimators.rougher_fields import rougher_field
 from bochner.estimators.same_kind import SameKind
 from bochner.estimators.source_folds import cross_validate_source
 from bochner.estimators.streaming import Solve, Work, fit_source
@@ -717,6 +718,7 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
                 model, responses = self.fitted_.model, self.training_responses()
                 narrow = doubtful_intervals(model, responses, self.training_groups())
                 few = too_few_counts(model, responses) or hidden_field(model, responses)
+                few = few or rougher_field(model, responses)
             found += [doubt for doubt in (narrow, few) if doubt is not None]
         for finding in found:
             warn(finding, CheckWarning)

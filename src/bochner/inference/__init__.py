@@ -5,6 +5,7 @@ observed < fits < evidence < adaptive < schemes < tuning < model < chunked
 
 from bochner.inference.chunked import Climb, RowSums, WavePlan, plan_waves, solve
 from bochner.inference.curvature import columns_worth
+from bochner.inference.evidence.next_order import next_order_evidence
 from bochner.inference.fits.fixed_effects import fixed_effects, held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, stacked
 from bochner.inference.fits.sampling import Chain, sample_posterior
@@ -37,6 +38,7 @@ __all__ = [
     "held_where_separated",
     "leave_out",
     "merge_equal_rows",
+    "next_order_evidence",
     "plan_waves",
     "register_scheme",
     "residual_of",

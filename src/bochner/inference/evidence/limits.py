@@ -5,6 +5,7 @@ name                       value        what it costs, or why                   
 =========================  ===========  =======================================================  =====================
 EVIDENCE_NEWTON_TOLERANCE  1e-11        a gradient needs the mode to more digits than a          tests/inference
                                         prediction
+FOURTH_STEP                1e-3         difference of linear predictors for a fourth derivative  tests/inference
 VALUE_TOLERANCE            1e-6         one more step of Newton's is within 1e-10 of the value   tests/inference
 BATCH_ROUNDS               8            factors for a mode, beyond which a line search is needed  tests/inference
 DISPERSION_RANGE           (1e-4, 1e3)  range of a dispersion that is searched                   benchmarks/references
@@ -49,6 +50,7 @@ MASS_STEP                  1e-4         in theta, of the difference quotients of
 from __future__ import annotations
 
 EVIDENCE_NEWTON_TOLERANCE = 1e-11
+FOURTH_STEP = 1e-3
 VALUE_TOLERANCE = 1e-6
 BATCH_ROUNDS = 8
 DISPERSION_RANGE = (1e-4, 1e3)
