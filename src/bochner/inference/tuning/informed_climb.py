@@ -28,11 +28,15 @@ class Rival:
     peak: FloatArray | None = None
 
     def same(self, x: FloatArray, value: float, curvature: FloatArray) -> bool:
-        """Whether a point that lies lower is on the same peak."""
+        """Whether a point, or where a step from it leads, is on the same peak; it lies lower."""
         if self.peak is None or value > self.value:
             return False
         away = x - self.peak
         return bool(0.5 * away @ curvature @ away < limits.SAME_PEAK)
+
+    def out_of_reach(self, value: float, gain: float) -> bool:
+        """Whether a climb that expects to gain so much more would fall short of it by far."""
+        return gain < limits.LAST_HOPE and value + limits.HOPED_TIMES * gain < self.value
 
 
 def scored(
@@ -46,7 +50,8 @@ def scored(
 ) -> tuple[FloatArray, float]:
     """Maximum within a box (k, 2) from a point with its information, and the value there.
 
-    It ends where the next step would gain less than `tolerance` of the value, or on the peak of its rival.
+    It ends where the next step would gain less than `tolerance` of the value, on the peak of its rival, or where that
+    is clearly out of reach.
     """
     value, gradient = function(x)
     low, high = box.T
@@ -64,7 +69,9 @@ def scored(
         gain = float(gradient[rest] @ step[rest] + gradient[tiny] @ np.expm1(step[tiny]))
         if not gain > max(limits.SCORED, tolerance * abs(value)):
             break
-        if rival is not None and rival.same(x, value, curvature):
+        if rival is not None and (
+            rival.same(x, value, curvature) or rival.same(new, value, curvature) or rival.out_of_reach(value, gain)
+        ):
             break
         expected = gain - 0.5 * float(step[rest] @ curvature[np.ix_(rest, rest)] @ step[rest])
         new_value, new_gradient = function(new)
