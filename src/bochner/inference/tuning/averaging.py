@@ -88,7 +88,7 @@ def _curvature(search: Search, tuned: Tuned, mode: FloatArray, free: FloatArray)
         columns.append(-(slopes[0] - slopes[1])[moved] / (2 * step))
     hessian = (np.array(columns) + np.array(columns).T) / 2
     k = int(free.sum())
-    follow = np.linalg.lstsq(hessian[k:, k:], hessian[k:, :k], rcond=None)[0]
+    follow = np.asarray(np.linalg.lstsq(hessian[k:, k:], hessian[k:, :k], rcond=None)[0], dtype=np.float64)
     search.hidden(tuned.kernel, tuned.noise_variance)  # back at the mode
     search.follows(tuned.kernel, -follow)
     return np.asarray(hessian[:k, :k] - hessian[:k, k:] @ follow)

@@ -185,12 +185,13 @@ class Search:
             tied = linalg.block_diag(np.eye(len(ties))[ties][:, free], np.eye(len(hidden)))
             information = tied.T @ self.information_at(*unpack(x0), hidden) @ tied
             rival = None if against is None else self._rival(against, free, len(hidden))
-            within = np.array(near) if not len(hidden) else np.r_[near, self.objective.hidden_bounds()]
+            joint = self.objective if isinstance(self.objective, JointObjective) and len(hidden) else None
+            within = np.array(near) if joint is None else np.r_[near, joint.hidden_bounds()]
             begun = np.r_[x0, hidden]
             ended, value = scored(positive, begun, information, within, max_iterations, tolerance, rival)
             x, hidden = ended[:n_free], ended[n_free:]
-            if len(hidden):
-                self.objective.arrived(*unpack(x), hidden)
+            if joint is not None:
+                joint.arrived(*unpack(x), hidden)
                 if not len(self.hidden(*unpack(x))):  # next to nothing is left of them: on without
                     return self.maximise(*unpack(x), max_iterations, tolerance, against=against)
         else:
@@ -203,11 +204,12 @@ class Search:
         return Tuned(*unpack(x), value, count, tuple(stuck))
 
     def _rival(self, against: float | Tuned, free: FloatArray, n_hidden: int) -> Rival:
+        dear = isinstance(self.objective, JointObjective)
         if not isinstance(against, Tuned):
-            return Rival(against)
+            return Rival(against, dear=dear)
         peak = np.r_[against.kernel.theta, np.log(max(against.noise_variance, 1e-300))][free]
         hidden = self.hidden(against.kernel, against.noise_variance) if n_hidden else np.zeros(0)
-        return Rival(against.value, np.r_[peak, hidden] if len(hidden) == n_hidden else None)
+        return Rival(against.value, np.r_[peak, hidden] if len(hidden) == n_hidden else None, dear)
 
 
 def _axis_of(name: str) -> tuple[str, int] | None:
