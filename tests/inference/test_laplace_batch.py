@@ -12,7 +12,8 @@ from bochner.inference.evidence.laplace_batch import evidence_of_many
 from bochner.inference.evidence.profile import InformedLaplace, LaplaceObjective
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.newton import find_mode
-from bochner.kernels import Matern
+from bochner.inference.tuning.search import Search
+from bochner.kernels import Matern, Scale
 from tests.inference.test_laplace import FAMILIES, ROWS, respond
 
 FIELDS, NOISES = np.array([0.1, 0.8, 2.0]), np.array([0.0, 0.2, 0.05])
@@ -73,7 +74,7 @@ def test_information_is_about_the_curvature_of_the_evidence(family):
     kernel = Matern(0.7, 0.8)
     information = objective.information(kernel, 0.1)
     assert np.linalg.eigvalsh(information).min() > -1e-10
-    assert objective(kernel, 0.1) is objective.known[2]
+    assert objective(kernel, 0.1) is objective.known[-1]
     expected = np.zeros_like(information)
     for j in range(len(kernel.theta)):
         step = 1e-4 * np.eye(len(kernel.theta))[j]
@@ -81,3 +82,25 @@ def test_information_is_about_the_curvature_of_the_evidence(family):
         expected[j] = (down - up) / 2e-4
     ratio = np.diag(information)[:-1] / np.maximum(np.diag(expected)[:-1], 1e-9)
     assert np.all(ratio > 0.1) and np.all(ratio < 20)
+
+
+@pytest.mark.parametrize("family", [Gamma(), NegativeBinomial()], ids=["gamma", "negative-binomial"])
+def test_a_dispersion_climbs_with_the_kernel_to_where_it_would_be_sought_anew(family):
+    """Joint slopes are those of the value; a climb in all ends where the evidence is at its best in the dispersion."""
+    r = respond(family, 2, n=80)
+    objective = InformedLaplace([r], reml=True)
+    at = np.r_[Matern(0.7, 0.8).theta, np.log(0.4)]
+
+    def value(x):
+        return objective.joint(Matern().with_theta(x[:2]), 0.0, x[2:])
+
+    slopes = np.delete(value(at)[1], 2)  # there is no noise to move
+    steps = 1e-4 * np.eye(3)
+    assert_allclose(slopes, [(value(at + e)[0] - value(at - e)[0]) / 2e-4 for e in steps], rtol=1e-5, atol=1e-5)
+    information = objective.joint_information(Matern(0.7, 0.8), 0.0, at[2:])
+    assert np.linalg.eigvalsh(information).min() > -1e-10
+    scale = Scale(np.ones(2), 0.05, 1.0)
+    found = Search(objective, scale, 0.0).maximise(Matern(0.7, 0.8), 0.0)
+    sought = LaplaceObjective([r], ExactBound, reml=True)(found.kernel, 0.0)
+    assert_allclose(found.value, sought[0], atol=1e-5)
+    assert_allclose(sought[1][:2], 0.0, atol=0.02)

@@ -54,14 +54,19 @@ class Matern(IsotropicKernel):
 
     def correlation(self, distance: FloatArray) -> FloatArray:
         s = float(np.sqrt(2 * self.nu)) * distance
+        if self.nu not in (0.5, 1.5, 2.5):
+            return _bessel_form(s, self.nu, self.nu, at_zero=1.0)
+        fall = np.exp(-s)
         match self.nu:
-            case 0.5:
-                return np.exp(-s)
             case 1.5:
-                return (1 + s) * np.exp(-s)
+                fall *= 1 + s
             case 2.5:
-                return (1 + s + s**2 / 3) * np.exp(-s)
-        return _bessel_form(s, self.nu, self.nu, at_zero=1.0)
+                square = s / 3
+                square += 1
+                square *= s
+                square += 1
+                fall *= square
+        return fall
 
     def decay(self, distance: FloatArray) -> FloatArray:
         s = np.sqrt(2 * self.nu) * distance

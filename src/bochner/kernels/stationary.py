@@ -247,6 +247,9 @@ class IsotropicKernel(ScaledKernel):
         k[np.diag_indices(len(x))] = self.variance
         return np.asarray(k)
 
+    def variances(self, x: FloatArray) -> FloatArray:
+        return np.full(len(x), self.variance)
+
     def correlation_and_decay(self, s: FloatArray) -> tuple[FloatArray, FloatArray]:
         """`correlation` and `decay`, where a kernel can have both for little more than one."""
         return self.correlation(s), self.decay(s)

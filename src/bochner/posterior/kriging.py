@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -101,8 +101,13 @@ class KrigingPosterior(Posterior):
         whitened = self.sigma.half_solve(cross)
         if not self.rows.trend.shape[1]:
             return whitened, np.zeros((0, len(rows)))
-        left = rows.trend.T - self.sigma.half_solve(self.rows.trend).T @ whitened
+        left = rows.trend.T - self._whitened_trend.T @ whitened
         return whitened, self.schur.half_solve(left)
+
+    @cached_property
+    def _whitened_trend(self) -> FloatArray:
+        """L^-1 X."""
+        return self.sigma.half_solve(self.rows.trend)
 
 
 def _crosses(

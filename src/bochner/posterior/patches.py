@@ -357,16 +357,19 @@ class PatchKriging:
         A row's part in the mean is alpha, in the variance twice its kriging weight, here that of the closest post.
         """
         _, of, scale = self._shapes
-        by = (scale / sd)[:, None, None].astype(self.kind)
-        errors = [self._alpha[:, :, None] * missed[of] * by]
+        missed = missed[of]
+        missed *= (scale / sd)[:, None, None].astype(self.kind)
+        errors = [self._alpha[:, :, None] * missed]
         if weight is not None:
-            errors.append(weight[:, :, patch.post_of_middle] * missed[of] * by / sd[:, None, None].astype(self.kind))
+            missed *= (weight / sd[:, None, None].astype(self.kind))[:, :, patch.post_of_middle]
+            errors.append(missed)
         cost = np.max([np.abs(error).max(axis=(0, 2)) for error in errors], axis=0)
         # next to a row its weight is larger than elsewhere on the edge; and nodes may not see a short field at all
         cost[patch.holds(self.rows.coords, self._margin, self._metrics)] = np.inf
         order = np.argsort(cost)
         order = order[: int(np.count_nonzero(np.isfinite(cost)))]  # those that may be left out, the least first
-        together = np.max([np.abs(np.cumsum(error[:, order], axis=1)).max(axis=(0, 2)) for error in errors], axis=0)
+        sums = [np.cumsum(error[:, order], axis=1) for error in errors]
+        together = np.max([np.maximum(s.max(axis=(0, 2)), -s.min(axis=(0, 2))) for s in sums], axis=0)
         spared = int(np.searchsorted(np.maximum.accumulate(together), limits.PATCH_SHARE * self.tolerance / 2))
         near = np.ones(len(cost), dtype=bool)
         near[order[:spared]] = False
@@ -433,13 +436,11 @@ def _error(means: FloatArray, variances: FloatArray, true_means: FloatArray, tru
 
 
 def _inverse_of(factor: CholeskyFactor, kind: type[np.floating[Any]]) -> FloatArray:
-    invert = linalg.lapack.spotri if kind is np.float32 else linalg.lapack.dpotri
-    inverse = np.asarray(invert(factor.root, lower=1)[0]).T  # its upper half
-    low = np.tril_indices(len(inverse), -1)
-    inverse[low] = inverse.T[low]
-    scale = factor.scale.astype(kind)
-    inverse *= scale
-    inverse *= scale[:, None]
+    half = factor.half_inverse().astype(kind, order="F", copy=False)
+    product = linalg.lapack.slauum if kind is np.float32 else linalg.lapack.dlauum
+    lower = np.asarray(product(half, lower=1, overwrite_c=1)[0])
+    inverse = lower + lower.T  # the other triangle is zero
+    np.einsum("ii->i", inverse)[:] = lower.diagonal()
     return inverse
 
 

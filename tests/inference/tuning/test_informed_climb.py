@@ -107,3 +107,15 @@ def test_a_step_that_the_box_cuts_is_still_a_step_up():
     aim = np.linalg.solve(curvature[np.ix_(free, free)], slope[free] - curvature[free, 0] * 3e-4)
     assert_allclose(x, np.r_[3e-4, aim], atol=1e-3)
     assert value > 10
+
+
+def test_a_climb_that_cannot_win_ends_early_where_evaluations_are_dear():
+    """Of one peak whose height is known by its slopes and curvature: far below the rival, and where it is near."""
+    box = np.array([[-9.0, 9.0]])
+
+    def function(x):
+        return float(-np.cosh(x[0])), -np.sinh(x)
+
+    for rival, ends in ((Rival(50.0, dear=True), False), (Rival(-0.9999, dear=True), True), (Rival(50.0), True)):
+        value = scored(function, np.ones(1), np.eye(1), box, 100, 1e-12, rival)[1]
+        assert (abs(value + 1) < 1e-6) == ends

@@ -25,7 +25,7 @@ from bochner.inference.fits.base import Engine
 from bochner.inference.fits.exact import ExactEngine, ExactFit, Residual
 from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.fits.newton import Mode, find_mode
-from bochner.inference.observed.responses import Responses
+from bochner.inference.observed.responses import Linearised, Responses
 from bochner.kernels import Kernel, Slopes
 
 
@@ -66,13 +66,24 @@ class LaplacePoint:
 
     def dispersion_slope(self) -> float:
         """Slope in the log dispersion of the family."""
-        seen = self.mode.linearised
-        assert seen is not None
+        seen, (density, score, curvature) = self._dispersed
         r = seen.responses
-        density, score, curvature = r.family.dispersion_slopes(r.y, seen.eta, r.size)
         explicit = np.sum(r.weight * (density - 0.5 * self.spread * curvature))
         implicit = np.sum(r.weight * self.pull * score) - self.b @ (score / seen.curvature)
         return float(explicit + implicit)
+
+    def error_slope(self) -> FloatArray:
+        """Slope of the error variance of each row in the log dispersion, (n,)."""
+        seen, (_, _, curvature) = self._dispersed
+        return np.asarray(-curvature / seen.curvature**2)
+
+    @cached_property
+    def _dispersed(self) -> tuple[Linearised, tuple[FloatArray, FloatArray, FloatArray]]:
+        """Derivatives of log density, score and curvature in the log dispersion."""
+        seen = self.mode.linearised
+        assert seen is not None
+        r = seen.responses
+        return seen, r.family.dispersion_slopes(r.y, seen.eta, r.size)
 
 
 class Bound(Protocol):
@@ -119,18 +130,22 @@ class ExactBound:
             by_noise += obs.replicate_terms(self.noise_variance)[1]
         return np.array([*by_theta, by_noise])
 
-    def information(self, point: LaplacePoint) -> FloatArray:
+    def information(self, point: LaplacePoint, *, dispersion: bool = False) -> FloatArray:
         """1/2 alpha' dSigma Pi dSigma alpha for each pair of [theta, log noise variance], with curvatures of the mode.
 
-        As of Gaussian observations: about minus the Hessian, and never negative.
+        As of Gaussian observations: about minus the Hessian, and never negative. With `dispersion` its logarithm
+        comes last, as something that moves the error variances.
         """
         assert point.residual is not None
         alpha, obs = point.mode.alpha, point.mode.obs
         moved = [*self._covariance[1].products(alpha), self.noise_variance / obs.weight * alpha]
+        last = len(moved) - 1
+        if dispersion:
+            moved.append(point.error_slope() / obs.weight * alpha)
         information = point.residual.between(np.column_stack(moved)) / 2
         if self.noise_variance > 0:
             share = self.noise_variance / obs.copy_variance(self.noise_variance)
-            information[-1, -1] += 0.5 * float(np.sum((obs.weight - 1) * share**2))
+            information[last, last] += 0.5 * float(np.sum((obs.weight - 1) * share**2))
         return information
 
 

@@ -9,9 +9,11 @@ FOURTH_STEP                1e-3         difference of linear predictors for a fo
 VALUE_TOLERANCE            1e-6         one more step of Newton's is within 1e-10 of the value   tests/inference
 BATCH_ROUNDS               8            factors for a mode, beyond which a line search is needed  tests/inference
 DISPERSION_RANGE           (1e-4, 1e3)  range of a dispersion that is searched                   benchmarks/references
-SETTLED_DISPERSION         1e-12        nats that a better dispersion would gain: differences    tests/inference
-                                        of gradients are taken
-RANKED_NATS                1e-3         the same where values are compared, that gain foreseen   tests/inference
+SETTLED_DISPERSION         1e-10        nats that a better dispersion would gain, at the end     tests/inference
+SETTLED_TINY               1e-12        the same of a tiny one: differences of gradients are     tests/inference
+                                        taken
+COMPARED_NATS              1e-2         the same where values are compared, that gain foreseen   tests/inference
+RANKED_NATS                0.5          the same where starts of climbs are ranked               benchmarks/speed
 FIRST_BEND                 0.25         of the rows: curvature in the log dispersion, to begin   benchmarks/speed
                                         with
 DISPERSION_STEP            1.0          longest step of the log dispersion                       benchmarks/speed
@@ -54,8 +56,10 @@ FOURTH_STEP = 1e-3
 VALUE_TOLERANCE = 1e-6
 BATCH_ROUNDS = 8
 DISPERSION_RANGE = (1e-4, 1e3)
-SETTLED_DISPERSION = 1e-12
-RANKED_NATS = 1e-3
+SETTLED_DISPERSION = 1e-10
+SETTLED_TINY = 1e-12
+COMPARED_NATS = 1e-2
+RANKED_NATS = 0.5
 FIRST_BEND = 0.25
 DISPERSION_STEP = 1.0
 MAX_DISPERSION_STEPS = 15

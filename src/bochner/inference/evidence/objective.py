@@ -24,3 +24,32 @@ class InformedObjective(Protocol):
 
     def information(self, kernel: Kernel, noise_variance: float) -> FloatArray:
         """About minus the Hessian, never negative, for less than value and gradient."""
+
+
+@runtime_checkable
+class JointObjective(InformedObjective, Protocol):
+    """An informed objective with parameters of its own, which climb along with those of the kernel.
+
+    Where there are none to climb, `hidden` is empty, and the objective is at its best in them wherever it is asked.
+    """
+
+    def hidden(self, kernel: Kernel, noise_variance: float) -> FloatArray:
+        """Where its own parameters may begin."""
+
+    def hidden_bounds(self) -> FloatArray:
+        """Bounds of them, (k, 2)."""
+
+    def joint(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> tuple[float, FloatArray]:
+        """Value, and gradient in [theta, log noise variance, hidden]."""
+
+    def joint_information(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> FloatArray:
+        """About minus the Hessian in the same, never negative."""
+
+    def ranked(self, kernel: Kernel, noise_variance: float) -> float:
+        """Value, roughly: enough to tell good starts from bad ones."""
+
+    def follows(self, kernel: Kernel, slope: FloatArray) -> None:
+        """Be told how its own parameters move with [theta] around the kernel, (k, entries)."""
+
+    def arrived(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> None:
+        """Be told of the end of a climb."""

@@ -172,59 +172,146 @@ class LaplaceObjective:
 class InformedLaplace(LaplaceObjective):
     """The same of the exact kernel, with its information: what a climb begins with.
 
-    A dispersion is found by its slope, from where the last ones let expect it.
+    A dispersion climbs along with the kernel. Where the kernel is given, it is found by its slope, from where the
+    last ones let expect it.
     """
 
     def __init__(self, parts: Sequence[Responses], *, reml: bool) -> None:
         super().__init__(parts, ExactBound, reml=reml)
-        self.known: tuple[Kernel, float, tuple[float, FloatArray]] | None = None
+        self.known: tuple[Kernel, float, FloatArray, tuple[float, FloatArray]] | None = None
         self.trail = _Trail()
         self.bend = limits.FIRST_BEND * float(sum(np.sum(part.weight) for part in parts))  # of the log dispersion
+        self.ends: dict[tuple[Kernel, float], tuple[float, list[FloatArray | None]]] = {}
 
     def __call__(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
-        if self.known is not None and self.known[:2] == (kernel, noise_variance):
-            return self.known[2]
-        self._foresee(kernel)
+        none = np.zeros(0)
+        if self._is_known(kernel, noise_variance, none):
+            assert self.known is not None
+            return self.known[-1]
+        self._foresee(kernel, noise_variance)
         found = super().__call__(kernel, noise_variance)
-        self._remember(kernel)
+        self._remember(kernel, noise_variance)
         return found
 
+    def settle(self, kernel: Kernel, noise_variance: float) -> float:
+        self._foresee(kernel, noise_variance)
+        return super().settle(kernel, noise_variance)
+
     def value(self, kernel: Kernel, noise_variance: float) -> float:
-        if not (self.learns and self.reml):
-            return super().value(kernel, noise_variance)
-        self._foresee(kernel)
-        bounds = [ExactBound(kernel, noise_variance, part) for part in self.parts]
-        points = self._by_slope(bounds, limits.RANKED_NATS)
+        if self.learns and self.reml:
+            return self._about(kernel, noise_variance, limits.COMPARED_NATS)
+        return super().value(kernel, noise_variance)
+
+    def ranked(self, kernel: Kernel, noise_variance: float) -> float:
+        """The same to a fraction of a nat."""
+        if self.learns and self.reml:
+            return self._about(kernel, noise_variance, limits.RANKED_NATS)
+        value = super().value(kernel, noise_variance)
+        self._remember(kernel, noise_variance)
+        return value
+
+    def _about(self, kernel: Kernel, noise_variance: float, enough: float) -> float:
+        """Value at a dispersion that so many nats are to be gained from, these included."""
+        self._foresee(kernel, noise_variance)
+        with blas_threads(self.largest):
+            bounds = [ExactBound(kernel, noise_variance, part) for part in self.parts]
+            points = self._by_slope(bounds, enough)
+        self._remember(kernel, noise_variance)
         # and what the last step would have gained
         return float(sum(point.value for point in points)) + self.slope_of_dispersion(points) ** 2 / (2 * self.bend)
 
     def information(self, kernel: Kernel, noise_variance: float) -> FloatArray:
         """About minus the Hessian in [theta, log noise variance]; value and gradient there are kept."""
-        self._foresee(kernel)
+        self._foresee(kernel, noise_variance)
         with blas_threads(self.largest):
             bounds = [ExactBound(kernel, noise_variance, part) for part in self.parts]
             points = self._profile(bounds)
             pairs = list(zip(bounds, points, strict=True))
             slopes = sum(bound.slopes(point) for bound, point in pairs)
             information = sum(bound.information(point) for bound, point in pairs)
-        self._remember(kernel)
+        self._remember(kernel, noise_variance)
         value = sum(point.value for point in points) - self._penalty()
-        self.known = (kernel, noise_variance, (value, np.asarray(slopes)))
+        self.known = (kernel, noise_variance, np.zeros(0), (value, np.asarray(slopes)))
         return np.asarray(information)
 
-    def _foresee(self, kernel: Kernel) -> None:
-        if self.learns:
-            self._set(np.r_[self.trail.at(kernel.theta, self._inside()[0]), self.trend])
+    # ------------------------------------------------------------- climbing with the kernel
 
-    def _remember(self, kernel: Kernel) -> None:
+    def hidden(self, kernel: Kernel, noise_variance: float) -> FloatArray:
+        """Log dispersion that is expected, where it is learned and neither tiny nor beside a trend that is held."""
+        if not (self.learns and self.reml):
+            return np.zeros(0)
+        self._foresee(kernel, noise_variance)
+        inside = self._inside()
+        return inside if inside[0] > np.log(limits.TINY_DISPERSION) else np.zeros(0)
+
+    def hidden_bounds(self) -> FloatArray:
+        return np.log([[limits.TINY_DISPERSION, limits.DISPERSION_RANGE[1]]])
+
+    def joint(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> tuple[float, FloatArray]:
+        """Value and gradient in [theta, log noise variance, log dispersion]."""
+        if self._is_known(kernel, noise_variance, hidden):
+            assert self.known is not None
+            return self.known[-1]
+        with blas_threads(self.largest):
+            bounds = [ExactBound(kernel, noise_variance, part) for part in self.parts]
+            return self._joint_of(bounds, self._points(bounds, hidden))
+
+    def joint_information(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> FloatArray:
+        """About minus the Hessian in the same; value and gradient there are kept.
+
+        What is known of the curvature in the log dispersion takes the place of its information, correlations kept.
+        """
+        with blas_threads(self.largest):
+            bounds = [ExactBound(kernel, noise_variance, part) for part in self.parts]
+            points = self._points(bounds, hidden)
+            pairs = zip(bounds, points, strict=True)
+            information = np.asarray(sum(bound.information(point, dispersion=True) for bound, point in pairs))
+            self.known = (kernel, noise_variance, hidden.copy(), self._joint_of(bounds, points))
+        factor = np.ones(len(information))
+        factor[-1] = np.sqrt(self.bend / max(information[-1, -1], 1e-300))
+        return np.asarray(information * factor * factor[:, None])
+
+    def follows(self, kernel: Kernel, slope: FloatArray) -> None:
+        """How the log dispersion moves with theta, as the curvature has it."""
+        self.trail = _Trail(kernel.theta, float(self._inside()[0]), slope[0, : len(kernel.theta)])
+
+    def arrived(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> None:
+        """The dispersion at the end of a climb, from which questions about this kernel begin."""
+        self._set(hidden)
+        self._remember(kernel, noise_variance)
+
+    def _joint_of(self, bounds: Sequence[ExactBound], points: Sequence[LaplacePoint]) -> tuple[float, FloatArray]:
+        slopes = sum(bound.slopes(point) for bound, point in zip(bounds, points, strict=True))
+        value = float(sum(point.value for point in points))
+        return value, np.r_[np.asarray(slopes), self.slope_of_dispersion(points)]
+
+    def _is_known(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> bool:
+        known = self.known
+        return known is not None and known[:2] == (kernel, noise_variance) and np.array_equal(known[2], hidden)
+
+    # -------------------------------------------------------------- where the kernel is given
+
+    def _foresee(self, kernel: Kernel, noise_variance: float) -> None:
+        end = self.ends.get((kernel, noise_variance))
+        if end is not None:
+            self.starts = end[1][:]
         if self.learns:
-            self.trail = self.trail.onwards(kernel.theta, float(self._inside()[0]))
+            at = self.trail.at(kernel.theta, self._inside()[0]) if end is None else end[0]
+            self._set(np.r_[at, self.trend])
+
+    def _remember(self, kernel: Kernel, noise_variance: float) -> None:
+        at = 0.0
+        if self.learns:
+            at = float(self._inside()[0])
+            self.trail = self.trail.onwards(kernel.theta, at)
+        self.ends[kernel, noise_variance] = at, self.starts[:]
 
     def _settled(self, bounds: Sequence[Bound], inside: FloatArray) -> list[LaplacePoint]:
         if len(inside) > 1 or not self.learns:
             return super()._settled(bounds, inside)
         self._set(inside)
-        return self._by_slope(bounds, limits.SETTLED_DISPERSION)
+        tiny = inside[0] <= np.log(limits.TINY_DISPERSION)
+        return self._by_slope(bounds, limits.SETTLED_TINY if tiny else limits.SETTLED_DISPERSION)
 
     def _by_slope(self, bounds: Sequence[Bound], enough: float) -> list[LaplacePoint]:
         """Points at the dispersion to which steps by its slope lead, until less than so many nats are to be gained."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -124,30 +125,28 @@ class Residual:
     Attributes
     ----------
     sigma : CholeskyFactor
-    inverse : (n, n)
-        Lower triangle of Sigma^-1, which is all that LAPACK makes of an inverse.
+    half : (n, n)
+        L^-1, whose Gram matrix is Sigma^-1.
     explained : (n, q)
         C; without columns, where the trend is held.
     """
 
     sigma: CholeskyFactor
-    inverse: FloatArray
+    half: FloatArray
     explained: FloatArray
 
     @classmethod
     def of(cls, posterior: KrigingPosterior, *, reml: bool = True) -> Residual:
         sigma, trend = posterior.sigma, posterior.rows.trend
-        inverse, _ = linalg.lapack.dpotri(sigma.root, lower=1)
-        inverse *= sigma.scale
-        inverse *= sigma.scale[:, None]
+        half = sigma.half_inverse()
         if not (reml and trend.shape[1]):
-            return cls(sigma, inverse, np.zeros((len(inverse), 0)))
-        return cls(sigma, inverse, posterior.schur.half_solve(sigma.solve(trend).T).T)
+            return cls(sigma, half, np.zeros((len(half), 0)))
+        return cls(sigma, half, posterior.schur.half_solve(sigma.solve(trend).T).T)
 
-    @property
+    @cached_property
     def diagonal(self) -> FloatArray:
         """Of Pi, (n,)."""
-        return np.asarray(self.inverse.diagonal() - np.sum(self.explained**2, axis=1))
+        return np.asarray(np.einsum("ij,ij->j", self.half, self.half) - np.sum(self.explained**2, axis=1))
 
     def product(self, v: FloatArray) -> FloatArray:
         """Pi v, (n,)."""
@@ -167,7 +166,8 @@ class Residual:
         moved = alpha if implicit is None else alpha + implicit  # (alpha + b)(alpha + b)' - b b'
         columns = np.column_stack([moved, self.explained])
         diagonal = moved**2 - self.diagonal
-        folded = linalg.blas.dsyrk(2.0, columns, beta=-2.0, c=self.inverse, lower=1)
+        inverse, _ = linalg.lapack.dlauum(self.half, lower=1)  # one triangle, and zeros as they were in the other
+        folded = linalg.blas.dsyrk(2.0, columns, beta=-2.0, c=inverse, lower=1, overwrite_c=1)
         if implicit is not None:
             diagonal -= implicit**2
             folded = linalg.blas.dsyr(-2.0, implicit, lower=1, a=folded, overwrite_a=1)

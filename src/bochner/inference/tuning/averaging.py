@@ -36,7 +36,7 @@ def average(search: Search, tuned: Tuned) -> Average:
             point[free] += sign * radius * width * direction
             point = np.clip(point, *intervals.T)
             # mass of the design point under the Gaussian, corrected by how wrong the Gaussian is there
-            fall = search.rank(*_unpack(search, tuned.kernel, point)) - tuned.value
+            fall = search.value(*_unpack(search, tuned.kernel, point)) - tuned.value
             correction = np.clip(fall + radius**2 / 2, -3.0, 3.0)
             points.append(point)
             log_mass.append(-np.log(2 * k * limits.DESIGN_REACH**2) + correction)
@@ -77,15 +77,21 @@ def curvature_at_mode(search: Search, tuned: Tuned) -> FloatArray:
 
 
 def _curvature(search: Search, tuned: Tuned, mode: FloatArray, free: FloatArray) -> FloatArray:
-    step, columns = 1e-3, []
-    for j in np.flatnonzero(free):
-        up, down = mode.copy(), mode.copy()
-        up[j] += step
-        down[j] -= step
-        slopes = [search.evaluate(*_unpack(search, tuned.kernel, p))[1] for p in (up, down)]
-        columns.append(-(slopes[0] - slopes[1])[free] / (2 * step))
-    hessian = np.array(columns)
-    return (hessian + hessian.T) / 2
+    """By differences of slopes; parameters of the objective's own follow the others."""
+    step, columns, n = 1e-3, [], len(mode)
+    whole = np.r_[mode, search.hidden(tuned.kernel, tuned.noise_variance)]
+    moved = np.r_[free, np.ones(len(whole) - n, dtype=bool)]
+    for e in step * np.eye(len(whole))[moved]:
+        slopes = [
+            search.evaluate_jointly(*_unpack(search, tuned.kernel, p[:n]), p[n:])[1] for p in (whole + e, whole - e)
+        ]
+        columns.append(-(slopes[0] - slopes[1])[moved] / (2 * step))
+    hessian = (np.array(columns) + np.array(columns).T) / 2
+    k = int(free.sum())
+    follow = np.asarray(np.linalg.lstsq(hessian[k:, k:], hessian[k:, :k], rcond=None)[0], dtype=np.float64)
+    search.hidden(tuned.kernel, tuned.noise_variance)  # back at the mode
+    search.follows(tuned.kernel, -follow)
+    return np.asarray(hessian[:k, :k] - hessian[:k, k:] @ follow)
 
 
 def _free_part(search: Search, tuned: Tuned) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -22,17 +22,30 @@ Sloped = Callable[[FloatArray], tuple[float, FloatArray]]
 
 @dataclass(frozen=True)
 class Rival:
-    """What a climb is up against: the value that it has to reach, and, if that is one of its own, the peak there."""
+    """What a climb is up against: the value that it has to reach, and, if that is one of its own, the peak there.
+
+    Where evaluations are `dear`, it ends before it is quite certain that it cannot win.
+    """
 
     value: float
     peak: FloatArray | None = None
+    dear: bool = False
 
-    def same(self, x: FloatArray, value: float, curvature: FloatArray) -> bool:
+    def won(self, x: FloatArray, value: float, gain: float, curvature: FloatArray) -> bool:
+        """Whether a climb need not go on from a point, at which it expects to gain so much."""
+        return self._same(x, value, curvature) or self._out_of_reach(value, gain)
+
+    def _same(self, x: FloatArray, value: float, curvature: FloatArray) -> bool:
         """Whether a point that lies lower is on the same peak."""
         if self.peak is None or value > self.value:
             return False
         away = x - self.peak
         return bool(0.5 * away @ curvature @ away < limits.SAME_PEAK)
+
+    def _out_of_reach(self, value: float, gain: float) -> bool:
+        """Whether a climb of another kind that expects to gain so much more would fall short of it by far."""
+        hopeless = self.dear and self.peak is None and gain < limits.LAST_HOPE
+        return hopeless and value + limits.HOPED_TIMES * gain < self.value
 
 
 def scored(
@@ -46,7 +59,8 @@ def scored(
 ) -> tuple[FloatArray, float]:
     """Maximum within a box (k, 2) from a point with its information, and the value there.
 
-    It ends where the next step would gain less than `tolerance` of the value, or on the peak of its rival.
+    It ends where the next step would gain less than `tolerance` of the value, on the peak of its rival, or where that
+    is clearly out of reach.
     """
     value, gradient = function(x)
     low, high = box.T
@@ -64,7 +78,7 @@ def scored(
         gain = float(gradient[rest] @ step[rest] + gradient[tiny] @ np.expm1(step[tiny]))
         if not gain > max(limits.SCORED, tolerance * abs(value)):
             break
-        if rival is not None and rival.same(x, value, curvature):
+        if rival is not None and rival.won(x, value, gain, curvature):
             break
         expected = gain - 0.5 * float(step[rest] @ curvature[np.ix_(rest, rest)] @ step[rest])
         new_value, new_gradient = function(new)

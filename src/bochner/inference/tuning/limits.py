@@ -175,6 +175,10 @@ FADING                 3.0                                  ... its curvature is
 SAME_PEAK              0.5                                  nats below a peak by the curvature: benchmarks/speed
                                                             a climb that comes so near leads
                                                             there
+LAST_HOPE              0.5                                  nats that a climb still expects to  benchmarks/speed
+                                                            gain, below which it ends ...
+HOPED_TIMES            10.0                                 ... if so many times as much would  benchmarks/speed
+                                                            not make it the better one
 FIRST_DAMPING          0.01                                 of the information's diagonal,      benchmarks/speed
                                                             added to it at the start
 DAMPING_STEP           4.0                                  by which the damping changes        benchmarks/speed
@@ -190,6 +194,8 @@ CLIMBED                1e-11                                relative gain that e
                                                             exact evidence: below, rounding
                                                             leads line searches astray (289
                                                             evaluations of 949 rows, for 176)
+DRAFTED                1e-5                                 the same of a climb that is a draft benchmarks/speed
+                                                            unless it is the best
 MAX_TOLD_SMOOTHNESS    3.0                                  nu beyond which likelihoods of      benchmarks/fields
                                                             neighbours hardly change
 LEAST_MODULATED_ROWS   2,000                                rows from which an amplitude that   benchmarks/stacking
@@ -429,6 +435,8 @@ GUIDED_NEAR = 0.1
 SAME_PEAK = 0.5
 FADED = 0.05
 FADING = 3.0
+LAST_HOPE = 0.5
+HOPED_TIMES = 10.0
 FIRST_DAMPING = 0.01
 DAMPING_STEP = 4.0
 LARGEST_DAMPING = 1e6
@@ -437,6 +445,7 @@ LONGEST_STEP = 2.0
 LEAST_CURVATURE = 1e-9
 LEAST_BEND = 1e-10
 CLIMBED = 1e-11
+DRAFTED = 1e-5
 MAX_TOLD_SMOOTHNESS = 3.0
 LEAST_MODULATED_ROWS = 2_000
 MAX_MODULATING_ROWS = 4_000

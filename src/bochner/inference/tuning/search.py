@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
+from scipy import linalg, optimize
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import ConvergenceError
-from bochner.inference.evidence.objective import InformedObjective, Objective
+from bochner.inference.evidence.objective import InformedObjective, JointObjective, Objective
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import bounds, close, log_prior, starts
 from bochner.inference.tuning.informed_climb import Rival, scored
@@ -53,36 +53,69 @@ class Search:
 
     def evaluate(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
         """Objective and gradient, the prior included; a failed factorisation counts as very bad."""
+        return self.evaluate_jointly(kernel, noise_variance, np.zeros(0))
+
+    def evaluate_jointly(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> tuple[float, FloatArray]:
+        """The same in [theta, log noise variance, hidden], with parameters of the objective's own, if any."""
+        nothing = limits.FAILED_SEARCH, np.zeros(len(kernel.theta) + 1 + len(hidden))
         try:
-            value, gradient = self.objective(kernel, noise_variance)
+            if len(hidden):
+                assert isinstance(self.objective, JointObjective)
+                value, gradient = self.objective.joint(kernel, noise_variance, hidden)
+            else:
+                value, gradient = self.objective(kernel, noise_variance)
         except (ConvergenceError, np.linalg.LinAlgError):
-            return limits.FAILED_SEARCH, np.zeros(len(kernel.theta) + 1)
+            return nothing
         if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
-            return limits.FAILED_SEARCH, np.zeros(len(kernel.theta) + 1)
+            return nothing
         if self.prior:
             more, slope = log_prior(kernel, self.prior_scale or self.scale)
-            value, gradient = value + more, gradient + np.r_[slope, 0.0]
+            value, gradient = value + more, gradient + np.r_[slope, np.zeros(1 + len(hidden))]
         return value, gradient
 
+    def hidden(self, kernel: Kernel, noise_variance: float) -> FloatArray:
+        """Where parameters of the objective's own may begin; none, where it has none to climb with the others."""
+        if not isinstance(self.objective, JointObjective):
+            return np.zeros(0)
+        return self.objective.hidden(kernel, noise_variance)
+
     def rank(self, kernel: Kernel, noise_variance: float) -> float:
-        """The objective alone, by which starts are ranked."""
+        """The objective alone, as far as starts are ranked by it."""
+        if not isinstance(self.objective, JointObjective):
+            return self.value(kernel, noise_variance)
+        return self._value_of(self.objective.ranked, kernel, noise_variance)
+
+    def value(self, kernel: Kernel, noise_variance: float) -> float:
+        """The objective alone."""
         if not isinstance(self.objective, InformedObjective):
             return self.evaluate(kernel, noise_variance)[0]
+        return self._value_of(self.objective.value, kernel, noise_variance)
+
+    def _value_of(self, objective: Callable[[Kernel, float], float], kernel: Kernel, noise_variance: float) -> float:
         try:
-            value = self.objective.value(kernel, noise_variance)
+            value = objective(kernel, noise_variance)
         except (ConvergenceError, np.linalg.LinAlgError):
             return limits.FAILED_SEARCH
         if not np.isfinite(value):
             return limits.FAILED_SEARCH
         return value + (log_prior(kernel, self.prior_scale or self.scale)[0] if self.prior else 0.0)
 
-    def information_at(self, kernel: Kernel, noise_variance: float) -> FloatArray:
+    def follows(self, kernel: Kernel, slope: FloatArray) -> None:
+        """Tell the objective how parameters of its own move with theta."""
+        if isinstance(self.objective, JointObjective) and len(slope):
+            self.objective.follows(kernel, slope)
+
+    def information_at(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> FloatArray:
         """Of the objective, as far as it can be had."""
-        assert isinstance(self.objective, InformedObjective)
         try:
-            found = self.objective.information(kernel, noise_variance)
+            if len(hidden):
+                assert isinstance(self.objective, JointObjective)
+                found = self.objective.joint_information(kernel, noise_variance, hidden)
+            else:
+                assert isinstance(self.objective, InformedObjective)
+                found = self.objective.information(kernel, noise_variance)
         except (ConvergenceError, np.linalg.LinAlgError):
-            found = np.eye(len(kernel.theta) + 1)
+            found = np.eye(len(kernel.theta) + 1 + len(hidden))
         return found if np.all(np.isfinite(found)) else np.eye(len(found))
 
     def n_scales(self, dim: int) -> int:
@@ -122,6 +155,8 @@ class Search:
             full[-1] = np.clip(full[-1], *intervals[-1])
         count = 0
 
+        n_free = int(np.count_nonzero(free))
+
         def unpack(x: FloatArray) -> tuple[Kernel, float]:
             point = full.copy()
             point[free] = x
@@ -132,8 +167,8 @@ class Search:
         def positive(x: FloatArray) -> tuple[float, FloatArray]:
             nonlocal count
             count += 1
-            value, gradient = self.evaluate(*unpack(x))
-            return value, np.bincount(ties, gradient, len(ties))[free]
+            value, gradient = self.evaluate_jointly(*unpack(x[:n_free]), x[n_free:])
+            return value, np.r_[np.bincount(ties, gradient[: len(ties)], len(ties))[free], gradient[len(ties) :]]
 
         def negative(x: FloatArray) -> tuple[float, FloatArray]:
             value, gradient = positive(x)
@@ -145,10 +180,20 @@ class Search:
             return Tuned(kernel, noise_variance, self.evaluate(kernel, noise_variance)[0], 1, ())
         near = [(max(low, x - self.reach), min(high, x + self.reach)) for x, (low, high) in zip(x0, box, strict=True)]
         if isinstance(self.objective, InformedObjective):
-            tied = np.eye(len(ties))[ties][:, free]  # (entries, free): which of them each free value moves
-            information = tied.T @ self.information_at(*unpack(x0)) @ tied
-            rival = None if against is None else _rival(against, free)
-            x, value = scored(positive, x0, information, np.array(near), max_iterations, tolerance, rival)
+            hidden = self.hidden(*unpack(x0))
+            # (entries, free): which of them each free value moves
+            tied = linalg.block_diag(np.eye(len(ties))[ties][:, free], np.eye(len(hidden)))
+            information = tied.T @ self.information_at(*unpack(x0), hidden) @ tied
+            rival = None if against is None else self._rival(against, free, len(hidden))
+            joint = self.objective if isinstance(self.objective, JointObjective) and len(hidden) else None
+            within = np.array(near) if joint is None else np.r_[near, joint.hidden_bounds()]
+            begun = np.r_[x0, hidden]
+            ended, value = scored(positive, begun, information, within, max_iterations, tolerance, rival)
+            x, hidden = ended[:n_free], ended[n_free:]
+            if joint is not None:
+                joint.arrived(*unpack(x), hidden)
+                if not len(self.hidden(*unpack(x))):  # next to nothing is left of them: on without
+                    return self.maximise(*unpack(x), max_iterations, tolerance, against=against)
         else:
             options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6, "maxls": 30}
             result = optimize.minimize(negative, x0, jac=True, method="L-BFGS-B", bounds=near, options=options)
@@ -158,11 +203,13 @@ class Search:
         stuck = [str(name) for name, x, (low, high) in zip(names, x, box, strict=True) if min(x - low, high - x) < 1e-3]
         return Tuned(*unpack(x), value, count, tuple(stuck))
 
-
-def _rival(against: float | Tuned, free: FloatArray) -> Rival:
-    if not isinstance(against, Tuned):
-        return Rival(against)
-    return Rival(against.value, np.r_[against.kernel.theta, np.log(max(against.noise_variance, 1e-300))][free])
+    def _rival(self, against: float | Tuned, free: FloatArray, n_hidden: int) -> Rival:
+        dear = isinstance(self.objective, JointObjective)
+        if not isinstance(against, Tuned):
+            return Rival(against, dear=dear)
+        peak = np.r_[against.kernel.theta, np.log(max(against.noise_variance, 1e-300))][free]
+        hidden = self.hidden(against.kernel, against.noise_variance) if n_hidden else np.zeros(0)
+        return Rival(against.value, np.r_[peak, hidden] if len(hidden) == n_hidden else None, dear)
 
 
 def _axis_of(name: str) -> tuple[str, int] | None:
