@@ -35,7 +35,7 @@ TILE_SAFETY         3.0                    factor on the error at the checks: th
 LEAST_GAIN          1.5                    pixels of a tile per evaluation; below, pixel by pixel is as good
 PLACES_AT_ONCE      100,000                places evaluated at once
 JUDGED_TILES        60                     tiles of a size before their success is judged
-FIGURE_TOLERANCE    0.03                   standard deviations that a pixel of a figure may err by: about a colour
+FIGURE_TOLERANCE    0.01                   standard deviations that a pixel of a figure may err by: no colour shows it
 TRIMMED_PIXELS      0.005                  share of the pixels at either end that colours do not stretch for
 DRAWN_FREQUENCIES   16,384                 that stand for the kernel in a figure of its spectrum
 SHOWN_VARIANCE      0.998                  share of the variance that the frequency axis spans, where no waves go
@@ -76,7 +76,7 @@ TILE_SAFETY = 3.0
 LEAST_GAIN = 1.5
 PLACES_AT_ONCE = 100_000
 JUDGED_TILES = 60
-FIGURE_TOLERANCE = 0.03
+FIGURE_TOLERANCE = 0.01
 TRIMMED_PIXELS = 0.005
 DRAWN_FREQUENCIES = 16_384
 SHOWN_VARIANCE = 0.998

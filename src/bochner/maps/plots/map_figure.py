@@ -64,8 +64,8 @@ def plot_map(
     axes : Axes, optional
         One for each panel; default: a new figure.
     options
-        Further options of `predict_grid`: `covariates`, `exceed`, `include_noise`, ...; `tolerance` is 0.03 standard
-        deviations, about one colour in 256.
+        Further options of `predict_grid`: `covariates`, `exceed`, `include_noise`, ...; `tolerance` is 0.01 standard
+        deviations, which no colour shows.
 
     Returns
     -------
