@@ -18,6 +18,8 @@ FEW_COUNTED_ROWS      75     rows of counts or classes below which a learned fie
 SEEN_FIELD            0.25   correlation of rows with what the others say of them, below which a learned field is
                              doubted (``benchmarks/hidden_fields.py``), ...
 SEEN_ERRORS           4.0    ... or, of many rows, so many of its standard errors
+ROUGH_ENOUGH          1.5    smoothness among those judged, up to which a user need not know that rougher ones were not:
+                             intervals of rough fields that are taken for such ones held 88 %
 RIVALS                table  of range and variance, in those learned of single trials, of rougher fields that are asked
 RIVAL_NATS            3.0    that one of them gains from which on a user should know (``benchmarks/calibration.py``)
 MAX_JUDGED_SETS       5      sets of hyperparameters that this is judged by: the heaviest
@@ -81,6 +83,7 @@ LEAST_JUDGED_ROWS = 50
 FEW_COUNTED_ROWS = 75
 SEEN_FIELD = 0.25
 SEEN_ERRORS = 4.0
+ROUGH_ENOUGH = 1.5
 RIVALS = ((1.0, 1.5), (0.6, 2.2))
 RIVAL_NATS = 3.0
 MAX_JUDGED_SETS = 5

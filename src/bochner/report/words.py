@@ -25,6 +25,7 @@ CHOICES = {
     "dtype": "Precision",
     "solver": "Solver",
     "kernel": "Kernel",
+    "smoothness": "Smoothness",
     "amplitude": "Amplitude",
     "tuning": "Learning",
     "noise": "Noise",

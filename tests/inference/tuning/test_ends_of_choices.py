@@ -160,3 +160,13 @@ def test_a_sum_of_fields_is_asked_for_of_many_counts(monkeypatch, n, kernel, ask
     found = learning._by_laplace(task, scheme_named("exact"), None)
     assert seen == ([fine] if asked else [])
     assert (found.laplace is fine) == asked and found.choices[0].value == ("composite" if asked else "lattice")
+
+
+@pytest.mark.parametrize(("found", "rivals", "told"), [(2.5, (), 2.5), (2.5, (1.5,), 1.5), (2.5, (0.5,), None)])
+def test_the_roughest_smoothness_that_was_judged_is_told(found, rivals, told):
+    """Unless it is the roughest of all; of a kernel that was given nothing was judged."""
+    tuned, *others = (Tuned(Matern(0.5, nu=nu), 0.02, 0.0, 1, ()) for nu in (found, *rivals))
+    climb = learning.Climb(None, tuned, (), rivals=tuple(others))
+    assert [choice.value for choice in learning._unjudged(counts(), climb)] == ([] if told is None else [told])
+    given = replace(counts(), settings=Settings(kernel=Matern()))
+    assert learning._unjudged(given, climb) == []

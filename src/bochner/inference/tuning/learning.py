@@ -254,7 +254,8 @@ def _by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
         climb = replace(climb, search=ending, tuned=tuned, laplace=whole)
         return replace(climb, choices=(Choice("tuning", "exact", text=text), *climb.choices))
     text = f"Laplace evidence of all {len(data):,} distinct rows, on waves of a lattice; begun on parts of them"
-    return replace(on_waves, choices=(Choice("tuning", "lattice", text=text), *on_waves.choices))
+    told = Choice("tuning", "lattice", text=text)
+    return replace(on_waves, choices=(told, *on_waves.choices, *_unjudged(task, on_waves)))
 
 
 def _near_and_far(task: Task, objective: LaplaceObjective, first: Tuned, noise: float | None) -> Climb | None:
@@ -329,8 +330,20 @@ def _on_lattice(task: Task, search: LatticeSearch, first: Tuned) -> Climb | None
 
 def _rough_was_judged(climb: Climb) -> bool:
     """Whether waves held the roughest field, too; else a smoother one was chosen by what waves can hold."""
-    found = (climb.tuned, *climb.rivals)
-    return any(t.kernel.nu == min(limits.SELECTED_SMOOTHNESS) for t in found)  # type: ignore[attr-defined]
+    return _roughest_judged(climb) <= min(limits.SELECTED_SMOOTHNESS)
+
+
+def _roughest_judged(climb: Climb) -> float:
+    return min(float(t.kernel.nu) for t in (climb.tuned, *climb.rivals))  # type: ignore[attr-defined]
+
+
+def _unjudged(task: Task, climb: Climb) -> list[Choice]:
+    """What is told where the smoothness was chosen, and not among all."""
+    if task.settings.kernel is not None or _rough_was_judged(climb):
+        return []
+    nu = _roughest_judged(climb)
+    text = f"nu = {nu:g} is the roughest that was judged: waves of a lattice hold no rougher field of such a range"
+    return [Choice("smoothness", nu, text=text)]
 
 
 def _rather_by_parts(search: LatticeSearch, parts: LaplaceObjective, first: Tuned, found: Tuned) -> bool:

@@ -105,8 +105,9 @@ class Search:
         if isinstance(self.objective, JointObjective) and len(slope):
             self.objective.follows(kernel, slope)
 
-    def information_at(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> FloatArray:
-        """Of the objective, as far as it can be had."""
+    def information_at(self, kernel: Kernel, noise_variance: float, hidden: FloatArray | None = None) -> FloatArray:
+        """Of the objective, as far as it can be had; `hidden` are parameters of its own, climbed with the others."""
+        hidden = np.empty(0) if hidden is None else hidden
         try:
             if len(hidden):
                 assert isinstance(self.objective, JointObjective)
