@@ -39,6 +39,7 @@ print(stopped)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
 @pytest.mark.parametrize(("name", "raised"), [("SIGINT", "KeyboardInterrupt"), ("SIGTERM", "SystemExit")])
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_a_signal_that_falls_into_a_callback_stops_the_command(name, raised):
     done = subprocess.run([sys.executable, "-c", PROGRAM.format(name=name)], capture_output=True, text=True)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, raised, "")
