@@ -710,7 +710,10 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         return summary(self.fitted_)
 
     def check(self) -> list[str]:
-        """What looks wrong with the fit; each finding is also raised as a `CheckWarning`."""
+        """What looks wrong with the fit; each finding is also raised as a `CheckWarning`.
+
+        Intervals are judged, and few or weak rows told of, where the training rows are there: not of a model from a file.
+        """
         check_is_fitted(self)
         found = findings(self.fitted_, float(self.tolerance))
         if self.has_training:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from bochner import SpatialRegressor
 from bochner.choices import Choice
 from bochner.families import Gaussian, Poisson
 from bochner.features import Rows
@@ -170,3 +171,15 @@ def test_the_roughest_smoothness_that_was_judged_is_told(found, rivals, told):
     assert [choice.value for choice in learning._unjudged(counts(), climb)] == ([] if told is None else [told])
     given = replace(counts(), settings=Settings(kernel=Matern()))
     assert learning._unjudged(given, climb) == []
+
+
+def test_scatter_is_sought_in_a_rough_field_as_well_as_in_the_dispersion():
+    """Poisson counts of a large rough field: with a dispersion they are nearly as likely, and nothing is predicted."""
+    rng = np.random.default_rng(11)
+    places = rng.uniform(size=(130, 3))
+    lags = np.linalg.norm(places[:, None] - places, axis=2) / 0.1
+    field = 3.5 * np.linalg.cholesky(np.exp(-lags)) @ rng.normal(size=130)
+    rng.uniform(size=(200, 3))
+    y = rng.poisson(np.exp(np.clip(1 + field, -15, 12))).astype(float)
+    model = SpatialRegressor(family="negative-binomial").fit(places, y).fitted_.model
+    assert model.family.dispersion < 1e-3 and model.log_evidence > -524.4

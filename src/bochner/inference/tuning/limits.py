@@ -175,6 +175,8 @@ FADING                 3.0                                  ... its curvature is
 SAME_PEAK              0.5                                  nats below a peak by the curvature: benchmarks/speed
                                                             a climb that comes so near leads
                                                             there
+SCATTERED              0.3                                  dispersion from which on a rough    benchmarks/calibration
+                                                            field is tried in its place
 LAST_HOPE              0.5                                  nats that a climb still expects to  benchmarks/speed
                                                             gain, below which it ends ...
 HOPED_TIMES            10.0                                 ... if so many times as much would  benchmarks/speed
@@ -435,6 +437,7 @@ GUIDED_NEAR = 0.1
 SAME_PEAK = 0.5
 FADED = 0.05
 FADING = 3.0
+SCATTERED = 0.3
 LAST_HOPE = 0.5
 HOPED_TIMES = 10.0
 FIRST_DAMPING = 0.01

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from bochner.choices import Choice
+from bochner.inference.evidence.objective import JointObjective
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel, Matern
@@ -56,6 +58,11 @@ def select_kernel(
     if toll and best is drafted and not best.failed:
         best = search.maximise(best.kernel, best.noise_variance)
         count += best.n_evaluations
+    if toll and not best.failed:
+        instead = _scatter_as_field(search, best)
+        count += instead.n_evaluations if instead is not best else 0
+        if instead.value - due(instead, toll) > best.value - due(best, toll):
+            best = found[instead.kernel.nu] = instead  # type: ignore[attr-defined]
     smoothness = best.kernel.nu  # type: ignore[attr-defined]
     reason = f"Matern with nu = {smoothness:g}: best of " + ", ".join(
         f"{nu:g} ({tuned.value:.1f})" for nu, tuned in sorted(found.items()) if not tuned.failed
@@ -93,6 +100,18 @@ def select_kernel(
         reason += f"; one length scale per axis would gain less than {price:.1f}"
     choice = Choice("kernel", f"matern {smoothness:g}", text=reason)
     return Selected(replace(best, n_evaluations=count), choice, split, isotropic=tuple(found.values()))
+
+
+def _scatter_as_field(search: Search, best: Tuned) -> Tuned:
+    """Another climb, from a rough field that leaves no dispersion: what scatters is either, and each is a peak."""
+    joint = search.objective
+    hidden = search.hidden(best.kernel, best.noise_variance)
+    if not isinstance(joint, JointObjective) or not len(hidden) or hidden[0] < np.log(limits.SCATTERED):
+        return best
+    kernel: Any = best.kernel
+    rough = kernel.replace(nu=min(limits.SELECTED_SMOOTHNESS), variance=kernel.variance + float(np.exp(hidden[0])))
+    joint.arrived(rough, best.noise_variance, joint.hidden_bounds()[:, 0] + np.log(2))
+    return search.maximise(rough, best.noise_variance, against=best.value)
 
 
 def _of_smoothness(kernel: Kernel, nu: float) -> Kernel:
