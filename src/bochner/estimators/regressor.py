@@ -712,7 +712,7 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
     def check(self) -> list[str]:
         """What looks wrong with the fit; each finding is also raised as a `CheckWarning`.
 
-        Intervals are judged, and few or weak rows told of, where the training rows are there: not of a model from a file.
+        Of a model from a file, which holds no training rows, what is found by asking them is not told.
         """
         check_is_fitted(self)
         found = findings(self.fitted_, float(self.tolerance))
