@@ -15,7 +15,7 @@ CODE := $(wildcard src tests benchmarks examples docs)
 demo: $(VENV)/.demo ## map malaria in a simulated country, from files to a report, into demo-output/
 	$(BIN)/bochner demo -o demo-output
 
-# one test process per core and one more (tests/conftest.py), each with one thread: small matrices gain nothing from more
+# one test process per core, each with one thread: small matrices gain nothing from more
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 test: $(VENV)/.test ## run the tests, but for those marked slow, and a quarter of the cases of tests of many cases

@@ -11,8 +11,6 @@ from zlib import crc32
 
 import pytest
 
-from bochner.resources import n_cores
-
 # of Debian's Chromium: nothing is asked of the network, of the GPU or of a profile
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -39,12 +37,6 @@ def hears_ctrl_c() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are cores: some tests wait for a browser, a cluster or a signal."""
-    return 1 + n_cores()
 
 
 # registries times dimensions times sizes: thousands of cases, of which a quick run takes one in four

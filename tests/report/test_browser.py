@@ -71,9 +71,11 @@ def test_layers_are_switched_by_click_and_by_keyboard(report, opened):
     page = opened(report("identity"))
     seen = {"mean": pixels(page)}
     page.click("[data-layer=sd]")
+    page.wait_for_selector("[data-layer=sd][aria-pressed=true]")
     seen["sd"] = pixels(page)
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
+    page.wait_for_selector("[data-layer=exceedance][aria-pressed=true]")
     seen["exceedance"] = pixels(page)
     assert len(set(seen.values())) == 3
     pressed = page.locator("[data-layer][aria-pressed=true]")
