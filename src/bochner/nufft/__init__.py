@@ -252,8 +252,8 @@ class Plan:
     @cached_property
     def _adders(self) -> list[tuple[slice, ModesPlan]]:
         """Runs of places, and the plan of each for type 1: with one thread, where several would add in any order."""
-        runs = [slice(None)] if self._module.same_bits else self._runs()
-        if len(runs) == 1 and (self._threads == 1 or self._module.same_bits):
+        runs = self._runs() if self._module.adds_in_any_order else [slice(None)]
+        if len(runs) == 1 and (self._threads == 1 or not self._module.adds_in_any_order):
             return [(runs[0], self._evaluator)]
         return [(run, self._module.plan(self._places[run], self.shape, self.eps, self._working, 1)) for run in runs]
 

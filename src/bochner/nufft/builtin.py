@@ -21,7 +21,7 @@ from bochner.nufft.kaiser_bessel import UPSAMPLING, kernel_for
 
 # Real strengths are spread as one number per place, complex ones as two.
 takes_real = True
-same_bits = True
+adds_in_any_order = False
 float32_phase_error = 0.0  # places stay in float64
 
 

@@ -38,8 +38,8 @@ class Backend(Protocol):
     """Module that holds one back end."""
 
     takes_real: bool
-    # Whether sums of `type1` are the same to the last bit with any number of threads.
-    same_bits: bool
+    # Whether threads of `type1` add in the order in which they end: runs of places then get one thread each.
+    adds_in_any_order: bool
     # Relative error per radian of the largest phase |j.x|, from rounding coordinates to float32 (measured, eps 1e-6).
     float32_phase_error: float
 

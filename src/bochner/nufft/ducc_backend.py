@@ -9,7 +9,7 @@ from bochner.nufft import limits
 from bochner.nufft.contract import Array, RealType
 
 takes_real = False
-same_bits = False
+adds_in_any_order = True
 float32_phase_error = 9e-9
 
 

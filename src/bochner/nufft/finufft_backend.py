@@ -11,7 +11,7 @@ from bochner.nufft import limits
 from bochner.nufft.contract import Array, RealType, complex_type
 
 takes_real = False
-same_bits = False
+adds_in_any_order = True
 float32_phase_error = 3.2e-8
 
 

@@ -15,7 +15,7 @@ from bochner.arrays import FloatArray
 from bochner.nufft.contract import Array, RealType
 
 takes_real = False
-same_bits = False
+adds_in_any_order = False
 float32_phase_error = 3.2e-8
 
 

@@ -19,7 +19,7 @@ from bochner.nufft.contract import Array, RealType, complex_type
 from bochner.nufft.kaiser_bessel import UPSAMPLING, KaiserBessel, kernel_for
 
 takes_real = False
-same_bits = False
+adds_in_any_order = False
 float32_phase_error = 0.0  # places stay in float64
 
 
