@@ -31,6 +31,33 @@ def test_blas_keeps_to_the_threads_in_force():
         assert {pool["num_threads"] for pool in threadpoolctl.threadpool_info()} == {1}
 
 
+def test_blas_is_as_before_when_the_last_of_several_has_ended():
+    def threads():
+        return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+
+    entered, may_end = [threading.Event() for _ in range(2)], [threading.Event() for _ in range(2)]
+
+    def computes(i):
+        with Resources(n_jobs=1 + i).in_use():
+            entered[i].set()
+            may_end[i].wait(60)
+
+    before, workers = threads(), [threading.Thread(target=computes, args=(i,)) for i in range(2)]
+    try:
+        for worker, event in zip(workers, entered, strict=True):  # the first begins first, and ends first
+            worker.start()
+            assert event.wait(60)
+        assert set(threads()) == {1}
+        may_end[0].set()
+        workers[0].join()
+        assert set(threads()) == {2}
+    finally:
+        for event in may_end:
+            event.set()
+    workers[1].join()
+    assert threads() == before
+
+
 def test_work_is_shared_among_threads_in_order():
     names = set()
 

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from functools import lru_cache
-from threading import local
-from typing import TypeVar
+from threading import Lock, get_ident, local
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -132,8 +132,57 @@ def blas_threads(size: int | None = None) -> Iterator[None]:
     if limit is None or limit == -1:
         yield
         return
-    with _controller(tuple(name in sys.modules for name in _WITH_THREADS)).limit(limits=limit):
+    # OpenMP keeps a number for each thread, BLAS one for all of them
+    with _libraries().select(user_api="openmp").limit(limits=limit), _BLAS.limited(limit):
         yield
+
+
+class _SharedLimits:
+    """Threads of BLAS, one number for the process: the least that those who compute now ask for, each by its last word.
+
+    When nobody asks any more, every library has again what it had, in whatever order they came and went.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._asked: dict[int, list[int]] = {}  # of each thread, the innermost last
+        self._before: dict[str, tuple[Any, int]] = {}  # libraries by their file, and the threads they had
+
+    @contextmanager
+    def limited(self, n: int) -> Iterator[None]:
+        """Within: at most n threads."""
+        me = get_ident()
+        with self._lock:
+            self._asked.setdefault(me, []).append(n)
+            self._put_in_force()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._asked[me].pop()
+                if not self._asked[me]:
+                    del self._asked[me]
+                self._put_in_force()
+
+    def _put_in_force(self) -> None:
+        if not self._asked:
+            for library, n in self._before.values():
+                library.set_num_threads(n)
+            self._before.clear()
+            return
+        least = min(asked[-1] for asked in self._asked.values())
+        for library in _libraries().select(user_api="blas").lib_controllers:
+            self._before.setdefault(library.filepath, (library, library.num_threads))
+            library.set_num_threads(least)
+
+
+_BLAS = _SharedLimits()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_BLAS.__init__)  # type: ignore[misc]  # threads of the parent do not ask there
+
+
+def _libraries() -> ThreadpoolController:
+    return _controller(tuple(name in sys.modules for name in _WITH_THREADS))
 
 
 @lru_cache(maxsize=1)
