@@ -13,7 +13,16 @@ import threadpoolctl
 from bochner import SpatialRegressor
 from bochner.exceptions import InputError, MemoryLimitError
 from bochner.kernels import Matern, SquaredExponential
-from bochner.resources import BLOCK_BYTES, Resources, as_threads, block_bytes, in_threads, n_cores, n_threads
+from bochner.resources import (
+    BLOCK_BYTES,
+    Resources,
+    as_threads,
+    block_bytes,
+    in_threads,
+    n_cores,
+    n_threads,
+    side_by_side,
+)
 
 
 def test_threads_are_those_in_force():
@@ -73,6 +82,33 @@ def test_work_is_shared_among_threads_in_order():
     with Resources(n_jobs=1).in_use():
         assert list(in_threads(work, range(8))) == [i * i for i in range(8)]
     assert names == {threading.current_thread().name}
+
+
+def test_two_tasks_share_many_threads():
+    with Resources(n_jobs=2).in_use():  # few: one after the other
+        assert side_by_side(n_threads, threading.get_ident) == (2, threading.get_ident())
+    both = threading.Barrier(2, timeout=60)  # neither passes alone
+    with Resources(n_jobs=8).in_use():
+        assert side_by_side(lambda: (both.wait(), n_threads())[1], lambda: (both.wait(), n_threads())[1]) == (4, 4)
+        assert n_threads() == 8
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_task_that_fails_says_so_when_the_other_has_ended(failing):
+    ended = []
+
+    def fails():
+        raise InputError("this one")
+
+    def works():
+        time.sleep(0.05)
+        ended.append(True)
+
+    tasks = [works, works]
+    tasks[failing] = fails
+    with Resources(n_jobs=8).in_use(), pytest.raises(InputError, match="this one"):
+        side_by_side(*tasks)
+    assert ended == [True]
 
 
 def test_blocks_shrink_with_the_memory():

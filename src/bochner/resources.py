@@ -11,9 +11,9 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock, get_ident, local
 from typing import Any, TypeVar
@@ -28,6 +28,7 @@ BLOCK_SHARE = 16  # a block takes at most this fraction of a limit: several are 
 SMALLEST_BLOCK = 2**19
 FREE_SHARE = 0.8  # of the machine's free memory that a fit may plan with, where it is not limited
 SEARCHES_PER_THREAD = 500  # of neighbours in a tree: 10 ms
+THREADS_PER_TASK = 4  # below, two tasks are done one after the other, each on all threads
 MAX_POOL = 8  # threads of a pool of small systems: beyond, Python's part of the work is in the way
 
 _WITH_THREADS = ("numpy", "scipy.linalg", "scipy.optimize", "sklearn", "numba", "torch", "ducc0", "finufft", "jax")
@@ -130,11 +131,17 @@ def blas_threads(size: int | None = None) -> Iterator[None]:
     """Within: BLAS takes one thread for matrices of a small `size`, else as many as may compute here."""
     limit = 1 if size is not None and size <= SMALL_MATRIX else current().n_jobs
     if limit is None or limit == -1:
-        yield
+        with _BLAS.limited(None):
+            yield
         return
     # OpenMP keeps a number for each thread, BLAS one for all of them
     with _libraries().select(user_api="openmp").limit(limits=limit), _BLAS.limited(limit):
         yield
+
+
+def small_systems() -> ContextDecorator:
+    """Within, or of a function: work on many small systems. Threads of our own share them; those of BLAS would spin."""
+    return blas_threads(1)
 
 
 class _SharedLimits:
@@ -145,12 +152,12 @@ class _SharedLimits:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._asked: dict[int, list[int]] = {}  # of each thread, the innermost last
+        self._asked: dict[int, list[int | None]] = {}  # of each thread, the innermost last; None: as many as there were
         self._before: dict[str, tuple[Any, int]] = {}  # libraries by their file, and the threads they had
 
     @contextmanager
-    def limited(self, n: int) -> Iterator[None]:
-        """Within: at most n threads."""
+    def limited(self, n: int | None) -> Iterator[None]:
+        """Within: at most n threads, or as many as there were."""
         me = get_ident()
         with self._lock:
             self._asked.setdefault(me, []).append(n)
@@ -165,12 +172,12 @@ class _SharedLimits:
                 self._put_in_force()
 
     def _put_in_force(self) -> None:
-        if not self._asked:
+        least = min((asked[-1] for asked in self._asked.values() if asked[-1] is not None), default=None)
+        if least is None:
             for library, n in self._before.values():
                 library.set_num_threads(n)
             self._before.clear()
             return
-        least = min(asked[-1] for asked in self._asked.values())
         for library in _libraries().select(user_api="blas").lib_controllers:
             self._before.setdefault(library.filepath, (library, library.num_threads))
             library.set_num_threads(least)
@@ -201,6 +208,25 @@ def in_threads(work: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
     with _pool(n) as pool:
         # each part in a context of its own, so that the resources in force are in force there, too
         yield from pool.map(lambda context, part: context.run(work, part), [copy_context() for _ in parts], parts)
+
+
+def side_by_side(first: Callable[[], T], second: Callable[[], R]) -> tuple[T, R]:
+    """What two tasks return; done at the same time, each on half of the threads, where there are many.
+
+    Much of a fit of many rows is one thread's work between parts that all threads share: two such tasks fill the gaps
+    of each other.
+    """
+    if n_threads() < 2 * THREADS_PER_TASK or getattr(_WORKER, "busy", False):
+        return first(), second()
+    half = replace(current(), n_jobs=n_threads() // 2)
+
+    def halved(task: Callable[[], Any]) -> Any:
+        _CURRENT.set(half)  # in a context of its own
+        return task()
+
+    with ThreadPoolExecutor(1, "bochner") as pool:
+        other = pool.submit(copy_context().run, halved, second)
+        return copy_context().run(halved, first), other.result()
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from bochner.arrays import FloatArray
 from bochner.choices import Choice, collected
 from bochner.exceptions import InputError, PartError
 from bochner.families import Family, Gaussian
-from bochner.features import Amplitude, Rows
+from bochner.features import Rows
 from bochner.inference import limits
 from bochner.inference.extremes import check_extremes, check_finite, overflow_told
 from bochner.inference.fits.base import GaussianFit
@@ -40,6 +40,7 @@ from bochner.inference.tuning.learning import learn
 from bochner.inference.tuning.reweighting import Reweighted, gaussian_task
 from bochner.kernels import Kernel, Scale
 from bochner.posterior import Mixture, Posterior
+from bochner.resources import side_by_side, small_systems
 
 logger = logging.getLogger("bochner")
 
@@ -202,7 +203,11 @@ def _fitted(task: Task, held: Sequence[Choice]) -> Model:
     weights = learned.reweighted
     if weights is not None:
         task = gaussian_task(task, weights)
-    solved = _solved(scheme, task, learned.average)
+    checked = not scheme.adaptive and weights is None
+    solved, (odd, pairs) = side_by_side(
+        lambda: _solved(scheme, task, learned.average),
+        lambda: _odd_rows(task, learned.average) if checked else ((), None),
+    )
     first = solved.modes[0]
     fits = tuple(mode.fit for mode in solved.modes)
     noises = np.array([fit.noise_variance for fit in fits])
@@ -210,10 +215,7 @@ def _fitted(task: Task, held: Sequence[Choice]) -> Model:
     kernel = learned.average.kernels[0] if solved.kernel is None else solved.kernel
     answers = scheme_named(solved.scheme)
     likelihood = first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood
-    checked = not answers.adaptive and weights is None
-    amplitude = learned.average.amplitude
-    odd, pairs = _odd_rows(task, kernel, first.noise_variance, amplitude) if checked else ((), None)
-    starves = answers.may_starve and amplitude is None
+    starves = answers.may_starve and learned.average.amplitude is None
     check_finite(first.fit.posterior)
     return Model(
         # noise that is no Gaussian is the family's
@@ -291,16 +293,16 @@ def _divided(settings: Settings, unit: float) -> Settings:
     return replace(settings, kernel=kernel, noise_variance=noise)
 
 
-def _odd_rows(
-    task: Task, kernel: Kernel, noise_variance: float, amplitude: Amplitude | None
-) -> tuple[tuple[int, ...], float | None]:
+@small_systems()
+def _odd_rows(task: Task, average: Average) -> tuple[tuple[int, ...], float | None]:
     """Outliers, and the scatter of close pairs: of Gaussian responses whose kernel was learned."""
     if not (task.gaussian and task.settings.learns):
         return (), None
+    (kernel, noise_variance), *_ = average.pairs
     kept = np.flatnonzero(task.responses.weight > 0)
     obs = task.responses.observations()[kept]
-    if amplitude is not None:
-        obs, noise_variance = steadied(obs, amplitude, noise_variance)
+    if average.amplitude is not None:
+        obs, noise_variance = steadied(obs, average.amplitude, noise_variance)
     found = kept[outliers(kernel, noise_variance, obs, task.settings.seed)]
     told = tuple(int(row) for row in found[: limits.MAX_OUTLIERS])
     return told, pair_scatter(kernel, noise_variance, obs) if task.settings.learns_noise else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,17 +91,20 @@ class CoarseToFine:
 
 
 class SharedOrder:
-    """Room for the order of some places, for all who plan with the same ones."""
+    """Room for the order of some places, for all who plan with the same ones; of several threads, one makes it."""
 
     def __init__(self) -> None:
         self._made: CoarseToFine | None = None
+        self._lock = Lock()
 
     def of(self, places: FloatArray, seed: int) -> CoarseToFine:
         """The order made last, if it is of these places; else a new one."""
-        made = self._made
-        if made is None or made.seed != seed or not np.array_equal(made.places, places):
-            made = self._made = CoarseToFine(places, seed)
-        return made
+        with self._lock:
+            made = self._made
+            if made is None or made.seed != seed or not np.array_equal(made.places, places):
+                made = self._made = CoarseToFine(places, seed)
+            made.order  # noqa: B018 - the others wait for it, too
+            return made
 
 
 def predecessors(

@@ -296,14 +296,19 @@ class Vecchia:
 
     def _copies(self, noise_variance: float, counts: FloatArray, n_theta: int) -> _Sums:
         """What the copies of each target add beyond their mean (see `merge`), and the repeats of all places."""
-        at = self.targets
-        s2 = np.maximum(noise_variance + self.measurement_variance[at], 1e-300)
-        log_density = -0.5 * (self.own_copies[at] * (LOG_2PI + np.log(s2)) + self.log_weights[at])
-        d_log_density = np.zeros(n_theta)
+        d_log_density, p = np.zeros(n_theta), self.columns.shape[1]
         value, d_log_density[-1] = self.repeats.log_density(noise_variance)
-        d_log_density[-1] -= 0.5 * counts @ (noise_variance / s2 * self.own_copies[at])
-        p = self.columns.shape[1]
-        return _Sums(value + float(counts @ log_density), d_log_density, np.zeros((p, p)), np.zeros((n_theta, p, p)))
+        if self._has_copies:
+            at = self.targets
+            s2 = np.maximum(noise_variance + self.measurement_variance[at], 1e-300)
+            log_density = -0.5 * (self.own_copies[at] * (LOG_2PI + np.log(s2)) + self.log_weights[at])
+            d_log_density[-1] -= 0.5 * counts @ (noise_variance / s2 * self.own_copies[at])
+            value += float(counts @ log_density)
+        return _Sums(value, d_log_density, np.zeros((p, p)), np.zeros((n_theta, p, p)))
+
+    @cached_property
+    def _has_copies(self) -> bool:
+        return bool(self.own_copies[self.targets].any() or self.log_weights[self.targets].any())
 
 
 class _Conditionals(NamedTuple):

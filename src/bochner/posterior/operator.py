@@ -17,6 +17,7 @@ from bochner.neighbours import CellKriging, conditional_draws
 from bochner.posterior import limits
 from bochner.posterior.base import Cost, Posterior
 from bochner.posterior.coefficients import CoefficientPosterior
+from bochner.resources import small_systems
 from bochner.solvers import CholeskyFactor, Report
 
 
@@ -69,6 +70,7 @@ class OperatorPosterior(Posterior):
     def variance(self, rows: Rows) -> FloatArray:
         return self.mean_and_variance(rows)[1]
 
+    @small_systems()
     def mean_and_variance(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
         if self.report.details["converged"]:
             field = self._spread(rows)

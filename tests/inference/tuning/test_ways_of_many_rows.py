@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import linalg
 
 from bochner import SpatialRegressor
@@ -84,6 +85,8 @@ def test_gaps_are_judged_by_a_mixture_of_kernels(few):
     assert "independent gaps" in told and "one exponential field" in told and "a sum of two exponential fields" in told
     mean, sd = model.predict(grid[gap], return_std=True)
     assert np.mean(np.abs(y[gap] - mean) < 2 * np.sqrt(sd**2 + model.noise_variance_)) > 0.85
+    many = SpatialRegressor(n_jobs=8).fit(grid[~gap], y[~gap], predict_at=grid[gap])  # candidates side by side
+    assert_allclose(many.predict(grid[gap], return_std=True), (mean, sd), rtol=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units, total_variance
 from bochner.neighbours import inverse_root
 from bochner.random import generator
+from bochner.resources import side_by_side, small_systems
 from bochner.solvers import CholeskyFactor, Report, cholesky_factor, conjugate_gradient
 from bochner.solvers.conjugate_gradient import Operator
 
@@ -75,6 +76,7 @@ class SolvedSystem:
         return np.column_stack([self.trend_weights, self.alpha + self.trend_weights @ (self.trend_coef - trend)])
 
 
+@small_systems()
 def solve_system(
     kernel: Kernel,
     obs: Observations,
@@ -94,11 +96,13 @@ def solve_system(
         return _assembled(operator, obs, noise_variance, None, Report("nearest rows", len(obs), {"converged": False}))
     noise = row_noise(kernel, obs, noise_variance)
     probes = operator.probes(limits.CG_PROBES, generator(0, "probes"))
-    root = preconditioner_root(kernel, noise, obs.rows.coords)
+    device = device_for(limits.CG_WORK_PER_ROW * len(obs))
+    root, there = side_by_side(
+        lambda: preconditioner_root(kernel, noise, obs.rows.coords),
+        lambda: None if device is None or unwatched else operator.on_device(device, probes),
+    )
     columns, trend = _right_hand_sides(obs)
     start = None if near is None or not near.settled else near.as_columns(trend)
-    device = device_for(limits.CG_WORK_PER_ROW * len(obs))
-    there = None if device is None or unwatched else operator.on_device(device, probes)
     tolerances = _enough(tolerance, root, noise, columns)
     options: dict[str, Any] = {"residual": limits.DENSE_DRAFT_RESIDUAL if unwatched else limits.CG_RESIDUAL}
     if device is not None and there is not None:

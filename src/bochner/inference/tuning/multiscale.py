@@ -32,6 +32,7 @@ from bochner.inference.tuning.varying_amplitude import Law, varying_amplitude
 from bochner.kernels import Kernel, Matern
 from bochner.neighbours import SharedOrder
 from bochner.random import generator
+from bochner.resources import side_by_side, small_systems
 from bochner.validation import GapBlocks, crps
 from bochner.validation.gaps import mirrored_gaps, share_in_gaps
 
@@ -39,6 +40,7 @@ ONE_FIELD = "one Matern field"
 SUM_OF_THREE = "a sum of short, middle and long Matern fields"
 
 
+@small_systems()
 def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, Choice, Average | None]:
     """Best of a single Matern field and a sum of a short, a middle and a long one; a mixture of kernels in gaps.
 
@@ -47,8 +49,10 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     in gaps, more candidates join, and those that predict such gaps well are stacked.
     """
     obs, seed = task.responses.observations(), task.settings.seed
-    folds = task_folds(obs, task.domain, seed, task.grid)
-    single = refine_on_lattice(_single(coarse, fine), fine, task.obs, reml=task.settings.reml)
+    single, folds = side_by_side(
+        lambda: refine_on_lattice(_single(coarse, fine), fine, task.obs, reml=task.settings.reml),
+        lambda: task_folds(obs, task.domain, seed, task.grid),
+    )
     candidates = [(ONE_FIELD, single)]
     axial = _axial(single, fine)
     if axial is not None:
@@ -59,11 +63,14 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     wanted = wanted_places(obs, task.domain, seed)
     in_gaps = _may_be_stacked(task, obs, wanted)
     worth = limits.WORTH_IN_GAPS if in_gaps else limits.WORTH_LIKELIHOOD
-    several, gained = fit_sum(single, fine.noise_variance, obs, folds, seed, shared, worth)
+    (several, gained), plain = side_by_side(
+        lambda: fit_sum(single, fine.noise_variance, obs, folds, seed, shared, worth),
+        lambda: _plain_fields(single, fine, obs, seed, shared) if in_gaps else [],
+    )
     if several is not None:
         candidates.append((SUM_OF_THREE, several))
     if in_gaps:
-        candidates += _plain_fields(single, fine, obs, seed, shared)
+        candidates += plain
         more_likely = gained >= limits.WORTH_LIKELIHOOD
         return _stacked(candidates, fine.noise_variance, task, obs, folds, wanted, single.by_all_rows, more_likely)
     held = held_out_by_each([(t.kernel, t.noise_variance) for _, t in candidates], obs, folds)

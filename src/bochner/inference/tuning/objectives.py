@@ -25,6 +25,7 @@ from bochner.inference.tuning import limits
 from bochner.kernels import Kernel
 from bochner.neighbours import SharedOrder, Vecchia
 from bochner.random import generator
+from bochner.resources import side_by_side, small_systems
 
 
 def gaussian_objectives(task: Task, scheme: Scheme) -> tuple[list[Objective], Choice]:
@@ -39,8 +40,10 @@ def gaussian_objectives(task: Task, scheme: Scheme) -> tuple[list[Objective], Ch
         return [ExactEvidence(obs, reml)], Choice("tuning", "exact", text=text)
     n_points = min(limits.VECCHIA_POINTS, len(obs))
     shared = SharedOrder()
-    coarse = _vecchia(task, min(limits.COARSE_POINTS, n_points), limits.COARSE_NEIGHBOURS, shared)
-    fine = _vecchia(task, n_points, limits.FINE_NEIGHBOURS, shared)
+    coarse, fine = side_by_side(
+        lambda: _vecchia(task, min(limits.COARSE_POINTS, n_points), limits.COARSE_NEIGHBOURS, shared),
+        lambda: _vecchia(task, n_points, limits.FINE_NEIGHBOURS, shared),
+    )
     text = (
         f"{criterion} by Vecchia's approximation: {n_points:,} of {len(obs):,} rows, each given its nearest "
         f"predecessors"
@@ -113,6 +116,7 @@ def composite_parts(
     return [responses[np.sort(rows)] for rows in (*groups, everywhere)]
 
 
+@small_systems()
 def _vecchia(task: Task, n_points: int, n_neighbours: int, shared: SharedOrder) -> Objective:
     obs, kernel = task.responses.observations(), task.settings.kernel
     pixel = None if task.grid is None else task.grid.step

@@ -11,8 +11,10 @@ from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel, Matern
+from bochner.resources import blas_threads
 
 
+@blas_threads()
 def refine_on_lattice(found: Tuned, search: Search, obs: Observations, *, reml: bool = True) -> Tuned:
     """Hyperparameters found by a likelihood of neighbours, moved to where the evidence of all rows is largest.
 
