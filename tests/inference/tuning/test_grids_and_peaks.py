@@ -43,9 +43,9 @@ class Hill:
 
 @pytest.fixture
 def one_by_one(monkeypatch):
-    """Sets of hyperparameters of one range are not evaluated side by side, of rows, but asked for."""
+    """Sets of hyperparameters are not evaluated side by side, of rows, but asked for."""
 
-    def unsettled(responses, correlation, fields, noises, start):
+    def unsettled(responses, correlations, fields, noises, start, enough):
         return np.full(len(fields), np.nan), start
 
     monkeypatch.setattr(laplace_integration, "evidence_of_many", unsettled)
@@ -59,7 +59,8 @@ def test_a_grid_is_flooded_as_far_as_its_mass(fails_beyond):
     axes = laplace_integration._axes(looked)
     branch = isotropic(Matern(nu=1.5), looked.scale, -0.4)[0]
     grid = laplace_integration._Grid(branch, hill, axes)
-    within = grid.flood([axes.nearest(branch, Tuned(Matern(0.25, 1.0, nu=1.5), 0.1, 0.0, 1, ()))], {})
+    grid.flood([axes.nearest(branch, Tuned(Matern(0.25, 1.0, nu=1.5), 0.1, 0.0, 1, ()))], {})
+    within = grid.within(limits.RULED_OUT)
     whole = laplace_integration._Grid(branch, hill, axes)
     whole.flood(list(product(*map(range, axes.shape))), {})
     every = whole.values

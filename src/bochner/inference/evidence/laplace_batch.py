@@ -1,4 +1,4 @@
-"""Laplace evidence of a few rows at many variances at once: one correlation, and Newton's method side by side.
+"""Laplace evidence of a few rows at many sets of hyperparameters at once: Newton's method side by side.
 
 Around a hundred rows a factor takes less time than everything that is done about it. Here what is done about each row
 is done for all sets of hyperparameters in one go, and only LAPACK is called set by set. As in `find_mode`, steps by a
@@ -7,40 +7,46 @@ factor that is there come before the next one, so that a mode takes two.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
 
-from bochner.arrays import FloatArray
-from bochner.exceptions import ConvergenceError
+from bochner.arrays import FloatArray, IntArray
 from bochner.inference.evidence import limits
 from bochner.inference.fits import limits as newton_limits
-from bochner.inference.fits.newton import refuse_separation
+from bochner.inference.fits.newton import are_separated
 from bochner.inference.observed.responses import Responses
 
 
 def evidence_of_many(
-    responses: Responses, correlation: FloatArray, field: FloatArray, noise: FloatArray, start: FloatArray
+    responses: Responses,
+    correlations: Sequence[FloatArray],
+    field: FloatArray,
+    noise: FloatArray,
+    start: FloatArray,
+    enough: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Log evidence of k pairs of variances, and the linear predictors at their modes (k, n).
+    """Log evidence of k sets of hyperparameters, and the linear predictors at their modes (k, n).
 
     Parameters
     ----------
-    correlation : (n, n)
+    correlations : k arrays (n, n)
         Of the field at the rows.
     field, noise : (k,)
         Variance of the field, and of the effects of single rows.
     start : (k, n)
         Linear predictors to begin from.
+    enough : float
+        Length of a step, in the curvatures of the rows, at which a mode is found.
 
     The evidence is NaN where full steps from there do not lead to a mode: for `find_mode` and its line search to see.
     """
     value, eta = np.full(len(field), np.nan), start.copy()
-    enough = newton_limits.SETTLED_MODE * np.sqrt(limits.VALUE_TOLERANCE)
     left = np.arange(len(field))
     for _ in range(limits.BATCH_ROUNDS):
-        side = _Side.of(responses, correlation, field[left], noise[left], eta[left])
+        side = _Side.of(responses, [correlations[i] for i in left.tolist()], field[left], noise[left], eta[left])
         to = side.step(side.z)
         length = side.length(to - side.eta)
         done = length <= enough
@@ -50,11 +56,8 @@ def evidence_of_many(
         left = left[~done & np.isfinite(length)]
         if not len(left):
             break
-    for i in np.flatnonzero(np.isfinite(value)):
-        try:
-            refuse_separation(responses, eta[i])
-        except ConvergenceError:
-            value[i] = np.nan
+    found = np.flatnonzero(np.isfinite(value))
+    value[found[are_separated(responses, eta[found])]] = np.nan
     return value, eta
 
 
@@ -86,14 +89,16 @@ class _Side:
     schur: FloatArray
 
     @classmethod
-    def of(cls, r: Responses, correlation: FloatArray, field: FloatArray, noise: FloatArray, eta: FloatArray) -> _Side:
+    def of(
+        cls, r: Responses, correlations: list[FloatArray], field: FloatArray, noise: FloatArray, eta: FloatArray
+    ) -> _Side:
         seen = r.linearised(eta)
         error = noise[:, None] + r.error + 1 / seen.curvature
-        floor = newton_limits.EXACT_JITTER * field * float(np.mean(correlation.diagonal()))
+        floor = newton_limits.EXACT_JITTER * field * [float(np.mean(one.diagonal())) for one in correlations]
         added = np.hypot(error / r.weight, floor[:, None])
         roots, X = [], r.rows.trend
         trend = np.full((*eta.shape, X.shape[1]), np.nan)
-        for j, f in enumerate(field):
+        for j, (correlation, f) in enumerate(zip(correlations, field, strict=True)):
             sigma = np.multiply(correlation.T, f, order="F")
             np.einsum("ii->i", sigma)[:] += added[j]
             root, failed = linalg.lapack.dpotrf(sigma, lower=1, clean=0, overwrite_a=1)
@@ -110,19 +115,26 @@ class _Side:
         alpha = np.array(each)
         return np.asarray(z - alpha / (self.responses.weight * self.curvature))
 
+    def some(self, sets: IntArray) -> _Side:
+        """Some of the sets."""
+        kept = {name: getattr(self, name)[sets] for name in ("eta", "z", "curvature", "error", "trend", "schur")}
+        return replace(self, roots=[self.roots[i] for i in sets.tolist()], **kept)
+
     def repeated(self, now: FloatArray, length: FloatArray, enough: float) -> FloatArray:
         """Further steps by the same factors, as long as each is much shorter than the one before."""
-        r, going = self.responses, np.isfinite(length)
+        r, ends, left = self.responses, now.copy(), np.flatnonzero(np.isfinite(length))
+        side, now, length = self.some(left), now[left], length[left]
         for _ in range(newton_limits.MAX_REPEATED_STEPS):
-            score = r.family.derivatives(r.y, now, r.size).score
-            new = self.step(now + score / self.curvature)
-            shorter = self.length(new - now)
-            going &= shorter < newton_limits.REPEATED_WORTH * length
-            now, length = np.where(going[:, None], new, now), shorter
-            going &= length > enough
-            if not going.any():
+            if not len(left):
                 break
-        return now
+            score = r.family.derivatives(r.y, now, r.size).score
+            new = side.step(now + score / side.curvature)
+            shorter = side.length(new - now)
+            worth = shorter < newton_limits.REPEATED_WORTH * length
+            ends[left[worth]] = new[worth]
+            going = np.flatnonzero(worth & (shorter > enough))
+            left, side, now, length = left[going], side.some(going), new[going], shorter[going]
+        return ends
 
     def length(self, step: FloatArray) -> FloatArray:
         """Length of steps, in the curvatures of the rows, (k,)."""

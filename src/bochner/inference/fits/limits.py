@@ -16,6 +16,8 @@ SETTLED_MODE               0.01      of the root of Newton's tolerance: length o
 REPEATED_WORTH             0.3       of the last: length of a step by a factor that is there;   benchmarks/speed
                                      if longer, another factor is made, ...
 MAX_REPEATED_STEPS         20        ... as after so many of them                               benchmarks/speed
+FAR_PREDICTOR              30        of a response bounded by its size: logits beyond which     tests/estimators
+                                     Newton's method runs to infinity
 LEAST_INFORMATION          1e-6      about a coefficient, relative to that of rows taken one    tests/estimators
                                      by one: less is separation
 SEPARATED_SD               2.5       of the prior of a fixed effect without a finite estimate:  benchmarks/presence
@@ -97,6 +99,7 @@ SMALLEST_NEWTON_STEP = 2.0**-20
 SETTLED_MODE = 0.01
 REPEATED_WORTH = 0.3
 MAX_REPEATED_STEPS = 20
+FAR_PREDICTOR = 30
 LEAST_INFORMATION = 1e-6
 SEPARATED_SD = 2.5
 GLM_RIDGE = 1e-8

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from bochner.arrays import FloatArray
@@ -239,44 +240,59 @@ def _search(responses: Responses, old: _State, new: _State, value: float) -> tup
 def refuse_separation(responses: Responses, eta: FloatArray) -> None:
     """Stop where Newton's method has ended on the way to infinity, or at the edge of the link's domain."""
     reach = float(np.max(np.abs(eta - responses.offset)))
-    if reach > 30 and responses.family.bounded_by_size:
+    if reach > limits.FAR_PREDICTOR and responses.family.bounded_by_size:
         raise ConvergenceError(_diverged(responses, f"the linear predictor has run to {reach:.0f}"))
     if not responses.family.link_function.smooth:
         _refuse_zero(responses, eta)
-    if _least_known(responses, eta) < limits.LEAST_INFORMATION:
+    if _least_known(responses, eta[None])[0] < limits.LEAST_INFORMATION:
         raise ConvergenceError(_diverged(responses, "a coefficient of the trend runs away without end"))
+
+
+def are_separated(responses: Responses, eta: FloatArray) -> NDArray[np.bool_]:
+    """Which of several linear predictors (k, n) `refuse_separation` refuses, (k,)."""
+    refused = _least_known(responses, eta) < limits.LEAST_INFORMATION
+    if responses.family.bounded_by_size:
+        refused |= np.max(np.abs(eta - responses.offset), axis=1) > limits.FAR_PREDICTOR
+    if not responses.family.link_function.smooth:
+        refused |= np.min(eta, axis=1) < _least_rate(responses)
+    return np.asarray(refused)
+
+
+def _least_rate(responses: Responses) -> float:
+    """Of a surface inside the domain of the identity link."""
+    return 1e-3 * float(np.sum(responses.weight * responses.y) / np.sum(responses.weight * responses.size))
 
 
 def _refuse_zero(responses: Responses, eta: FloatArray) -> None:
     """Laplace's approximation needs a mode inside the domain; the one of rates near zero lies on its edge."""
-    typical = float(np.sum(responses.weight * responses.y) / np.sum(responses.weight * responses.size))
-    if np.min(eta) < 1e-3 * typical:
+    if np.min(eta) < _least_rate(responses):
         raise ConvergenceError(
             f"the {responses.family.name} model has no fit inside the domain of its identity link: the surface comes "
             f"down to zero. Identity links are for counts well above zero everywhere; take the log link."
         )
 
 
-def _least_known(responses: Responses, eta: FloatArray) -> float:
+def _least_known(responses: Responses, eta: FloatArray) -> FloatArray:
     """Least information about a direction of the trend, beside that at each row's own best linear predictor.
 
-    As a coefficient runs away, what the rows tell about it goes to zero; Newton's method stops on the way, when
-    nothing more is to be gained.
+    Of each of several linear predictors (k, n), (k,). As a coefficient runs away, what the rows tell about it goes to
+    zero; Newton's method stops on the way, when nothing more is to be gained.
     """
     r, trend = responses, responses.rows.trend
     if r.trend_precision is not None:  # a prior holds what the rows do not
         size, along = np.linalg.eigh(r.trend_precision)
         trend = trend @ along[:, size <= 1e-12 * max(float(size[-1]), 1e-300)]
     if not trend.shape[1]:
-        return 1.0
+        return np.ones(len(eta))
     curvatures = (r.family.derivatives(r.y, at, r.size).curvature for at in (eta, r.start()))
-    information = [trend.T @ (trend * (r.weight * curvature)[:, None]) for curvature in curvatures]
-    if trend.shape[1] == 1:
-        return float(information[0][0, 0] / max(information[1][0, 0], 1e-300))
+    q, squares = trend.shape[1], np.einsum("ni,nj->nij", trend, trend).reshape(len(trend), -1)
+    here, best = ((r.weight * curvature) @ squares for curvature in curvatures)
+    if q == 1:
+        return np.asarray(here[:, 0] / max(float(best[0]), 1e-300))
     try:
-        return float(linalg.eigh(*information, eigvals_only=True)[0])
+        return np.array([linalg.eigh(one, best.reshape(q, q), eigvals_only=True)[0] for one in here.reshape(-1, q, q)])
     except linalg.LinAlgError:
-        return 0.0
+        return np.zeros(len(eta))
 
 
 def _diverged(responses: Responses, what: str) -> str:

@@ -19,6 +19,7 @@ class Average:
     noise_variances: FloatArray
     mass: FloatArray
     amplitude: Amplitude | None = None  # of the field over space, relative to the kernels'
+    starts: tuple[FloatArray | None, ...] = ()  # linear predictors of the rows at the modes, as far as they are known
 
     @classmethod
     def single(cls, kernel: Kernel, noise_variance: float) -> Average:

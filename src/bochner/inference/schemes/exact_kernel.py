@@ -44,8 +44,9 @@ class ExactKernel(Scheme):
 
     def solve(self, task: Task, learned: Average) -> Solved:
         modes: list[Mode] = []
-        for k, s2 in learned.pairs:
-            modes.append(exact_mode(k, s2, task.data, modes[0].start if modes else None))
+        for i, (k, s2) in enumerate(learned.pairs):
+            known = learned.starts[i] if learned.starts else None
+            modes.append(exact_mode(k, s2, task.data, modes[0].start if known is None and modes else known))
         asked = task.settings.n_frequencies
         unused = (
             ()

@@ -40,7 +40,8 @@ def laplace_integrated(
     seeds = [axes.nearest(grids[0].branch, best)]
     known: dict[Place, FloatArray] = {}
     for grid in grids:
-        seeds, known = grid.flood(seeds, known), grid.etas
+        grid.flood(seeds, known)
+        seeds, known = grid.within(limits.RULED_OUT / 2), grid.etas  # its heights: the next floods from there
     places = [(grid, place) for grid in grids for place in sorted(grid.values)]
     values = np.array([grid.values[place] for grid, place in places])
     mass = np.exp(values - values.max())
@@ -51,11 +52,12 @@ def laplace_integrated(
     kept, mass = kept[worth], mass[worth] / mass[worth].sum()
     pairs = [places[i][0].at(places[i][1]) for i in kept]
     kernels, noises = (best.kernel, *(k for k, _ in pairs)), np.array([best.noise_variance, *(s2 for _, s2 in pairs)])
+    starts = [places[i][0].etas.get(places[i][1]) for i in kept] if objective.largest == n_rows else [None] * len(kept)
     told = f"{n_rows} rows (at most {limits.MAX_LAPLACE_GRID_ROWS})"
     if objective.largest < n_rows:
         told = f"all cases and a sample of the others, {objective.largest} of {n_rows:,} rows,"
     text = f"averaged over {len(kept)} sets of hyperparameters, of {len(places)} on a grid: {told} do not pin them down"
-    return Average(kernels, noises, np.r_[0.0, mass]), Choice("intervals", len(kept), text=text)
+    return Average(kernels, noises, np.r_[0.0, mass], starts=(None, *starts)), Choice("intervals", len(kept), text=text)
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,17 @@ class _Axes:
             int(np.argmin(np.abs(np.sqrt(self.noises) - np.sqrt(best.noise_variance)))),
         )
 
+    def logs(self, place: tuple[int, ...]) -> float:
+        """Sum of the logs at a place: along one axis, how far it is."""
+        i, j, k = place
+        return float(self.ranges[i] + np.log(self.fields[j]) + np.log(self.noises[k] or 1.0))
+
     def beside(self, place: Place) -> list[Place]:
         """Places next to one."""
-        i, j, k = place
-        moved = [(i - 1, j, k), (i + 1, j, k), (i, j - 1, k), (i, j + 1, k), (i, j, k - 1), (i, j, k + 1)]
-        return [p for p in moved if all(0 <= x < n for x, n in zip(p, self.shape, strict=True))]
+        (i, j, k), (n_ranges, n_fields, n_noises) = place, self.shape
+        moved = [(x, j, k) for x in (i - 1, i + 1) if 0 <= x < n_ranges]
+        moved += [(i, x, k) for x in (j - 1, j + 1) if 0 <= x < n_fields]
+        return moved + [(i, j, x) for x in (k - 1, k + 1) if 0 <= x < n_noises]
 
 
 @dataclass
@@ -103,41 +111,62 @@ class _Grid:
         i, j, k = place
         return self.branch.at(float(self.axes.ranges[i]), float(self.axes.fields[j])), float(self.axes.noises[k])
 
-    def flood(self, seeds: list[Place], begun: dict[Place, FloatArray]) -> list[Place]:
-        """Evaluate from the seeds outwards, as far as the mass reaches; the places within.
+    def flood(self, seeds: list[Place], begun: dict[Place, FloatArray]) -> None:
+        """Evaluate from the seeds outwards, as far as the mass reaches.
 
         `begun` are linear predictors of another grid to begin from.
         """
         self.etas.update(begun)
         wanted = seeds
         while wanted:
-            for i in sorted({place[0] for place in wanted}):
-                self._evaluate(i, [place for place in wanted if place[0] == i])
-            wanted = sorted({p for q in self._within() for p in self.axes.beside(q)} - set(self.values))
-        return self._within()
+            for start in range(0, len(wanted), limits.SETS_AT_ONCE):
+                self._evaluate(wanted[start : start + limits.SETS_AT_ONCE])
+            within = self.within(limits.RULED_OUT)
+            least = max(self.values.values()) - limits.RULED_OUT - limits.FORESEEN_BELOW
+            beside = {p for q in within for p in self.axes.beside(q)} - set(self.values)
+            wanted = sorted(p for p in beside if self._most(p) > least)
 
-    def _within(self) -> list[Place]:
-        least = max(self.values.values()) - limits.RULED_OUT
+    def _most(self, place: Place) -> float:
+        """The log density at a place as two places in a line with it let expect: of a single hill, it is no more."""
+        most = np.inf
+        for near in self.axes.beside(place):
+            i, j, k = far = tuple(2 * a - b for a, b in zip(near, place, strict=True))
+            if near in self.values and (i, j, k) in self.values:
+                here, there, further = (self.axes.logs(at) for at in (place, near, far))
+                slope = (self.values[near] - self.values[i, j, k]) / (there - further)
+                most = min(most, self.values[near] + slope * (here - there))
+        return most
+
+    def within(self, nats: float) -> list[Place]:
+        """Places whose log density is below the largest by no more than so many nats."""
+        least = max(self.values.values()) - nats
         return sorted(place for place, value in self.values.items() if value >= least)
 
-    def _evaluate(self, i: int, places: list[Place]) -> None:
-        """Places of one range side by side: one correlation serves them."""
+    def _evaluate(self, places: list[Place]) -> None:
+        """Some places side by side; one correlation serves all of a range."""
         (part,) = self.objective.parts
         responses = replace(part, family=self.objective.family)
-        if i not in self.correlations:
+        for i in {i for i, _, _ in places} - set(self.correlations):
             self.correlations[i] = part.rows.covariance_within(self.branch.at(float(self.axes.ranges[i])))
-        pairs = [self.at(place) for place in places]
         fields, noises = self.axes.fields[[p[1] for p in places]], self.axes.noises[[p[2] for p in places]]
         start = np.array([self._start(place, responses) for place in places])
-        found, etas = evidence_of_many(responses, self.correlations[i], fields, noises, start)
-        for place, pair, value, eta in zip(places, pairs, found, etas, strict=True):
-            self.values[place] = self._weighed(place, float(value) if np.isfinite(value) else self._alone(*pair))
-            if np.isfinite(value):
+        correlations = [self.correlations[i] for i, _, _ in places]
+        found, etas = evidence_of_many(responses, correlations, fields, noises, start, limits.GRID_STEP)
+        for place, value, eta in zip(places, found.tolist(), etas, strict=True):
+            told = np.isfinite(value)
+            self.values[place] = self._weighed(place, value if told else self._alone(*self.at(place)))
+            if told:
                 self.etas[place] = eta
 
     def _start(self, place: Place, responses: Responses) -> FloatArray:
-        """Linear predictor at a place nearby, if there is one."""
-        known = [p for p in (place, *self.axes.beside(place)) if p in self.etas]
+        """Linear predictor as two places in a line let expect, or at a place nearby, if there is one."""
+        if place in self.etas:
+            return self.etas[place]
+        known = [p for p in self.axes.beside(place) if p in self.etas]
+        for near in known:
+            i, j, k = (2 * a - b for a, b in zip(near, place, strict=True))
+            if (i, j, k) in self.etas:
+                return 2 * self.etas[near] - self.etas[i, j, k]
         return self.etas[known[0]] if known else responses.start()
 
     def _alone(self, kernel: Kernel, noise_variance: float) -> float:

@@ -148,6 +148,12 @@ EFFECT_LOGS            -8, -5, -3, -1.5, 0                  the same of effects 
 EFFECT_SD              0.5                                  ... and theirs                      benchmarks/calibration
 RULED_OUT              5.5                                  log density below the best from     benchmarks/calibration
                                                             which on the grid ends
+FORESEEN_BELOW         1.0                                  ... and by how much more two        tests/inference
+                                                            places in a line must foresee it
+                                                            for a third not to be tried
+GRID_STEP              1e-3                                 of Newton's method, at which a set  tests/inference
+                                                            is settled: to some 1e-3 nats
+SETS_AT_ONCE           16                                   of the grid, side by side: 5 MB     benchmarks/speed
 RATIO_SD               0.7                                  prior sd of contrasts of log        tests/estimators
                                                             length scales: ratios of e
 STRETCHED_PRIOR        0.25                                 probability of a length scale per   tests/estimators
@@ -424,6 +430,9 @@ FIELD_SD = 1.0
 EFFECT_LOGS = (-8.0, -5.0, -3.0, -1.5, 0.0)
 EFFECT_SD = 0.5
 RULED_OUT = 5.5
+FORESEEN_BELOW = 1.0
+GRID_STEP = 1e-3
+SETS_AT_ONCE = 16
 RATIO_SD = 0.7
 STRETCHED_PRIOR = 0.25
 WORTH_STRETCHING = 1.0
