@@ -16,6 +16,9 @@ ORDINARY_SIZES      1e-50,   size of a response, about its level, for which its 
 HELD_SIZES          1e-151,  size whose variance, and noise far below it, are doubles     tests/estimators
                     1e151
 MAX_SPACING_PLACES  100,000  places that are enough to know the spacing                   benchmarks/lattice
+TREE_DIMENSIONS     5        coordinates up to which a tree finds neighbours quickly: in  benchmarks/speed
+                             16, 10,000 searches took 4 s
+SPACED_ROWS         500      ... rows whose nearest are sought beyond                     benchmarks/speed
 CROWD_CELLS         2,500    cells of a box in which rows may crowd                       benchmarks/presence
 ==================  =======  ===========================================================  ============================
 """
@@ -30,4 +33,6 @@ FIRST_DISPERSION = 0.5
 ORDINARY_SIZES = (1e-50, 1e50)
 HELD_SIZES = (1e-151, 1e151)
 MAX_SPACING_PLACES = 100_000
+TREE_DIMENSIONS = 5
+SPACED_ROWS = 500
 CROWD_CELLS = 2_500

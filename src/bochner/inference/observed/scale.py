@@ -12,6 +12,7 @@ from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.kernels import Kernel, Scale, axis_groups
 from bochner.neighbours.replicates import groups
+from bochner.random import generator
 from bochner.resources import n_threads
 
 
@@ -67,7 +68,10 @@ def _spacing(unit_places: FloatArray) -> float:
     n, dim = unit_places.shape
     if n < 2:
         return 0.1
-    nearest = cKDTree(unit_places).query(unit_places, k=2, workers=n_threads())[0][:, 1]
+    asked = unit_places
+    if dim > limits.TREE_DIMENSIONS and n > limits.SPACED_ROWS:  # a tree hardly helps there: some rows tell
+        asked = unit_places[generator(0, "spaced rows").choice(n, limits.SPACED_ROWS, replace=False)]
+    nearest = cKDTree(unit_places).query(asked, k=2, workers=n_threads())[0][:, 1]
     typical = float(np.median(nearest))
     # clusters of near-duplicates must not push the bound to nothing
     return float(np.clip(typical, 1e-3 * n ** (-1 / dim), 0.5))
