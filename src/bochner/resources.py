@@ -166,9 +166,9 @@ class _SharedLimits:
             yield
         finally:
             with self._lock:
-                self._asked[me].pop()
-                if not self._asked[me]:
-                    del self._asked[me]
+                mine = self._asked.pop(me, [])[:-1]  # nothing, in a child that was forked within
+                if mine:
+                    self._asked[me] = mine
                 self._put_in_force()
 
     def _put_in_force(self) -> None:

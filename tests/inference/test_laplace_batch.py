@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.spatial import cKDTree
 
-from bochner.families import Bernoulli, Binomial, Gamma, NegativeBinomial, Poisson
-from bochner.features import Rows
+from bochner.families import Binomial, Gamma, NegativeBinomial, Poisson
 from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.laplace_batch import evidence_of_many
-from bochner.inference.evidence.limits import RANKED_ROWS
 from bochner.inference.evidence.profile import InformedLaplace, LaplaceObjective
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.newton import find_mode
-from bochner.inference.observed.responses import Responses
 from bochner.inference.tuning.limits import GRID_STEP
 from bochner.inference.tuning.search import Search
 from bochner.kernels import Matern, Scale
@@ -113,41 +107,3 @@ def test_a_dispersion_climbs_with_the_kernel_to_where_it_would_be_sought_anew(fa
     sought = LaplaceObjective([r], ExactBound, reml=True)(found.kernel, 0.0)
     assert_allclose(found.value, sought[0], atol=1e-5)
     assert_allclose(sought[1][:2], 0.0, atol=0.02)
-
-
-def _presence(n: int, cases: int) -> Responses:
-    rng = np.random.default_rng(5)
-    y = np.zeros(n)
-    y[rng.choice(n, cases, replace=False)] = 1.0
-    zero, one = np.zeros(n), np.ones(n)
-    return Responses(Bernoulli(), Rows(rng.uniform(size=(n, 2)), one[:, None]), y, one, zero, one, zero)
-
-
-def test_starts_are_ranked_by_some_of_many_rows():
-    """As the evidence of these rows has it, times how many more there are; half of them lie in clusters."""
-    many = _presence(500, 200)
-    objective = InformedLaplace([many], reml=True)
-    some = objective.some
-    assert len(some) == RANKED_ROWS
-    kernels = [Matern(length, 1.0) for length in (0.05, 0.2, 0.8)]
-    alone = InformedLaplace([some], reml=True)
-    for kernel in kernels:
-        assert_allclose(objective.ranked(kernel, 0.0), 500 / RANKED_ROWS * alone.value(kernel, 0.0), rtol=1e-6)
-    # the places closest to others are closer than among as many rows from everywhere
-    nearest = [cKDTree(r.rows.coords).query(r.rows.coords, k=[2])[0][:, 0] for r in (some, many[:RANKED_ROWS])]
-    assert np.median(nearest[0]) < 0.9 * np.median(nearest[1])
-
-
-@pytest.mark.parametrize(("n", "cases"), [(RANKED_ROWS + 50, 100), (1_000, 40)], ids=["few rows", "few cases"])
-def test_starts_are_ranked_by_all_rows_where_some_would_not_tell(n, cases):
-    objective, kernel = InformedLaplace([_presence(n, cases)], reml=True), Matern(0.3, 1.0)
-    assert objective.some is None
-    assert_allclose(objective.ranked(kernel, 0.0), objective.value(kernel, 0.0), rtol=1e-6)
-
-
-def test_starts_are_ranked_by_all_rows_where_some_have_no_evidence():
-    objective = InformedLaplace([_presence(500, 200)], reml=True)
-    objective.some = replace(objective.some, y=np.ones(RANKED_ROWS))  # of one class
-    kernel = Matern(0.3, 1.0)
-    assert_allclose(objective.ranked(kernel, 0.0), objective.value(kernel, 0.0), rtol=1e-6)
-    assert objective.some is None

@@ -123,3 +123,22 @@ def test_counts_whose_waves_are_too_many_end_on_the_exact_kernel(few):
     few(MAX_EXACT_TUNING_ROWS=1_000)
     exact = SpatialRegressor(Matern(nu=0.5), family="poisson").fit(X, y)
     assert abs(model.log_evidence_ - exact.log_evidence_) < 0.5
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_rows_of_weight_zero_are_absent(few, grouped):
+    """From many rows, too, whose kernels are judged by rows held out."""
+    few(MAX_EXACT_TUNING_ROWS=100, SUM_COARSE_POINTS=80, SUM_ITERATIONS=4, MAX_AVERAGING_ROWS=50)
+    rng = np.random.default_rng(6)
+    X = rng.uniform(size=(160, 2))
+    y = field(X, Matern(0.3, 1.0, nu=0.5), rng) + 0.2 * rng.normal(size=160)
+    weight = np.where(np.arange(160) % 7 == 3, 0.0, 1.0)
+    kept, groups = weight > 0, np.arange(160) // 8
+
+    def answers(rows):
+        told = {"groups": groups[rows]} if grouped else {}
+        model = SpatialRegressor().fit(X[rows], y[rows], sample_weight=weight[rows], **told)
+        assert model.choices_["tuning"].value == "vecchia"
+        return np.concatenate(model.predict(X[:20], return_std=True))
+
+    assert_allclose(answers(slice(None)), answers(kept), rtol=1e-9)

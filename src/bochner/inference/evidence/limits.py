@@ -14,10 +14,6 @@ SETTLED_TINY               1e-12        the same of a tiny one: differences of g
                                         taken
 COMPARED_NATS              1e-2         the same where values are compared, that gain foreseen   tests/inference
 RANKED_NATS                0.5          the same where starts of climbs are ranked               benchmarks/speed
-RANKED_ROWS                240          ... and the rows that they are ranked by, ...            benchmarks/speed
-RANKED_FROM                1.5          ... where there are so many times more, ...              benchmarks/speed
-RANKED_CLUSTERS            4, 0.5       ... clusters of them, which hold this share, ...         benchmarks/speed
-RANKED_CASES               30           ... and the least number of either class among them      benchmarks/speed
 FIRST_BEND                 0.25         of the rows: curvature in the log dispersion, to begin   benchmarks/speed
                                         with
 DISPERSION_STEP            1.0          longest step of the log dispersion                       benchmarks/speed
@@ -64,10 +60,6 @@ SETTLED_DISPERSION = 1e-10
 SETTLED_TINY = 1e-12
 COMPARED_NATS = 1e-2
 RANKED_NATS = 0.5
-RANKED_ROWS = 240
-RANKED_FROM = 1.5
-RANKED_CLUSTERS = (4, 0.5)
-RANKED_CASES = 30
 FIRST_BEND = 0.25
 DISPERSION_STEP = 1.0
 MAX_DISPERSION_STEPS = 15

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg, optimize
-from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError
@@ -20,7 +19,6 @@ from bochner.inference.evidence import limits
 from bochner.inference.evidence.laplace import Bound, ExactBound, LaplacePoint
 from bochner.inference.observed.responses import Responses
 from bochner.kernels import Kernel
-from bochner.random import generator
 from bochner.resources import blas_threads
 
 Binder = Callable[[Kernel, float, Responses], Bound]
@@ -184,8 +182,6 @@ class InformedLaplace(LaplaceObjective):
         self.trail = _Trail()
         self.bend = limits.FIRST_BEND * float(sum(np.sum(part.weight) for part in parts))  # of the log dispersion
         self.ends: dict[tuple[Kernel, float], tuple[float, list[FloatArray | None]]] = {}
-        self.some = _some_rows(self.parts[0]) if reml and len(parts) == 1 else None
-        self.judge: InformedLaplace | None = None
 
     def __call__(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
         none = np.zeros(0)
@@ -207,33 +203,12 @@ class InformedLaplace(LaplaceObjective):
         return super().value(kernel, noise_variance)
 
     def ranked(self, kernel: Kernel, noise_variance: float) -> float:
-        """The same, as far as starts of climbs are ranked by it: to a fraction of a nat, of many rows by some."""
-        if self.some is not None:
-            found = self._by_some(kernel, noise_variance)
-            if found is not None:
-                return found
+        """The same to a fraction of a nat."""
         if self.learns and self.reml:
             return self._about(kernel, noise_variance, limits.RANKED_NATS)
         value = super().value(kernel, noise_variance)
         self._remember(kernel, noise_variance)
         return value
-
-    def _by_some(self, kernel: Kernel, noise_variance: float) -> float | None:
-        """The evidence of some rows, times how many more there are; None where they cannot tell."""
-        assert self.some is not None
-        judge = self.judge = InformedLaplace([self.some], reml=True) if self.judge is None else self.judge
-        try:
-            value = judge.ranked(kernel, noise_variance)
-        except (ConvergenceError, np.linalg.LinAlgError):
-            value = np.nan
-        if not np.isfinite(value):
-            self.some = None
-            return None
-        more = len(self.parts[0]) / len(self.some)
-        if self.learns:
-            self.trail, self.bend = judge.trail, more * judge.bend
-            self.ends[kernel, noise_variance] = float(judge.ends[kernel, noise_variance][0]), [None]
-        return more * value
 
     def _about(self, kernel: Kernel, noise_variance: float, enough: float) -> float:
         """Value at a dispersion that so many nats are to be gained from, these included."""
@@ -346,7 +321,7 @@ class InformedLaplace(LaplaceObjective):
         for _ in range(limits.MAX_DISPERSION_STEPS):
             # what a tiny dispersion adds is in proportion to it: small slopes promise much
             tiny = x < np.log(limits.TINY_DISPERSION) and abs(slope) < self.bend
-            if slope == 0 or (not tiny and slope**2 <= 2 * enough * self.bend):
+            if slope == 0 or (not tiny and slope * slope <= 2 * enough * self.bend):  # a power would overflow
                 return points
             step = self._step_of_tiny(x, slope) if tiny else slope / self.bend
             if not tiny:
@@ -372,24 +347,6 @@ class InformedLaplace(LaplaceObjective):
         if slope < 0:
             return float(np.log(limits.DISPERSION_RANGE[0])) - x
         return float(np.clip(np.log(limits.TOLD_SLOPE / slope), 0.5, np.log(limits.FIRST_TOLD) - x))
-
-
-def _some_rows(responses: Responses) -> Responses | None:
-    """Of many rows some, half of them in clusters, so that short ranges show; None of few, or of too few cases."""
-    n, wanted = len(responses), limits.RANKED_ROWS
-    if n < limits.RANKED_FROM * wanted:
-        return None
-    rng, (n_clusters, share) = generator(0, "ranked rows"), limits.RANKED_CLUSTERS
-    coords = responses.rows.coords
-    unit = coords / np.maximum(np.ptp(coords, axis=0), 1e-300)
-    near = cKDTree(unit).query(unit[rng.choice(n, n_clusters, replace=False)], k=int(share * wanted / n_clusters))[1]
-    order = np.r_[np.unique(near), rng.permutation(n)]
-    first = np.sort(np.unique(order, return_index=True)[1])[:wanted]
-    some = responses[np.sort(order[first])]
-    if responses.family.binary:
-        cases = float(np.sum(some.y))
-        return some if min(cases, len(some) - cases) >= limits.RANKED_CASES else None
-    return some
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,9 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     second the values, and the evidence of all rows improves on them where it can be had. Where the wanted places lie
     in gaps, more candidates join, and those that predict such gaps well are stacked.
     """
-    obs, seed = task.responses.observations(), task.settings.seed
+    obs, seed = task.responses.observations().with_weight(), task.settings.seed
+    if task.domain.groups is not None:
+        task = replace(task, domain=replace(task.domain, groups=task.domain.groups[task.responses.weight > 0]))
     single, folds = side_by_side(
         lambda: refine_on_lattice(_single(coarse, fine), fine, task.obs, reml=task.settings.reml),
         lambda: task_folds(obs, task.domain, seed, task.grid),
