@@ -77,6 +77,27 @@ def test_a_grid_is_flooded_as_far_as_its_mass(fails_beyond):
 
 
 @pytest.mark.usefixtures("one_by_one")
+def test_a_place_that_fails_hides_none_behind_it():
+    """A hole in the hill, next to where the flood begins: what lies beyond it is reached around it."""
+    looked = search(quadratic((0.2,)))
+    axes = laplace_integration._axes(looked)
+    branch = isotropic(Matern(nu=1.5), looked.scale, -0.4)[0]
+    i, j, k = seed = axes.nearest(branch, Tuned(Matern(0.25, 1.0, nu=1.5), 0.1, 0.0, 1, ()))
+
+    class Holed(Hill):
+        def value(self, kernel, noise_variance):
+            if (kernel, noise_variance) == whole.at((i + 1, j, k)):
+                raise ConvergenceError
+            return super().value(kernel, noise_variance)
+
+    grid, whole = (laplace_integration._Grid(branch, Holed(1.0), axes) for _ in range(2))
+    grid.flood([seed], {})
+    whole.flood(list(product(*map(range, axes.shape))), {})
+    assert grid.values[i + 1, j, k] == limits.FAILED_SEARCH
+    assert (i + 2, j, k) in grid.within(limits.RULED_OUT) == whole.within(limits.RULED_OUT)
+
+
+@pytest.mark.usefixtures("one_by_one")
 def test_what_a_grid_finds_is_a_mixture_about_the_best():
     looked, best = search(quadratic((0.2,))), Tuned(Matern(0.3, 0.8), 0.1, 0.0, 1, ())
     found, told = laplace_integration.laplace_integrated(None, Hill(1.0), looked, best, 30)

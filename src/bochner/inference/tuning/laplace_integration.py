@@ -127,11 +127,15 @@ class _Grid:
             wanted = sorted(p for p in beside if self._most(p) > least)
 
     def _most(self, place: Place) -> float:
-        """The log density at a place as two places in a line with it let expect: of a single hill, it is no more."""
+        """The log density at a place as two places in a line with it let expect: of a single hill, it is no more.
+
+        A place next to it whose evidence could not be computed foresees nothing.
+        """
         most = np.inf
         for near in self.axes.beside(place):
             i, j, k = far = tuple(2 * a - b for a, b in zip(near, place, strict=True))
-            if near in self.values and (i, j, k) in self.values:
+            told = self.values.get(near, limits.FAILED_SEARCH) > limits.FAILED_SEARCH
+            if told and (i, j, k) in self.values:
                 here, there, further = (self.axes.logs(at) for at in (place, near, far))
                 slope = (self.values[near] - self.values[i, j, k]) / (there - further)
                 most = min(most, self.values[near] + slope * (here - there))
