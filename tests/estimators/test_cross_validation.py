@@ -192,12 +192,34 @@ def test_scores_by_name():
     assert "60 folds, 60 held-out rows" in str(everything)
 
 
-def test_blocks_that_leave_the_trend_undetermined_are_refused():
+@every_fixed_kind
+@pytest.mark.parametrize("level", [0.0, 1e4])
+def test_blocks_that_leave_the_trend_undetermined_are_refused(kind, level):
     X, y = field(30)
-    covariate = np.r_[np.ones(10), np.zeros(20)]
-    model = KINDS["exact"](covariates=[2]).fit(np.column_stack([X, covariate]), y)
+    covariate = level + np.r_[np.ones(10), np.zeros(20)]
+    model = KINDS[kind](covariates=[2]).fit(np.column_stack([X, covariate]), y)
     with pytest.raises(InputError, match="leaves the trend undetermined"):
         model.cross_validate(PredefinedSplit(np.r_[np.zeros(10), np.ones(20)].astype(int)))
+
+
+@every_fixed_kind
+def test_a_row_that_alone_tells_an_effect_is_not_predicted_from_the_others(kind):
+    X, y = field(30)
+    one = np.r_[np.zeros(29), 1.0]
+    found = KINDS[kind](covariates=[2]).fit(np.column_stack([X, one]), y).cross_validate()
+    without = KINDS[kind]().fit(X[:29], y[:29]).cross_validate()
+    assert_array_equal(np.sort(found.index), np.arange(29))
+    assert found["crps"] == pytest.approx(without["crps"], rel=1e-6)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "student"])
+def test_a_row_that_alone_tells_an_effect_is_no_reason_for_alarm(family):
+    rng = np.random.default_rng(3)
+    X, one = rng.uniform(size=(300, 2)), np.r_[np.zeros(299), 1.0]
+    y = np.sin(5 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=300)
+    model = SpatialRegressor(family=family, covariates=[2]).fit(np.column_stack([X, one]), y)
+    assert model.check() == []
+    assert model.cross_validate()["rmse"] == pytest.approx(0.1, rel=0.2)
 
 
 def test_folds_without_training_rows_are_refused():

@@ -59,6 +59,7 @@ class GaussianFit(ABC):
     def leave_out(self, obs: Observations, folds: Iterable[Fold] | None) -> HeldOut:
         """What the fit would have said of rows it had not seen; one row at a time, if `folds` is None.
 
+        Folds that leave the trend undetermined are refused; a single row that does is not among those predicted.
         `obs` are the observations of the fit; copies of a row may be apart in them that the fit had merged.
         """
 

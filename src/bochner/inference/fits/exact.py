@@ -15,7 +15,7 @@ from bochner.choices import Choice
 from bochner.features import Rows
 from bochner.inference.fits import limits
 from bochner.inference.fits.base import Engine, GaussianFit
-from bochner.inference.fits.folds import Fold, HeldOut, block_root, each_fold
+from bochner.inference.fits.folds import Fold, HeldOut, block_root, each_fold, one_by_one, with_a_trend
 from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel
@@ -94,8 +94,8 @@ def leave_out_exact(kernel: Kernel, obs: Observations, noise_variance: float, fo
     alpha = posterior.alpha
     noise = obs.copy_variance(noise_variance) / obs.weight
     if folds is None:
-        variance = 1 / np.diag(pi)
-        return HeldOut(np.arange(n), np.arange(n), obs.y - variance * alpha, np.maximum(variance - noise, 0.0))
+        variance = 1 / np.maximum(np.diag(pi), 1e-300)
+        return one_by_one(obs, obs.y - variance * alpha, np.maximum(variance - noise, 0.0))
 
     def refit(out: IntArray, keep: IntArray) -> tuple[FloatArray, FloatArray]:
         root = block_root(pi[np.ix_(out, out)], n)
@@ -104,7 +104,7 @@ def leave_out_exact(kernel: Kernel, obs: Observations, noise_variance: float, fo
         variance = np.sum(half**2, axis=0) - noise[out][keep]
         return (obs.y[out] - residual)[keep], np.maximum(variance, 0.0)
 
-    return each_fold(folds, n, refit)
+    return each_fold(folds, n, with_a_trend(refit, obs))
 
 
 def inverse_of(sigma: CholeskyFactor) -> FloatArray:

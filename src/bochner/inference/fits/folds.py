@@ -14,6 +14,7 @@ from scipy import linalg
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError
+from bochner.inference.observed.observations import NOTHING_LEFT, Observations
 
 Fold = tuple[IntArray, IntArray]  # training rows, test rows
 Refit = Callable[[IntArray, IntArray], tuple[FloatArray, FloatArray]]
@@ -62,12 +63,45 @@ def stacked(parts: Sequence[HeldOut]) -> HeldOut:
     return HeldOut(index, fold, mean, variance)
 
 
+def with_a_trend(refit: Refit, obs: Observations) -> Refit:
+    """The refit, refused where the rows that are left do not tell every effect of the trend.
+
+    With Q an orthonormal basis of the trend, the share of each effect that is left is an eigenvalue of
+    I - Q_B'Q_B: zero but for rounding, whatever the kernel, where the block B holds all that is known of one.
+    """
+    if obs.trend_precision is not None or not obs.n_trend:
+        return refit
+    basis = obs.trend_basis
+
+    def checked(out: IntArray, keep: IntArray) -> tuple[FloatArray, FloatArray]:
+        taken = basis[out]
+        if np.linalg.eigvalsh(taken.T @ taken)[-1] > 1 - NOTHING_LEFT:
+            raise _undetermined(len(out), len(obs))
+        return refit(out, keep)
+
+    return checked
+
+
+def one_by_one(obs: Observations, mean: FloatArray, variance: FloatArray) -> HeldOut:
+    """Predictions of each row from all others.
+
+    A row that alone tells an effect of the trend is not among them: the others say nothing of it.
+    """
+    rows = np.flatnonzero(~obs.alone)
+    if len(obs) and not len(rows):
+        raise _undetermined(1, len(obs))
+    return HeldOut(rows, rows, mean[rows], variance[rows])
+
+
 def block_root(matrix: FloatArray, n: int) -> FloatArray:
     """Cholesky root of the precision of a held-out block; refused where the trend cannot do without it."""
     try:
         return np.asarray(linalg.cholesky(matrix, lower=True))
     except linalg.LinAlgError:
-        raise InputError(
-            f"leaving out {len(matrix)} of {n} rows leaves the trend undetermined; use smaller blocks or fewer "
-            f"covariates."
-        ) from None
+        raise _undetermined(len(matrix), n) from None
+
+
+def _undetermined(n_out: int, n: int) -> InputError:
+    return InputError(
+        f"leaving out {n_out} of {n} rows leaves the trend undetermined; use smaller blocks or fewer covariates."
+    )

@@ -16,7 +16,7 @@ from bochner.features import CovarianceOperator, covariance_operator
 from bochner.inference.fits import limits
 from bochner.inference.fits.companion import companion
 from bochner.inference.fits.exact import leave_out_exact
-from bochner.inference.fits.folds import Fold, HeldOut
+from bochner.inference.fits.folds import Fold, HeldOut, one_by_one
 from bochner.inference.fits.iterative_system import preconditioner_root, row_noise, solve_system
 from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.observations import Observations
@@ -63,8 +63,7 @@ def _leave_one_out(kernel: Kernel, obs: Observations, noise_variance: float) -> 
     share = system.leverage - np.sum(system.schur.half_solve(system.trend_weights.T) ** 2, axis=0)
     variance = 1 / np.maximum(share, 1e-300)
     mean = obs.y - variance * system.alpha
-    index = np.arange(len(obs))
-    return HeldOut(index, index, mean, np.maximum(variance - system.noise, 0.0))
+    return one_by_one(obs, mean, np.maximum(variance - system.noise, 0.0))
 
 
 def _solve(

@@ -16,7 +16,7 @@ from bochner.device import DeviceMatrix
 from bochner.features import FeatureMap
 from bochner.inference.fits import limits
 from bochner.inference.fits.base import Engine, GaussianFit
-from bochner.inference.fits.folds import Fold, HeldOut, Refit, block_root, each_fold
+from bochner.inference.fits.folds import Fold, HeldOut, Refit, block_root, each_fold, one_by_one, with_a_trend
 from bochner.inference.observed.observations import Observations
 from bochner.moments import DenseMoments, moments_of
 from bochner.posterior import CoefficientPosterior
@@ -120,7 +120,7 @@ class LinearFit(GaussianFit):
         largest = max(n - len(train) for train, _ in folds)
         by_moments = largest > len(self.posterior.coef)
         refit = (self._without_moments if by_moments else self._without_block)(obs, precision, missing)
-        return each_fold(folds, n, refit)
+        return each_fold(folds, n, with_a_trend(refit, obs))
 
     def _leave_one_out(self, obs: Observations, precision: FloatArray, missing: FloatArray) -> HeldOut:
         posterior, n = self.posterior, len(obs)
@@ -131,7 +131,7 @@ class LinearFit(GaussianFit):
             share = np.maximum(1 - v * precision[i], 1e-12)
             mean[i] = obs.y[i] - (obs.y[i] - columns @ posterior.coef) / share
             variance[i] = v / share + missing[i]
-        return HeldOut(np.arange(n), np.arange(n), mean, variance)
+        return one_by_one(obs, mean, variance)
 
     def _without_block(self, obs: Observations, precision: FloatArray, missing: FloatArray) -> Refit:
         posterior, n = self.posterior, len(obs)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import linalg
 
-from bochner.arrays import FloatArray, IntArray
+from bochner.arrays import BoolArray, FloatArray, IntArray
 from bochner.features import Rows
+
+NOTHING_LEFT = 1e-12
+"""Share of an effect that is rounding."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,24 @@ class Observations:
     @property
     def n_trend(self) -> int:
         return self.rows.trend.shape[1]
+
+    @property
+    def trend_basis(self) -> FloatArray:
+        """Orthonormal basis of what the columns of the trend span, (n, rank)."""
+        trend = self.rows.trend
+        if not trend.size:
+            return np.empty((len(self), 0))
+        norm = np.linalg.norm(trend, axis=0)
+        q, r, _ = linalg.qr(trend / np.where(norm > 0, norm, 1.0), mode="economic", pivoting=True)
+        size = np.abs(np.diag(r))
+        return np.asarray(q[:, size > 1e-10 * size[0]])
+
+    @property
+    def alone(self) -> BoolArray:
+        """Rows without which the others do not tell every effect of the trend, (n,): nothing is known of them then."""
+        if self.trend_precision is not None:
+            return np.zeros(len(self), dtype=bool)
+        return np.asarray(np.sum(self.trend_basis**2, axis=1) > 1 - NOTHING_LEFT)
 
     @property
     def trend_prior(self) -> FloatArray:
