@@ -7,6 +7,8 @@ VENV ?= .venv
 ARGS ?=
 BIN := $(VENV)/bin
 CODE := $(wildcard src tests benchmarks examples docs)
+# many of the tests start processes: without bytecode each would compile what it imports, for seconds
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
