@@ -29,14 +29,14 @@ def installed(monkeypatch):
 @pytest.mark.parametrize(
     ("present", "chosen"),
     [
-        (("finufft", "jax-finufft", "ducc0"), "finufft"),
-        (("jax-finufft", "ducc0"), "jax-finufft"),
-        (("ducc0",), "ducc0"),
+        (("finufft", "jax-finufft", "ducc0"), "ducc0"),
+        (("finufft", "jax-finufft"), "finufft"),
+        (("jax-finufft",), "jax-finufft"),
         ((), "built-in"),
     ],
 )
 def test_first_that_is_installed_runs(installed, present, chosen):
-    """finufft, jax-finufft, ducc0, built-in, in this order, and those passed over are named."""
+    """ducc0, finufft, jax-finufft, built-in, in this order, and those passed over are named."""
     installed(*present)
     choice = nufft.backend()
     assert choice.name == chosen
@@ -48,13 +48,13 @@ def test_first_that_is_installed_runs(installed, present, chosen):
 def test_variable_forces_and_argument_wins(installed, monkeypatch):
     """BOCHNER_NUFFT beats the order, backend= beats BOCHNER_NUFFT, and both are told."""
     installed("finufft", "ducc0")
-    monkeypatch.setenv(backends.VARIABLE, "ducc0")
-    assert nufft.backend().name == "ducc0" and backends.VARIABLE in nufft.backend().reason
+    monkeypatch.setenv(backends.VARIABLE, "finufft")
+    assert nufft.backend().name == "finufft" and backends.VARIABLE in nufft.backend().reason
     choice = nufft.backend("built-in")
     assert choice.name == "built-in" and "backend=" in choice.reason
     assert nufft.Plan(np.zeros((1, 1)), 3, eps=1e-6, backend="built-in").backend == "built-in"
     monkeypatch.setenv(backends.VARIABLE, "")
-    assert nufft.backend().name == "finufft"
+    assert nufft.backend().name == "ducc0"
 
 
 @pytest.mark.parametrize("name", ["finufft", "jax-finufft", "ducc0"])
@@ -71,7 +71,7 @@ def test_missing_back_end_says_what_to_install(installed, monkeypatch, name):
 def test_unknown_back_end_names_the_known(monkeypatch):
     """A typing error in the variable is not passed over."""
     monkeypatch.setenv(backends.VARIABLE, "finuft")
-    with pytest.raises(InputError, match=r"BOCHNER_NUFFT.*finufft, jax-finufft, ducc0, built-in"):
+    with pytest.raises(InputError, match=r"BOCHNER_NUFFT.*ducc0, finufft, jax-finufft, built-in"):
         nufft.backend()
 
 

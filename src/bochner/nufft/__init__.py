@@ -1,4 +1,4 @@
-"""Non-uniform FFT: the one adapter over finufft, jax-finufft, ducc0 and a built-in one.
+"""Non-uniform FFT: the one adapter over ducc0, finufft, jax-finufft and a built-in one.
 
 The contract, whatever the back end:
 

@@ -14,11 +14,11 @@ from bochner.exceptions import InputError, MissingExtraError
 from bochner.nufft import limits
 from bochner.nufft.contract import Backend
 
-ORDER = ("finufft", "jax-finufft", "ducc0", "built-in")
+ORDER = ("ducc0", "finufft", "jax-finufft", "built-in")  # the fastest first, where it is installed
 ON_DEVICE = "torch"  # taken where a device is in force, or by name
 VARIABLE = "BOCHNER_NUFFT"
 
-_PACKAGES = {"finufft": ("finufft",), "jax-finufft": ("jax", "jax_finufft"), "ducc0": ("ducc0",), "built-in": ()}
+_PACKAGES = {"ducc0": ("ducc0",), "finufft": ("finufft",), "jax-finufft": ("jax", "jax_finufft"), "built-in": ()}
 _PACKAGES[ON_DEVICE] = ("torch",)
 _INSTALL = {
     "finufft": "pip install finufft",
@@ -51,7 +51,7 @@ def backend(name: str | None = None) -> BackendChoice:
 
     Parameters
     ----------
-    name : {"finufft", "jax-finufft", "ducc0", "built-in"}, optional
+    name : {"ducc0", "finufft", "jax-finufft", "built-in"}, optional
         Forces a back end. Without it the environment variable ``BOCHNER_NUFFT`` is read, and if that is
         not set either, the first of the four that can be imported is taken.
 

@@ -1,4 +1,4 @@
-"""ducc0 (GPL-2.0-or-later, hence an extra), for platforms without a FINUFFT wheel."""
+"""ducc0 (GPL-2.0-or-later, hence an extra), the first choice where it is installed: faster than FINUFFT."""
 
 from __future__ import annotations
 

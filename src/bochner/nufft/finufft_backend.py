@@ -1,7 +1,10 @@
-"""FINUFFT (Apache-2.0), the first choice wherever it has a wheel."""
+"""FINUFFT (Apache-2.0), which comes with the core wherever it has a wheel."""
 
 from __future__ import annotations
 
+import re
+from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -39,11 +42,17 @@ class FinufftPlan:
                 self._plans.pop(next(iter(self._plans)))
             # modeord=0: modes increase along each axis; FINUFFT's default, stated because it is our contract
             # a refinement of the grid that is left to FINUFFT depends on the threads, and so would results
-            grid = {} if self._options["nthreads"] == 1 and kind == 1 else {"upsampfac": 2.0}
-            made = finufft.Plan(kind, self._shape, n_vectors, isign=sign, modeord=0, **grid, **self._options)
+            options = {**self._options, "upsampfac": self._refinement}
+            made = finufft.Plan(kind, self._shape, n_vectors, isign=sign, modeord=0, **options)
             made.setpts(*self._axes)
             self._plans[key] = made
         return self._plans[key]
+
+    @property
+    def _refinement(self) -> float:
+        """Of the grid of the modes: a coarse one where its FFT takes longer than the places do."""
+        few_places = prod(self._shape) >= limits.MODES_PER_PLACE * len(self._axes[0])
+        return 1.5 if few_places and self._options["eps"] >= limits.FINEST_COARSE and _refines_by_any() else 2.0
 
 
 plan = FinufftPlan
@@ -58,6 +67,14 @@ def type3(coords: FloatArray, strengths: Array, targets: FloatArray, eps: float,
     x, s = _columns(coords, real), _columns(targets, real)
     made.setpts(*x, *[None] * (3 - dim), *s)
     return _execute(made, strengths)
+
+
+@cache
+def _refines_by_any() -> bool:
+    """Whether this version is fast with refinements other than 2 and 1.25."""
+    import finufft
+
+    return tuple(int(part) for part in re.findall(r"\d+", finufft.__version__)[:2]) >= (2, 5)
 
 
 def _options(eps: float, dtype: np.dtype[Any], n_jobs: int) -> dict[str, Any]:

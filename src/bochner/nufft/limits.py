@@ -9,6 +9,9 @@ LARGEST_GRID    2^30   points of the fine grid: 17 GB in complex128, and what 32
 COARSEST_TYPE3  1e-3   largest error that type 3 of ducc0 is asked for
 SINGLE_TYPE3    1e-5   smallest one in single precision: it finds no kernel for 1e-6 in 3-D, and raises
 KEPT_PLANS      4      plans of FINUFFT that are kept: one serves one type, one sign and one number of vectors
+MODES_PER_PLACE 2      modes for each place, from which FINUFFT refines their grid by 1.5 instead of 2: its FFT
+                       is what takes long
+FINEST_COARSE   1e-10  smallest error for which it does so: at 1e-12 the widest kernel would not do
 CHUNK_ENTRIES   2^18   of one chunk's matrix: small enough for the cache, large enough to hide the interpreter
 FEW_PLACES      1e5    places and modes up to which one thread transforms: 1 ms, where two on a busy machine took 60
 ADDED_AT_ONCE   2^17   places whose waves one thread adds up, if a back end's threads would add in any order; ...
@@ -28,6 +31,8 @@ LARGEST_GRID = 2**30
 COARSEST_TYPE3 = 1e-3
 SINGLE_TYPE3 = 1e-5
 KEPT_PLANS = 4
+MODES_PER_PLACE = 2
+FINEST_COARSE = 1e-10
 CHUNK_ENTRIES = 2**18
 FEW_PLACES = 100_000
 ADDED_AT_ONCE = 2**17

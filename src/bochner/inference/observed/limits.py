@@ -19,6 +19,8 @@ MAX_SPACING_PLACES  100,000  places that are enough to know the spacing         
 TREE_DIMENSIONS     5        coordinates up to which a tree finds neighbours quickly: in  benchmarks/speed
                              16, 10,000 searches took 4 s
 SPACED_ROWS         500      ... rows whose nearest are sought beyond                     benchmarks/speed
+NOTHING_LEFT        1e-12    share of an effect of the trend that is rounding: the rows    tests/estimators
+                             that were left out held all of it
 CROWD_CELLS         2,500    cells of a box in which rows may crowd                       benchmarks/presence
 ==================  =======  ===========================================================  ============================
 """
@@ -35,4 +37,5 @@ HELD_SIZES = (1e-151, 1e151)
 MAX_SPACING_PLACES = 100_000
 TREE_DIMENSIONS = 5
 SPACED_ROWS = 500
+NOTHING_LEFT = 1e-12
 CROWD_CELLS = 2_500

@@ -9,9 +9,7 @@ from scipy import linalg
 
 from bochner.arrays import BoolArray, FloatArray, IntArray
 from bochner.features import Rows
-
-NOTHING_LEFT = 1e-12
-"""Share of an effect that is rounding."""
+from bochner.inference.observed import limits
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Observations:
         """Rows without which the others do not tell every effect of the trend, (n,): nothing is known of them then."""
         if self.trend_precision is not None:
             return np.zeros(len(self), dtype=bool)
-        return np.asarray(np.sum(self.trend_basis**2, axis=1) > 1 - NOTHING_LEFT)
+        return np.asarray(np.sum(self.trend_basis**2, axis=1) > 1 - limits.NOTHING_LEFT)
 
     @property
     def trend_prior(self) -> FloatArray:
