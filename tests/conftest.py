@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -57,3 +58,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (kept if always or crc32(item.nodeid.encode()) % 4 == 0 else left).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=left)
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays to the end: nothing of it is looked through each time that garbage is collected."""
+    gc.collect()
+    gc.freeze()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import gc
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -126,6 +127,7 @@ NO_THRESHOLDS = {
     *("diagnostics.diagnostics.QUANTILES", "validation.transforms.LEVELS"),
 }
 OWN_NUMBERS = {"demo", "paper"}
+ATTRIBUTE_CALLS = {"getattr", "hasattr", "setattr", "delattr"}
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
@@ -134,6 +136,14 @@ GENERATED = {"_build", "auto_gallery", "generated"}
 ASKING = [path for path in PATHS if path.relative_to(SOURCE / "bochner").parts[0] in ASKING_ROOMS] + sorted(
     path for folder in ASKING_FOLDERS for path in (ROOT / folder).rglob("*.py") if not GENERATED & set(path.parts)
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forgets_trees() -> Iterator[None]:
+    """A million nodes would slow down the collection of garbage in the tests that follow."""
+    yield
+    parsed.cache_clear()
+    nodes_of.cache_clear()
 
 
 Law = Callable[[Path], None]
@@ -243,11 +253,7 @@ def test_nobody_counts_the_calls_above(path: Path) -> None:
     """Warnings point at the user's line by `exceptions.warn`, which looks for it."""
     if module_name(path) == "bochner.exceptions":
         return
-    lines = [
-        node.value.lineno
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.keyword) and node.arg == "stacklevel"
-    ]
+    lines = [node.value.lineno for node in nodes_of(path) if isinstance(node, ast.keyword) and node.arg == "stacklevel"]
     assert not lines, f"stacklevel= on lines {lines}: use exceptions.warn"
 
 
@@ -266,10 +272,10 @@ def test_a_family_is_asked_what_it_is(path: Path) -> None:
     """No room but their own names a concrete family or compares the name of a link: traits say what matters."""
     if room_of(module_name(path)) in {"families", *NAMES_FAMILIES}:
         return
-    named = {name for name in imports(path, ast.walk(parsed(path))) if name in CONCRETE}
+    named = {name for name in imports(path, nodes_of(path)) if name in CONCRETE}
     compared = [
         node.lineno
-        for node in ast.walk(parsed(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Compare)
         and any(is_name_of_family(operand) for operand in (node.left, *node.comparators))
     ]
@@ -299,7 +305,7 @@ def test_library_does_not_print(path: Path) -> None:
         return
     lines = [
         node.lineno
-        for node in ast.walk(parsed(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]
     assert not lines, f"print( on lines {lines}: use logging"
@@ -397,30 +403,27 @@ def may_import(room: str, target: str) -> bool:
 
 def rooms_imported(path: Path) -> list[str]:
     """Rooms that a file imports anywhere: at the top, in a function, for type checking."""
-    return sorted({room for room in map(target_room, imports(path, ast.walk(parsed(path)))) if room})
+    return sorted({room for room in map(target_room, imports(path, nodes_of(path))) if room})
 
 
 def private_reads(tree: ast.Module) -> list[str]:
     """Reads of private attributes that are not one's own: of self, of cls, of an imported module, or of this file."""
+    nodes = list(ast.walk(tree))
     imported = {
         (alias.asname or alias.name).split(".")[0]
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }
     own = {"self", "cls", "bochner", *imported}
-    here = {
-        node.target.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-    }
-    here |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    here = {node.target.id for node in nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
+    here |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in here:
             if not (isinstance(node.value, ast.Name) and node.value.id in own):
                 found.append(ast.unparse(node))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr", "setattr", "delattr"):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ATTRIBUTE_CALLS:
             name = node.args[1] if len(node.args) > 1 else None
             if isinstance(name, ast.Constant) and is_private(str(name.value)) and ast.unparse(node.args[0]) not in own:
                 found.append(ast.unparse(node))
@@ -483,7 +486,7 @@ def modules_imported(path: Path) -> set[str]:
     """Files of bochner that a file imports anywhere, itself left out."""
     names = every_name()
     found = set()
-    for name in imports(path, ast.walk(parsed(path))):
+    for name in imports(path, nodes_of(path)):
         while name and name not in names:  # what is imported may be a name in a module
             name = name.rpartition(".")[0]
         found.add(name)
@@ -521,12 +524,12 @@ def target_room(name: str) -> str | None:
     return room if room in FLOOR else FACE
 
 
-def imports(path: Path, nodes: Iterator[ast.AST]) -> set[str]:
+def imports(path: Path, nodes: Iterable[ast.AST]) -> set[str]:
     """Dotted names imported by some nodes of a file."""
     return imported_names(module_name(path), path.name == "__init__.py", nodes)
 
 
-def imported_names(module: str, is_package: bool, nodes: Iterator[ast.AST]) -> set[str]:
+def imported_names(module: str, is_package: bool, nodes: Iterable[ast.AST]) -> set[str]:
     """Dotted names imported by some nodes of a module, relative ones made absolute."""
     names: set[str] = set()
     for node in nodes:
@@ -572,4 +575,14 @@ def module_name(path: Path) -> str:
 @cache
 def parsed(path: Path) -> ast.Module:
     """Syntax tree of a source file."""
-    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    gc.disable()  # it would look through all trees again and again, for six times as long as parsing takes
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    finally:
+        gc.enable()
+
+
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Every node of the syntax tree of a source file."""
+    return tuple(ast.walk(parsed(path)))
