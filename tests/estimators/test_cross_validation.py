@@ -222,6 +222,18 @@ def test_a_row_that_alone_tells_an_effect_is_no_reason_for_alarm(family):
     assert model.cross_validate()["rmse"] == pytest.approx(0.1, rel=0.2)
 
 
+@pytest.mark.parametrize("n", [8, 60])
+def test_as_many_effects_as_rows_leave_none_to_be_scored(n):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, 2 + n - 1)), rng.normal(size=n)
+    model = SpatialRegressor(covariates=list(range(2, n + 1))).fit(X, y)
+    model.check()
+    with pytest.raises(InputError, match="as many effects as there are rows"):
+        model.cross_validate()
+    with pytest.raises(InputError, match="as many effects as there are rows"):
+        SpatialRegressor(family="student", covariates=list(range(2, n + 1))).fit(X, y)
+
+
 def test_folds_without_training_rows_are_refused():
     obs = observe(2, n=10)
     fit = LinearEngine(NystroemMap.at(Matern(0.5), obs.rows.coords[:3]), 0.1).fit(obs)

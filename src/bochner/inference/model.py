@@ -19,7 +19,7 @@ from bochner.inference import limits
 from bochner.inference.extremes import check_extremes, check_finite, overflow_told
 from bochner.inference.fits.base import GaussianFit
 from bochner.inference.fits.fixed_effects import held_where_separated
-from bochner.inference.fits.folds import Fold, HeldOut, with_weight
+from bochner.inference.fits.folds import Fold, HeldOut, none_to_spare, with_weight
 from bochner.inference.fits.memory import check_rows
 from bochner.inference.fits.modulated_fit import ModulatedFit, steadied
 from bochner.inference.fits.newton import find_mode
@@ -267,6 +267,8 @@ def leave_out(model: Model, responses: Responses, folds: Sequence[Fold] | None) 
     for fit in model.fits:
         obs = find_mode(rows, fit.engine).obs if known is None else known
         held = fit.leave_out(obs, parts)
+        if not len(held.index):
+            raise none_to_spare(len(obs))
         results.append(replace(held, index=kept[held.index]))
     return results
 

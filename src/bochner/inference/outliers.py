@@ -23,10 +23,9 @@ def outliers(kernel: Kernel, noise_variance: float, obs: Observations, seed: int
     A row beside an outlier is badly predicted too; so suspects are predicted again, from rows that are none. None are
     found of kernels to which near rows are no nearer than others, and no row that alone tells an effect of the trend.
     """
-    n = len(obs)
-    if n < limits.MIN_CHECKED_ROWS or obs.rows.has_areas or not kernel.stationary:
+    n, rows = len(obs), np.flatnonzero(~obs.alone)
+    if len(rows) < limits.MIN_CHECKED_ROWS or obs.rows.has_areas or not kernel.stationary:
         return np.empty(0, dtype=np.intp)
-    rows = np.flatnonzero(~obs.alone)
     if len(rows) > limits.MAX_CHECKED_ROWS:
         rows = np.sort(generator(seed, "checked rows").choice(rows, limits.MAX_CHECKED_ROWS, replace=False))
     z = _standardised(kernel, noise_variance, obs, rows, np.arange(n))

@@ -89,8 +89,6 @@ def one_by_one(obs: Observations, mean: FloatArray, variance: FloatArray) -> Hel
     A row that alone tells an effect of the trend is not among them: the others say nothing of it.
     """
     rows = np.flatnonzero(~obs.alone)
-    if len(obs) and not len(rows):
-        raise _undetermined(1, len(obs))
     return HeldOut(rows, rows, mean[rows], variance[rows])
 
 
@@ -105,4 +103,12 @@ def block_root(matrix: FloatArray, n: int) -> FloatArray:
 def _undetermined(n_out: int, n: int) -> InputError:
     return InputError(
         f"leaving out {n_out} of {n} rows leaves the trend undetermined; use smaller blocks or fewer covariates."
+    )
+
+
+def none_to_spare(n: int) -> InputError:
+    """What to say of rows each of which alone tells an effect."""
+    return InputError(
+        f"the trend has as many effects as there are rows ({n}), and says nothing of a row that is left out; give "
+        f"fewer covariates, or more rows."
     )

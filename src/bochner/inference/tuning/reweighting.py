@@ -22,6 +22,7 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray, IntArray
 from bochner.families import Family, family_named
 from bochner.inference.fits.exact import ExactEngine
+from bochner.inference.fits.folds import none_to_spare
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.scale import residual_of
@@ -130,6 +131,8 @@ def _exactly(kernel: Kernel, noise_variance: float, responses: Responses) -> Lef
 
     def predicted(obs: Observations) -> tuple[FloatArray, FloatArray]:
         held = engine.fit(obs).leave_out(obs, None)
+        if not len(held.index):
+            raise none_to_spare(len(obs))
         mean, variance = obs.y.copy(), np.zeros(len(obs))  # a row that its own effect explains lies where it should
         mean[held.index], variance[held.index] = held.mean, held.variance
         return mean, variance
