@@ -100,7 +100,8 @@ def test_many_vectors_are_each_vector(backend, shape, dtype):
     targets = np.linspace(-2, 3, 30).repeat(len(shape)).reshape(30, -1)
     together = nufft.type3(coords, strengths, targets, eps=1e-4, backend=backend)
     apart = [nufft.type3(coords, row, targets, eps=1e-4, backend=backend) for row in strengths]
-    assert error(together, np.stack(apart)) < 1e-5
+    # two layers of kernels enlarge the rounding of float32: the same type 3 of FINUFFT, called twice, differs by 2e-5
+    assert error(together, np.stack(apart)) < (1e-5 if strengths.real.dtype == np.float64 else 1e-4)
 
 
 @every_backend

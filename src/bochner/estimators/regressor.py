@@ -641,8 +641,9 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
     def cross_validate(self, cv: Any = None, scoring: Any = None, *, groups: Any = None) -> CrossValidation:
         """Scores on held-out rows without refitting; hyperparameters are held.
 
-        Of rows that were read in parts, blocks are held out of the sums of all rows in one more pass over the source
-        (on the workers of the fit), and the rows of the sample in them are scored.
+        One by one, a row that alone tells an effect of the trend (the only one of its class) is not scored: the others
+        say nothing of it. Of rows that were read in parts, blocks are held out of the sums of all rows in one more pass
+        over the source (on the workers of the fit), and the rows of the sample in them are scored.
 
         Parameters
         ----------
