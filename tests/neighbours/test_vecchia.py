@@ -98,8 +98,9 @@ def test_gradient_is_the_derivative(dim, reml, which, n_points):
     weight = np.where(np.arange(60) % 3 == 0, 2.5, 1.0)
     plan = Vecchia.plan(coords, y, trend, weight, 0.1 * weight, n_neighbours=6, n_points=n_points)
     kernel = kernels(dim)[which]
-    gradient = plan.evaluate(kernel, 0.1, reml)[1]
+    value, gradient = plan.evaluate(kernel, 0.1, reml)
     assert gradient.shape == (len(kernel.theta) + 1,)
+    assert_allclose(plan.value(kernel, 0.1, reml), value, rtol=1e-9)
     assert_allclose(gradient, differences(plan, kernel, 0.1, reml), rtol=1e-5, atol=1e-5)
 
 

@@ -223,8 +223,7 @@ class IsotropicKernel(ScaledKernel):
         squares = self._squares(x, z)
         squared = sum(squares)
         s = np.sqrt(squared)
-        k = self.variance * self.correlation(s)
-        decay = self.variance * self.decay(s)
+        k, decay = (self.variance * part for part in self.correlation_and_decay(s))
         if isinstance(self.length_scale, tuple):
             share = np.divide(decay, squared, out=np.zeros_like(s), where=squared > 0)
             scales = [share * square for square in squares]
@@ -286,9 +285,9 @@ class IsotropicKernel(ScaledKernel):
         tau = [sum(w[i, j] * lag[j] for j in range(dim)) for i in range(dim)]
         squared = sum(t**2 for t in tau)
         s = np.sqrt(squared)
-        k = self.variance * self.correlation(s)
+        k, decay = (self.variance * part for part in self.correlation_and_decay(s))
         # d corr / d s^2 = -decay / (2 s^2)
-        slope = np.divide(-0.5 * self.variance * self.decay(s), squared, out=np.zeros_like(s), where=squared > 0)
+        slope = np.divide(-0.5 * decay, squared, out=np.zeros_like(s), where=squared > 0)
         rows, columns = np.triu_indices(dim)
         moments = np.stack([slope * tau[i] * tau[j] for i, j in zip(rows, columns, strict=True)])
         # what is off the diagonal counts twice

@@ -161,6 +161,20 @@ class Vecchia:
         """
         return self._fixed_effects(self._sums(kernel, noise_variance, np.ones(len(self.targets))), reml)
 
+    def value(self, kernel: Kernel, noise_variance: float, reml: bool) -> float:
+        """The value of `evaluate`; where NumPy finds it, for less than with the gradient."""
+        if len(self.targets) >= limits.COMPILED_FROM:
+            return self.evaluate(kernel, noise_variance, reml)[0]
+        counts = np.ones(len(self.targets))
+        copies = self._copies(noise_variance, counts, 1)
+        terms = batches.in_batches(
+            lambda batch: self._values(kernel, noise_variance, counts[batch], batch),
+            len(self.targets),
+            self.neighbours.shape[1] + 1,
+        )
+        sums = _Sums(*(sum(parts[1:], parts[0]) for parts in zip(copies, *terms, strict=True)))
+        return self._fixed_effects(sums, reml)[0]
+
     def estimate(self, kernel: Kernel, noise_variance: float, reml: bool = True) -> float:
         """Estimate of the Vecchia log likelihood of all rows, the value of `evaluate` if none was left out."""
         return self._fixed_effects(self._sums(kernel, noise_variance, self.represents), reml)[0]
@@ -270,29 +284,62 @@ class Vecchia:
             d_gram=half + half.swapaxes(1, 2),
         )
 
+    def _values(self, kernel: Kernel, noise_variance: float, counts: FloatArray, batch: slice) -> _Sums:
+        """The same without derivatives."""
+        systems = self._systems(batch)
+        covariance = systems.of_present([kernel.covariance(*systems.ends)])[0]
+        factor = batches.cholesky(covariance, systems.known + noise_variance * systems.share)
+        whitened, p = batches.solve_lower(factor, systems.columns)[:, -1], self.columns.shape[1]
+        density = -float(counts @ (0.5 * LOG_2PI + np.log(factor[-1, -1])))
+        return _Sums(density, np.zeros(1), (counts * whitened) @ whitened.T, np.zeros((1, p, p)))
+
     def _conditionals(self, kernel: Kernel, noise_variance: float, batch: slice) -> _Conditionals:
         """Conditional densities of some of the targets."""
-        rows = np.vstack([self.neighbours[batch].T, self.targets[batch]])  # (k, b), the target last
-        covariance, gradients = _covariances(kernel, self.coords.T[:, rows], rows >= 0)
-        noise, d_noise, columns = self._noise_and_columns(noise_variance, rows)
+        systems = self._systems(batch)
+        covariance, gradients = kernel.covariance_and_gradient(*systems.ends)
+        # the slope in the variance may be the covariance itself
+        is_itself = [g is covariance for g in gradients]
+        covariance, *gradients = systems.of_present([covariance, *gradients])
+        d_noise = noise_variance * systems.share
+        noise = systems.known + d_noise
         factor = batches.cholesky(covariance, noise)
-        z = batches.solve_lower(factor, columns)
-        last = np.zeros((1, *rows.shape))
+        z = batches.solve_lower(factor, systems.columns)
+        last = np.zeros((1, *noise.shape))
         last[0, -1] = 1.0
         solved = batches.solve_upper(factor, np.concatenate([z, last]))
         w, whitened = solved[-1], z[:, -1]  # whitened = w' columns
 
         # C w is a multiple of the last unit vector; hence dw = -C^-1 dC w + w (w' dC w) / 2.
         slope = 0.5 * whitened[:, None] * w - solved[:-1]
-        d_w = np.stack([*(batches.multiply(g, w) for g in gradients), d_noise * w])
+        itself = factor[-1, -1] * last[0] - noise * w  # C w less that of the noise
+        pairs = zip(gradients, is_itself, strict=True)
+        d_w = np.stack([*(itself if is_so else batches.multiply(g, w) for g, is_so in pairs), d_noise * w])
         return _Conditionals(factor[-1, -1], w, whitened, d_w, np.einsum("pkb,tkb->tpb", slope, d_w))
 
-    def _noise_and_columns(self, noise_variance: float, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Noise variances, their derivatives in log noise_variance, columns; absent rows are independent zeros."""
+    def _systems(self, batch: slice) -> _Systems:
+        """Systems of some of the targets; of few targets they are kept, since each evaluation asks for them again."""
+        if len(self.targets) >= limits.COMPILED_FROM:
+            return self._gathered(batch)
+        key = batch.indices(len(self.targets))
+        if key not in self._kept:
+            self._kept[key] = self._gathered(batch)
+        return self._kept[key]
+
+    @cached_property
+    def _kept(self) -> dict[tuple[int, int, int], _Systems]:
+        return {}
+
+    def _gathered(self, batch: slice) -> _Systems:
+        rows = np.vstack([self.neighbours[batch].T, self.targets[batch]])  # (k, b), the target last
         present = rows >= 0
-        d_noise = np.where(present, noise_variance / self.weight[rows], 0.0)
-        noise = np.where(present, d_noise + self.measurement_variance[rows] / self.weight[rows], 1.0)
-        return noise, d_noise, np.where(present, self.columns.T[:, rows], 0.0)
+        share = np.where(present, 1 / self.weight[rows], 0.0)
+        known = np.where(present, self.measurement_variance[rows] / self.weight[rows], 1.0)
+        columns = np.where(present, self.columns.T[:, rows], 0.0)
+        partial = np.flatnonzero(~present.all(axis=0))
+        first, second = np.tril_indices(len(rows))
+        both = present[first][:, partial] & present[second][:, partial]
+        ends = batches.pairs(self.coords.T[:, rows])
+        return _Systems(ends, share, known, columns, np.flatnonzero(first == second), partial, both)
 
     def _copies(self, noise_variance: float, counts: FloatArray, n_theta: int) -> _Sums:
         """What the copies of each target add beyond their mean (see `merge`), and the repeats of all places."""
@@ -321,6 +368,31 @@ class _Conditionals(NamedTuple):
     d_whitened: FloatArray  # (n_theta, q + 1, b)
 
 
+class _Systems(NamedTuple):
+    """Targets and their neighbours: what does not depend on hyperparameters. Absent rows are independent zeros."""
+
+    ends: tuple[FloatArray, FloatArray]  # of every pair of places
+    share: FloatArray  # (k, b) of the noise variance
+    known: FloatArray  # (k, b) noise variance beside it
+    columns: FloatArray  # (q + 1, k, b)
+    diagonal: IntArray  # (k,) of the packed pairs
+    partial: IntArray  # (c,) those of the batch with rows absent
+    both: NDArray[np.bool_]  # (pairs, c) whether both ends are present there
+
+    def of_present(self, matrices: list[FloatArray]) -> list[FloatArray]:
+        """Packed matrices that a kernel has made of `ends`, changed in place: zero where a place is absent.
+
+        The diagonal is lifted by 1e-12 of itself: without noise, systems of a smooth field could not be solved.
+        """
+        # once each: the same matrix may come twice
+        for matrix in {id(matrix): matrix for matrix in matrices}.values():
+            packed = batches.packed(matrix)
+            packed[self.diagonal] *= 1 + limits.LEAST_NOISE_SHARE
+            if len(self.partial):
+                packed[:, self.partial] *= self.both
+        return [batches.packed(matrix) for matrix in matrices]
+
+
 class _Sums(NamedTuple):
     """Sums over targets: log density without its quadratic form, Gram of the whitened columns, derivatives."""
 
@@ -328,24 +400,6 @@ class _Sums(NamedTuple):
     d_log_density: FloatArray  # (n_theta,)
     gram: FloatArray  # (q + 1, q + 1)
     d_gram: FloatArray  # (n_theta, q + 1, q + 1)
-
-
-def _covariances(kernel: Kernel, places: FloatArray, present: NDArray[np.bool_]) -> tuple[FloatArray, list[FloatArray]]:
-    """Packed covariances among places (dim, k, b) and their derivatives; zero where a place is absent.
-
-    The diagonal is lifted by 1e-12 of itself: without noise, systems of a smooth field could not be solved.
-    """
-    covariance, gradients = kernel.covariance_and_gradient(*batches.pairs(places))
-    diagonal = np.cumsum(np.arange(1, len(present) + 1)) - 1
-    # once each: the slope of the variance may be the covariance itself
-    for matrix in {id(matrix): matrix for matrix in (covariance, *gradients)}.values():
-        batches.packed(matrix)[diagonal] *= 1 + limits.LEAST_NOISE_SHARE
-    matrices = [batches.packed(matrix) for matrix in (covariance, *gradients)]
-    if not present.all():
-        rows, columns = np.tril_indices(len(present))
-        both = present[rows] & present[columns]
-        matrices = [np.where(both, matrix, 0.0) for matrix in matrices]
-    return matrices[0], matrices[1:]
 
 
 def _sample(n: int, n_points: int, coarse_share: float, close: IntArray, seed: int) -> tuple[IntArray, FloatArray]:

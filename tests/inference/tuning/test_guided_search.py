@@ -46,3 +46,17 @@ def test_a_guide_that_is_wrong_is_not_followed():
     guided = GuidedSearch(exact, scale, None, guide=guide)
     assert select_kernel(guided, n, 2).tuned.value == pytest.approx(plain.tuned.value, abs=1e-2)
     assert not guided.trusted(Matern(nu=1.5))
+
+
+def test_what_was_asked_once_is_known(monkeypatch):
+    """Whether a guide is trusted is asked by the first climb of the search: it costs nothing there."""
+    rng = np.random.default_rng(4)
+    n = 120
+    coords, y = rng.uniform(size=(n, 2)), rng.normal(size=n)
+    guide = VecchiaEvidence(Vecchia.plan(coords, y, n_neighbours=8, n_points=n), reml=True)
+    asked, plain = [], Vecchia.evaluate
+    monkeypatch.setattr(Vecchia, "evaluate", lambda *a: (asked.append(a), plain(*a))[1])
+    for _ in range(2):
+        value, gradient = guide(Matern(0.3), 0.1)
+        assert value == pytest.approx(guide.value(Matern(0.3), 0.1)) and len(gradient) == 3
+    assert len(asked) == 1 and guide(Matern(0.3), 0.2)[0] != value

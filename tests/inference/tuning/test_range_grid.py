@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bochner.inference.evidence.share_evidence import Line
+from bochner.features import Rows
+from bochner.inference import Observations
+from bochner.inference.evidence.exact_evidence import ExactEvidence
+from bochner.inference.evidence.share_evidence import Line, Tridiagonal
+from bochner.inference.observed.scale import scale_of
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.integration import Branch, RangeGrid, Weighed
+from bochner.inference.tuning.branches import isotropic, stretched
+from bochner.inference.tuning.integration import Branch, RangeGrid, Weighed, integrate
+from bochner.inference.tuning.search import Search
 from bochner.kernels import Matern
 
 BRANCH = Branch(Matern(), np.zeros(1), 0.0)
@@ -65,3 +71,37 @@ def test_ranges_that_hold_too_much_are_halved():
     grid = grid_of(lambda t: -8.0 * t**2, np.array([-2.0, -1.0, 0.0, 1.0, 2.0]))
     grid.add(grid.first)
     assert grid.missing() == [-0.5, 0.5]
+
+
+@pytest.mark.parametrize(("seed", "scales", "kept"), [(0, (0.2, 0.2), False), (3, (0.1, 0.6), True)])
+def test_stretches_that_are_not_kept_are_hardly_looked_at(seed, scales, kept, monkeypatch):
+    """Smoothnesses that one range for all axes rules out are not stretched: the same masses for half of the work."""
+    rng = np.random.default_rng(seed)
+    n = 250
+    coords = rng.uniform(size=(n, 2))
+    root = np.linalg.cholesky(Matern(scales, nu=0.5).covariance(coords, coords))
+    y = root @ rng.normal(size=n) + 0.1 * rng.normal(size=n)
+    obs = Observations(Rows(coords, np.ones((n, 1))), y, np.ones(n), np.zeros(n), np.zeros(n))
+    scale = scale_of(obs)
+    search = Search(ExactEvidence(obs, reml=True), scale, None, prior=True)
+    best = search.maximise(Matern(scales, nu=0.5), 0.01)
+    branches = [
+        *isotropic(None, scale, np.log(1 - limits.STRETCHED_PRIOR)),
+        *stretched(None, search, best, np.log(limits.STRETCHED_PRIOR)),
+    ]
+    forms, plain = [0], Tridiagonal.of.__func__
+    monkeypatch.setattr(Tridiagonal, "of", classmethod(lambda *a: (forms.append(1), plain(*a))[1]))
+
+    def found():
+        forms.clear()
+        integral = integrate(obs, scale, None, branches, (best.kernel, best.noise_variance))
+        smooth = [integral.mass_of(lambda b, nu=nu: b.kernel.nu == nu) for nu in limits.SMOOTHNESS_PRIOR]
+        return [*smooth, integral.mass_of(lambda b: b.stretched)], len(forms)
+
+    quick, few = found()
+    monkeypatch.setattr(limits, "RULED_OUT_SMOOTHNESS", np.inf)
+    monkeypatch.setattr(limits, "HOPEFUL_STRETCH", 1e-9)
+    whole, many = found()
+    assert_allclose(quick, whole, atol=5e-3)
+    assert (whole[-1] > 0) == kept
+    assert few < (0.9 if kept else 0.7) * many, (few, many)

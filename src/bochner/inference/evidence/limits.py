@@ -35,7 +35,7 @@ EVIDENCE_SHARED            1.0          the same times rows per resolved wavelen
 EVIDENCE_MARGIN            1e-3         correlation that ends the margin around the rows         benchmarks/fields
 TRUNCATION_SAFETY          3.0          on the truncation tolerance, because length scales       benchmarks/fields
                                         change during optimisation
-REFLECTIONS                64           Householder reflections that LAPACK applies at once      tests/estimators
+REFLECTIONS                16           Householder reflections that LAPACK applies at once      tests/estimators
 STUDENT_QUANTILE           0.975        at which a Gaussian takes the place of Student's t       tests/estimators
 UNTOLD_NATS                0.01         of the evidence of other families, that waves left out   benchmarks/presence
                                         may hold
@@ -84,5 +84,5 @@ PLAN_MARGIN = 3e-3
 LEAST_PLAN_WAVES = 60
 VARIANCE_EPS = 1e-7
 MASS_STEP = 1e-4
-REFLECTIONS = 64
+REFLECTIONS = 16
 STUDENT_QUANTILE = 0.975

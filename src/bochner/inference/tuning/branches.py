@@ -83,7 +83,10 @@ def stretched(kernel: Kernel | None, search: Search, found: Tuned, log_prior: fl
         log_node = np.log(weight) + 0.5 * z @ z + np.sum(np.log(np.diag(root))) + log_density
         for each, log_p in smoothnesses(kernel):
             per_axis = each.replace(length_scale=(1.0,) * dim)
-            branches.append(Branch(per_axis, level + contrast @ ratios, float(log_p + log_prior + log_node), True))
+            ring = 2 if z.any() else 1
+            branches.append(
+                Branch(per_axis, level + contrast @ ratios, float(log_p + log_prior + log_node), ring, weight)
+            )
     return branches
 
 

@@ -37,14 +37,22 @@ class Branch:
         Logarithm of every length scale where the relative range is 1.
     log_prior : float
         Logarithm of its prior probability, or of its weight as a node of a rule.
-    stretched : bool
-        Whether its length scales differ by what was learned.
+    ring : int
+        0: one range for all axes; 1: ranges of their own in the ratios that were learned; 2: in ratios about them.
+    weight : float
+        Of the rule over the ratios: what is to be expected of it, of all of them.
     """
 
     kernel: Kernel
     log_units: FloatArray
     log_prior: float
-    stretched: bool = False
+    ring: int = 0
+    weight: float = 1.0
+
+    @property
+    def stretched(self) -> bool:
+        """Whether its length scales differ by what was learned."""
+        return self.ring > 0
 
     def at(self, log_range: float, variance: float = 1.0) -> Kernel:
         """The kernel of a relative range and a variance."""
@@ -99,10 +107,16 @@ def integrate(
     """
     levels = _noise_levels(obs, scale, noise_variance, best[0])
     middle = float(np.mean([t for h, t in zip(best[0].hyperparameters, best[0].theta, strict=True) if h.role.is_range]))
-    grids = [RangeGrid.of(obs, scale, levels, branch) for branch in branches]
+    grids: list[RangeGrid] = []
     top = -np.inf
-    for grid in grids:
-        top = grid.flood(middle - float(np.mean(grid.branch.log_units)), top)
+    for ring in (0, 1, 2):
+        for branch in branches:
+            if branch.ring == ring and not (ring == 2 and _ruled_out(branch.kernel, grids)):
+                grids.append(RangeGrid.of(obs, scale, levels, branch))
+                top = grids[-1].flood(middle - float(np.mean(branch.log_units)), top)
+        if ring == 1 and not _hopeful(grids):
+            grids = [g for g in grids if not g.branch.stretched]
+            break
     _refine(grids)
     grids = _worth_keeping(grids)
     total = _total(grids)
@@ -304,6 +318,22 @@ def _log_sum(values: FloatArray) -> float:
 
 def _total(grids: Sequence[RangeGrid]) -> float:
     return _log_sum(np.array([grid.log_mass for grid in grids]))
+
+
+def _ruled_out(kernel: Kernel, grids: Sequence[RangeGrid]) -> bool:
+    """Whether the same smoothness in the ratios that were learned has next to no mass: it has none about them."""
+    middle = [g for g in grids if g.branch.ring == 1]
+    same = [g for g in middle if getattr(g.branch.kernel, "nu", None) == getattr(kernel, "nu", None)]
+    return bool(same) and _total(same) < _total(middle) - limits.RULED_OUT_SMOOTHNESS
+
+
+def _hopeful(grids: Sequence[RangeGrid]) -> bool:
+    """Whether stretched branches may be worth keeping, as far as those in the ratios that were learned tell."""
+    plain, middle = ([g for g in grids if g.branch.ring == ring] for ring in (0, 1))
+    if not plain or not middle:
+        return True
+    expected = _total(middle) - np.log(middle[0].branch.weight)
+    return bool(expected - np.logaddexp(expected, _total(plain)) > np.log(limits.HOPEFUL_STRETCH))
 
 
 def _worth_keeping(grids: list[RangeGrid]) -> list[RangeGrid]:

@@ -158,6 +158,12 @@ RATIO_SD               0.7                                  prior sd of contrast
                                                             length scales: ratios of e
 STRETCHED_PRIOR        0.25                                 probability of a length scale per   tests/estimators
                                                             axis before the data
+HOPEFUL_STRETCH        0.15                                 mass to be expected of them by      tests/inference/
+                                                            those in the best ratios, from      tuning
+                                                            which on others are tried
+RULED_OUT_SMOOTHNESS   5.0                                  nats below the best of those, from  tests/inference/
+                                                            which on a smoothness is not tried  tuning
+                                                            in other ratios
 WORTH_STRETCHING       1.0                                  log evidence below the best from    tests/estimators
                                                             which on it is not tried
 REFINEMENT_ITERATIONS  20                                   on the evidence of all rows         benchmarks/fields
@@ -435,6 +441,8 @@ GRID_STEP = 1e-3
 SETS_AT_ONCE = 16
 RATIO_SD = 0.7
 STRETCHED_PRIOR = 0.25
+HOPEFUL_STRETCH = 0.15
+RULED_OUT_SMOOTHNESS = 5.0
 WORTH_STRETCHING = 1.0
 REFINEMENT_ITERATIONS = 20
 CAREFUL_REACH = 0.3
