@@ -92,8 +92,10 @@ $(VENV)/.%: pyproject.toml src/bochner/_version.py | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-compile -e '.[$*]'
 	@touch $@
 
+# the pip that comes with Python 3.11 takes twice as long as today's; without a network it has to do
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found. Needed is Python 3.11 or newer: install it, or name it, as in: make PYTHON=python3.13"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is $$($(PYTHON) -V 2>&1). Needed is Python 3.11 or newer: install it, or name it, as in: make PYTHON=python3.13"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make a virtual environment: its modules venv and ensurepip are missing. Install them (Debian, Ubuntu: apt install python3-venv)."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	-@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-compile --upgrade pip
