@@ -161,6 +161,23 @@ def test_survey_weights_are_told():
     assert "stands for k copies of the row" in finding
 
 
+@pytest.mark.parametrize("weight", [2.0, "some"])
+def test_copies_that_leave_no_noise_are_warned_of_at_once(weight):
+    """Copies are equal in their response, too: noisy rows given twice are taken for exact."""
+    rng = np.random.default_rng(0)
+    X = rng.random((120, 2))
+    y = np.sin(5 * X[:, 0]) + 0.4 * rng.standard_normal(120)
+    weight = rng.integers(1, 4, 120).astype(float) if weight == "some" else np.full(120, weight)
+    with pytest.warns(CheckWarning, match="no noise was learned: a sample_weight of k stands for k copies"):
+        model = SpatialRegressor().fit(X, y, sample_weight=weight)
+    with pytest.warns(CheckWarning):
+        assert any("no noise was learned" in finding for finding in model.check())
+    for options, known in (({"noise_variance": 0.16}, {"sample_weight": weight}), ({}, {})):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", CheckWarning)
+            SpatialRegressor(**options).fit(X, y, **known)
+
+
 def test_precisions_are_warned_of_at_once():
     """Weights of 1/variance make thousands of rows of a few; those that are copies, or about 1, are no alarm."""
     rng = np.random.default_rng(0)

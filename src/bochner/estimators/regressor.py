@@ -50,7 +50,7 @@ from bochner.layout.columns import (
 )
 from bochner.layout.geography import agreed, crs_of, support_of, without_geometry
 from bochner.layout.images import unstacked
-from bochner.layout.sizes import checked_size, odd_weights
+from bochner.layout.sizes import checked_size, copies_without_noise, odd_weights
 from bochner.random import generator, seed_of
 from bochner.sources import is_source
 
@@ -355,6 +355,12 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
                 model = fit_model(settings, responses, folds, domain)
             else:
                 model = solve(layout, settings, responses, folds, domain)
+        copied = ""
+        learned = settings.learns and settings.noise_variance is None and not responses.error.any()
+        if responses.gaussian and learned and weights is None:
+            copied = copies_without_noise(responses.weight, model.noise_variance, model.scale.variance)
+        if copied:
+            warn(copied, CheckWarning)
         told = [*model.choices, *curves]
         if layout.placement.unit:
             told.append(layout.placement.choice)
@@ -367,7 +373,7 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
             self.__dict__.pop(name, None)
         # the rows at hand may be a sample of those of the model
         setattr(self, "_training" if solve is None else "_sample", Training(X, y, given))
-        found = (*(() if weights is None else (weights.told,)), *odd.alarms, *odd.notes)
+        found = (*(() if weights is None else (weights.told,)), *((copied,) if copied else ()), *odd.alarms, *odd.notes)
         self.set_fitted(Fitted(layout, replace(model, choices=tuple(told)), found))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -16,6 +16,8 @@ LOOKED_AT             200,000  rows up to which far places and copies are looked
 LARGE_WEIGHT          20       mean from which weights, none of them 1 or less, are no numbers of copies
 FAR_FROM_ROWS         2.0      copies a row (or the inverse) from which odd weights are warned of at once: intervals are
                                too narrow, or too wide, by its root
+COPIED_SHARE          0.1      copies beside the rows, of their number, from which they tell what the noise is ...
+NO_NOISE              1e-6     ... and the noise that is none, of the variance of the responses
 STATION_ROWS          5        that a place must have, on average, for places to be stations
 SURFACE_DRAWS         40,000   places drawn on the sphere to stand for a map
 EARTH_NEIGHBOURS      8        of a row, that say how far apart rows lie there: farther off is at sea, or on land
@@ -42,6 +44,8 @@ REGION_SHARE = 0.9
 LOOKED_AT = 200_000
 LARGE_WEIGHT = 20
 FAR_FROM_ROWS = 2.0
+COPIED_SHARE = 0.1
+NO_NOISE = 1e-6
 STATION_ROWS = 5
 SURFACE_DRAWS = 40_000
 EARTH_NEIGHBOURS = 8

@@ -91,3 +91,16 @@ def odd_weights(weight: FloatArray) -> OddWeights | None:
         f"--error-sd); of a survey, leave the weights out, and bring the design in as covariates."
     )
     return OddWeights(told, not 1 / limits.FAR_FROM_ROWS <= mean <= limits.FAR_FROM_ROWS)
+
+
+def copies_without_noise(weight: FloatArray, noise_variance: float, variance: float) -> str:
+    """What to say where the noise was learned from copies, which are equal in their response, too; empty if not."""
+    kept = weight[weight > 0]
+    if kept.sum() < (1 + limits.COPIED_SHARE) * len(kept) or noise_variance > limits.NO_NOISE * variance:
+        return ""
+    return (
+        f"no noise was learned: a sample_weight of k stands for k copies of the row that have the same response, too, "
+        f"and copies that do not scatter leave none ({len(kept):,} rows are taken for {kept.sum():,.6g}). If the rows "
+        f"are noisy, the surface follows their noise, and intervals are too narrow. If a weight says how much a row is "
+        f"to count, leave it out; if a row is the mean of k measurements, give its variance as measurement_variance."
+    )
