@@ -108,7 +108,7 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
         page.on("console", lambda message: heard(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(path.as_uri())
-        page.wait_for_selector("html[data-ready=yes]", timeout=20_000)
+        page.wait_for_selector("html[data-ready=yes]", timeout=120_000)
         return page
 
     yield visit

@@ -47,7 +47,7 @@ class Studio:
         assert answer.headers["content-type"] == "application/json"
         return answer.status_code, answer.json()["error"]
 
-    def ended(self, path: str, seconds: float = 120) -> dict[str, Any]:
+    def ended(self, path: str, seconds: float = 300) -> dict[str, Any]:
         """State of a fit or a job when it has ended."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -82,7 +82,7 @@ def studio_in(folder: Path, *arguments: str, before: Sequence[str] = ()) -> Iter
         yield Studio(process, base, token, folder, http)
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
-    _, complaints = process.communicate(timeout=30)
+    _, complaints = process.communicate(timeout=180)
     assert process.returncode in (0, -signal.SIGKILL), complaints
     assert "Traceback" not in complaints, complaints
 
