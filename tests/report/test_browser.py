@@ -53,7 +53,8 @@ LOOK = """() => {
 
 def pixels(page) -> int:
     """A number that changes when the drawn map does."""
-    page.wait_for_timeout(80)  # a frame or two
+    page.wait_for_timeout(80)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return page.evaluate(LOOK)[1]
 
 
