@@ -380,17 +380,17 @@ class _Systems(NamedTuple):
     both: NDArray[np.bool_]  # (pairs, c) whether both ends are present there
 
     def of_present(self, matrices: list[FloatArray]) -> list[FloatArray]:
-        """Packed matrices that a kernel has made of `ends`, changed in place: zero where a place is absent.
+        """Packed matrices that a kernel has made of `ends`: zero where a place is absent.
 
         The diagonal is lifted by 1e-12 of itself: without noise, systems of a smooth field could not be solved.
         """
-        # once each: the same matrix may come twice
-        for matrix in {id(matrix): matrix for matrix in matrices}.values():
-            packed = batches.packed(matrix)
+        # once each, since the same matrix may come twice; a copy, since a kernel may keep it
+        found = {id(matrix): batches.packed(matrix).copy() for matrix in matrices}
+        for packed in found.values():
             packed[self.diagonal] *= 1 + limits.LEAST_NOISE_SHARE
             if len(self.partial):
                 packed[:, self.partial] *= self.both
-        return [batches.packed(matrix) for matrix in matrices]
+        return [found[id(matrix)] for matrix in matrices]
 
 
 class _Sums(NamedTuple):

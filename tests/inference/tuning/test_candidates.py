@@ -66,7 +66,7 @@ def test_kernels_are_stacked_in_gaps_of_space_alone(monkeypatch, told, n_axes, m
 @pytest.mark.parametrize("last_is_time", [False, True])
 def test_a_time_asks_for_products_of_space_and_time(monkeypatch, last_is_time):
     single, product = Tuned(Matern(0.3), 0.01, 0.0, 1, ()), Tuned(Matern(0.9), 0.01, 0.0, 1, ())
-    monkeypatch.setattr(multiscale, "_single", lambda coarse, fine: single)
+    monkeypatch.setattr(multiscale, "_single", lambda coarse, fine: (single, None))
     monkeypatch.setattr(multiscale, "refine_on_lattice", lambda found, *_, **__: found)
     monkeypatch.setattr(multiscale, "fit_sum", lambda *_: (None, 0.0))
     monkeypatch.setattr(multiscale, "space_time_fields", lambda *_: [("a product of space and time", product)])
@@ -130,7 +130,8 @@ def test_one_field_is_taken_as_wide_as_it_gains(lengths, per_axis):
         return float(-along @ along - rest @ rest - noise**2), gradient
 
     looked = Search(objective, Scale(np.array([10.0, 1.0]), 0.02, 1.0), None)
-    found = multiscale._single(looked, looked)
+    found, far = multiscale._single(looked, looked)
+    assert far is None
     assert isinstance(found.kernel.length_scale, tuple) == per_axis
     assert_allclose(found.kernel.length_scale, lengths if per_axis else np.sqrt(np.prod(lengths)), rtol=0.1)
     assert found.kernel.nu == pytest.approx(0.8, rel=0.05) and found.noise_variance == pytest.approx(NOISE, rel=0.05)

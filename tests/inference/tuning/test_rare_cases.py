@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,31 @@ def test_the_rare_stay_and_the_odds_are_those_of_all_rows(n_cases):
 @pytest.mark.parametrize(("n", "n_cases", "link"), [(150, 40, "logit"), (2000, 150, "logit"), (2000, 40, "probit")])
 def test_few_rows_many_cases_and_other_links_are_left(n, n_cases, link):
     assert cases_and_others(presence(n, n_cases, link), 0) is None
+
+
+def test_of_counts_each_zero_stands_for_those_left_out_with_it():
+    """Expected counts of the part are those of all rows; the counts themselves stay, with exposures as they are."""
+    given = presence(400, 30)
+    rng = np.random.default_rng(1)
+    y, size = 2 * given.y, rng.uniform(1, 3, 400)
+    part = cases_and_others(replace(given, family=family_named("poisson"), y=y, size=size), 0)
+    assert part is not None and len(part) == limits.MAX_LAPLACE_GRID_ROWS and part.y.sum() == y.sum()
+    zero = part.y == 0
+    more = part.offset[zero] - part.offset[~zero].min()
+    stands_for = np.exp(np.median(more))
+    assert stands_for == pytest.approx(370 / np.count_nonzero(zero), rel=0.3)
+    assert np.sum(part.size * np.exp(part.offset)) == pytest.approx(np.sum(y), rel=0.2)
+
+
+def test_rare_counts_are_as_much_in_doubt_above_two_hundred_rows_as_below():
+    """Ten counts among 300 rows leave the field open: no interval pretends that there is none."""
+    rng = np.random.default_rng(2)
+    places = rng.uniform(size=(300, 2))
+    y = rng.poisson(0.02 * np.exp(1.5 * np.sin(5 * places[:, 0])))
+    model = SpatialRegressor(family="poisson").fit(places, y)
+    assert "all cases and a sample of the others" in str(model.choices_["intervals"])
+    low, high = model.predict_interval(places[:50], level=0.95).T
+    assert np.median(high / low) > 3
 
 
 @pytest.mark.slow

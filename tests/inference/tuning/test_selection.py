@@ -39,6 +39,21 @@ def test_a_length_scale_per_axis_must_gain_schwarz_price(n_rows, excess):
         assert_allclose(tuned.kernel.length_scale, 0.3, rtol=1e-3)
 
 
+@pytest.mark.parametrize("toll", [0.0, 3.0])
+def test_smoothness_is_asked_again_where_each_axis_has_its_own_length(toll):
+    """One length for all axes may favour another smoothness than lengths of their own do."""
+
+    def gain(kernel):
+        apart = isinstance(kernel.length_scale, tuple)
+        return {0.5: 20.0, 1.5: 12.0, 2.5: 10.0}[kernel.nu] if apart else {0.5: 0.0, 1.5: 3.0, 2.5: 5.0}[kernel.nu]
+
+    selected = select_kernel(search(quadratic((0.9, 0.1), gain)), n_rows=100, dim=2, toll=toll)
+    assert selected.choice.value == "matern 0.5 per axis" and selected.tuned.kernel.nu == 0.5
+    assert selected.tuned.value == pytest.approx(20.0, abs=1e-6)
+    assert selected.per_axis.kernel == selected.tuned.kernel
+    assert "nu = 2.5: best of" in str(selected.choice) and "then nu = 0.5 is best (20.0)" in str(selected.choice)
+
+
 def test_noise_that_is_given_is_kept():
     tuned = select_kernel(search(quadratic((0.2, 0.2)), noise_variance=0.5), n_rows=100, dim=2).tuned
     assert tuned.noise_variance == 0.5 and "noise_variance" not in tuned.at_bounds

@@ -142,3 +142,18 @@ def test_rows_of_weight_zero_are_absent(few, grouped):
         return np.concatenate(model.predict(X[:20], return_std=True))
 
     assert_allclose(answers(slice(None)), answers(kept), rtol=1e-9)
+
+
+def test_a_far_stretched_field_is_one_if_it_predicts_better():
+    """A ratio of length scales of 15 may be that of the sampling; rows held out tell that it is not."""
+    rng = np.random.default_rng(0)
+    n, n_new = 1_100, 200
+    X = rng.uniform(size=(n + n_new, 2))
+    K = Matern((0.04, 0.6), nu=1.5).covariance(X, X)
+    truth = linalg.cholesky(K + 1e-9 * np.eye(len(X)), lower=True) @ rng.normal(size=len(X))
+    y = truth[:n] + 0.3 * rng.normal(size=n)
+    model = SpatialRegressor().fit(X[:n], y)
+    assert "far stretched" in str(model.choices_["kernel"])
+    best = K[n:, :n] @ np.linalg.solve(K[:n, :n] + 0.09 * np.eye(n), y)
+    errors = [np.sqrt(np.mean((mean - truth[n:]) ** 2)) for mean in (model.predict(X[n:]), best)]
+    assert errors[0] < 1.1 * errors[1]

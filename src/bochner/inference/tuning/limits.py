@@ -293,7 +293,8 @@ ROUGH_STARTS           ((0.3, 1.0), (1.0, 3.0))             its lengths, in thos
                                                             field
 ROUGH_SHARES           (0.3, 1.0)                           and variances                       benchmarks/stacking
 MAX_STRETCH            12.0                                 ratio of rotated length scales:     benchmarks/stacking
-                                                            beyond, they follow the sampling
+                                                            beyond, they may follow the
+                                                            sampling, and must predict better
 MAX_FIELD_VARIANCE     25.0                                 of the data's: what a field of a    benchmarks/stacking
                                                             sum may have, its slopes kept
 MANY_MIRRORED_ROWS     1,000,000                            rows: beyond, one fold has gaps     benchmarks/images

@@ -37,6 +37,7 @@ from bochner.validation import GapBlocks, crps
 from bochner.validation.gaps import mirrored_gaps, share_in_gaps
 
 ONE_FIELD = "one Matern field"
+STRETCHED_FIELD = "one Matern field, far stretched"
 SUM_OF_THREE = "a sum of short, middle and long Matern fields"
 
 
@@ -51,11 +52,15 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     obs, seed = task.responses.observations().with_weight(), task.settings.seed
     if task.domain.groups is not None:
         task = replace(task, domain=replace(task.domain, groups=task.domain.groups[task.responses.weight > 0]))
-    single, folds = side_by_side(
-        lambda: refine_on_lattice(_single(coarse, fine), fine, task.obs, reml=task.settings.reml),
-        lambda: task_folds(obs, task.domain, seed, task.grid),
-    )
+
+    def one_field() -> tuple[Tuned, Tuned | None]:
+        plain, far = _single(coarse, fine)
+        return refine_on_lattice(plain, fine, task.obs, reml=task.settings.reml), far
+
+    (single, stretched), folds = side_by_side(one_field, lambda: task_folds(obs, task.domain, seed, task.grid))
     candidates = [(ONE_FIELD, single)]
+    if stretched is not None:
+        candidates.append((STRETCHED_FIELD, stretched))
     axial = _axial(single, fine)
     if axial is not None:
         candidates.append(("one Matern field with a length scale along the Earth's axis", axial))
@@ -299,19 +304,28 @@ def _axial(single: Tuned, fine: Search) -> Tuned | None:
     return found if found.value > single.value + 2 else None
 
 
-def _single(coarse: Search, fine: Search) -> Tuned:
+def _single(coarse: Search, fine: Search) -> tuple[Tuned, Tuned | None]:
+    """The likeliest field, and a likelier one that is stretched so far that it may follow the sampling, if any."""
     further = coarse.shared is not None and len(coarse.shared) > 3
     drafts = [tune(coarse, start, n_climbs=1) for nu in (0.5, 1.5) for start in _first(nu, coarse, further)]
     rough = max(drafts, key=lambda t: t.value)
     draft = coarse.maximise(
         rough.kernel.replace(learn_nu=True), rough.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED
     )
+    far: Tuned | None = None
     for start in _wider(draft.kernel, coarse.scale.extent) if coarse.shared is None else ():
         wider = coarse.maximise(start, draft.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED)
         n_more = len(wider.kernel.theta) - len(draft.kernel.theta)
-        if wider.value > draft.value + 2 * n_more and stretch(wider.kernel) <= limits.MAX_STRETCH:
+        if wider.value <= draft.value + 2 * n_more:
+            continue
+        if stretch(wider.kernel) <= limits.MAX_STRETCH:
             draft = wider
-    return fine.maximise(draft.kernel, draft.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
+        else:
+            far = wider
+    single = fine.maximise(draft.kernel, draft.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
+    if far is None or far.value <= draft.value:
+        return single, None
+    return single, fine.maximise(far.kernel, far.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
 
 
 def stretch(kernel: Kernel) -> float:

@@ -91,10 +91,13 @@ def select_kernel(
             return Selected(replace(turned[0], n_evaluations=count), choice, None, turned)
     if split is not None:
         if split.value > best.value + price:
-            gain = split.value - best.value
-            told = f"{reason}; one length scale per axis gains {gain:.1f} > {price:.1f}"
-            choice = Choice("kernel", f"matern {smoothness:g} per axis", text=told)
-            return Selected(replace(split, n_evaluations=count), choice, split)
+            told = f"{reason}; one length scale per axis gains {split.value - best.value:.1f} > {price:.1f}"
+            split, n_more = _best_per_axis(search, split, toll)
+            now = split.kernel.nu  # type: ignore[attr-defined]
+            if now != smoothness:
+                told += f", and then nu = {now:g} is best ({split.value:.1f})"
+            choice = Choice("kernel", f"matern {now:g} per axis", text=told)
+            return Selected(replace(split, n_evaluations=count + n_more), choice, split)
         reason += f"; one length scale per axis gains {max(split.value - best.value, 0):.1f}, less than {price:.1f}"
     elif dim > 1:
         reason += f"; one length scale per axis would gain less than {price:.1f}"
@@ -114,10 +117,25 @@ def _scatter_as_field(search: Search, best: Tuned) -> Tuned:
     return search.maximise(rough, best.noise_variance, against=best.value)
 
 
+def _best_per_axis(search: Search, split: Tuned, toll: float) -> tuple[Tuned, int]:
+    """The best of every smoothness, and evaluations: one range for all axes, which chose the first, misleads."""
+    best, count = split, 0
+    for nu in limits.SELECTED_SMOOTHNESS:
+        if nu == split.kernel.nu:  # type: ignore[attr-defined]
+            continue
+        must = best.value - due(best, toll) + toll * (nu > min(limits.SELECTED_SMOOTHNESS))
+        other = search.maximise(_of_smoothness(split.kernel, nu), split.noise_variance, against=must)
+        count += other.n_evaluations
+        if other.value - due(other, toll) > best.value - due(best, toll):
+            best = other
+    return best, count
+
+
 def _of_smoothness(kernel: Kernel, nu: float) -> Kernel:
     """A Matern kernel of another smoothness that falls off about as far away: rough ones do so in a longer tail."""
     ratio = (kernel.nu / nu) ** limits.TAIL_POWER  # type: ignore[attr-defined]
-    return kernel.replace(nu=nu, length_scale=float(ratio * kernel.length_scale))  # type: ignore[attr-defined]
+    scale = ratio * np.asarray(kernel.length_scale)  # type: ignore[attr-defined]
+    return kernel.replace(nu=nu, length_scale=tuple(scale.tolist()) if scale.ndim else float(scale))
 
 
 def due(tuned: Tuned, toll: float) -> float:
