@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -90,6 +92,11 @@ REFUSED = {
         lambda: fit(model={"kernel": "mattern"}),
         ValueError,
         "'mattern' is not known; did you mean 'matern'",
+    ),
+    "kernel-changing": (
+        lambda: fit(model={"kernel": dataclass(type("Mine", (Matern,), {"__hash__": None}), eq=False, frozen=True)()}),
+        ValueError,
+        "Mine cannot be hashed .* never changes",
     ),
     "kernel-class": (lambda: fit(model={"kernel": Matern}), ValueError, "is not a kernel; take one from"),
     "features": (lambda: fit(model={"features": "quazi"}), ValueError, "features='quazi' is not known; choose from"),

@@ -147,11 +147,25 @@ def one_of(value: Any, name: str, allowed: tuple[Any, ...], more: str = "") -> A
 def _kernel(kernel: Any) -> Kernel | None:
     if isinstance(kernel, str):
         return kernel_named(kernel)
-    if kernel is None or isinstance(kernel, Kernel):
+    if isinstance(kernel, Kernel):
+        return _hashable(kernel)
+    if kernel is None:
         return kernel
     raise KernelError(
         f"kernel={kernel!r} is not a kernel; take one from bochner.kernels, e.g. Matern(nu=1.5), or a name: 'matern32'."
     )
+
+
+def _hashable(kernel: Kernel) -> Kernel:
+    """The kernel, if what was found of it can be found again by it."""
+    try:
+        hash(kernel)
+    except TypeError as error:
+        raise KernelError(
+            f"kernel={type(kernel).__name__} cannot be hashed ({error}): it must be a value that never changes. Write "
+            f"it as a @dataclass(frozen=True) whose fields are numbers, strings, tuples or kernels."
+        ) from None
+    return kernel
 
 
 def _threads(n_jobs: Any) -> int | None:

@@ -357,7 +357,7 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
                 model = solve(layout, settings, responses, folds, domain)
         copied = ""
         learned = settings.learns and settings.noise_variance is None and not responses.error.any()
-        if responses.gaussian and learned and weights is None:
+        if responses.gaussian and learned and (weights is None or not weights.grave):
             copied = copies_without_noise(responses.weight, model.noise_variance, model.scale.variance)
         if copied:
             warn(copied, CheckWarning)
