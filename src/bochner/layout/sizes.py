@@ -102,5 +102,6 @@ def copies_without_noise(weight: FloatArray, noise_variance: float, variance: fl
         f"no noise was learned: a sample_weight of k stands for k copies of the row that have the same response, too, "
         f"and copies that do not scatter leave none ({len(kept):,} rows are taken for {kept.sum():,.6g}). If the rows "
         f"are noisy, the surface follows their noise, and intervals are too narrow. If a weight says how much a row is "
-        f"to count, leave it out; if a row is the mean of k measurements, give its variance as measurement_variance."
+        f"to count, leave it out; if a row is the mean of k measurements, give its variance as measurement_variance "
+        f"(on the command line its root, as --error-sd)."
     )
