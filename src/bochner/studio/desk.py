@@ -12,7 +12,7 @@ from bochner.studio.commands import fit_command
 from bochner.studio.drawer import python_of, shell_of
 from bochner.studio.fit_desk import FitDesk
 from bochner.studio.jobs import Jobs
-from bochner.studio.projects import Project, Shelf, checked_name, read_json, tidy_name
+from bochner.studio.projects import CHANGING, Project, Shelf, checked_name, read_json, tidy_name
 from bochner.studio.specification import cautions_of, checked_spec, problems_of, toml_of
 from bochner.studio.uploads import BESIDE
 from bochner.studio.views import Views
@@ -185,10 +185,11 @@ class Desk:
 
     def start_fit(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Put a fit of the present spec into the queue."""
-        told = self.told_spec(self.shelf.project(name))
-        if told["problems"]:
-            raise InputError(" ".join(told["problems"]))
-        return self.fits.start(name, told["toml"], None if not given.get("name") else str(given["name"]))
+        with CHANGING:  # the spec that was looked at is the one that is fitted
+            told = self.told_spec(self.shelf.project(name))
+            if told["problems"]:
+                raise InputError(" ".join(told["problems"]))
+            return self.fits.start(name, told["toml"], None if not given.get("name") else str(given["name"]))
 
     def drawer(self, name: str, number: str | None = None) -> dict[str, Any]:
         """Python, commands and TOML for a fit, or for the spec on the screen."""

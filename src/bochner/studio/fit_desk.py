@@ -31,12 +31,8 @@ class FitDesk:
     def start(self, name: str, toml: str, title: str | None) -> dict[str, Any]:
         """Put a fit of the present spec into the queue; `toml` is that spec as the command reads it."""
         project = self.shelf.project(name)
-        with self._lock:
-            state = project.state
-            number = str(state["next_fit"])
-            project.change(next_fit=state["next_fit"] + 1)
-            folder = project.fits / number
-            (folder / "jobs").mkdir(parents=True)
+        state, folder = project.state, project.new_fit()
+        number = folder.name
         (folder / "model.toml").write_text(toml, encoding="utf-8")
         data = state["data"]["file"]
         write_json(folder / "spec.json", {"spec": state["spec"], "data": data, "view": state["view"]})

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import threading
 import time
 import unicodedata
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from bochner.studio import limits
 
 STATE = "studio.json"
 ALLOWED = re.compile(r"[^\W][\w .()+-]*", re.UNICODE)
+CHANGING = threading.RLock()  # a change reads the state and writes all of it: two at once would lose one
 RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}
 
 
@@ -53,8 +55,9 @@ class Project:
 
     def change(self, **values: Any) -> dict[str, Any]:
         """Write some values of the state, the others as they were."""
-        state = {**self.state, **values}
-        write_json(self.folder / STATE, state)
+        with CHANGING:
+            state = {**self.state, **values}
+            write_json(self.folder / STATE, state)
         return state
 
     @property
@@ -66,6 +69,16 @@ class Project:
     def file(self, name: Any) -> Path:
         """A file of the data by its name."""
         return inside(self.data, name, "file of the project")
+
+    def new_fit(self) -> Path:
+        """Folder of the next fit, with a number that no other had."""
+        with CHANGING:
+            taken = [int(path.name) for path in self.fits.iterdir() if path.name.isdecimal()]
+            number = max(self.state["next_fit"], 1 + max(taken, default=0))
+            self.change(next_fit=number + 1)
+            folder = self.fits / str(number)
+            (folder / "jobs").mkdir(parents=True)
+        return folder
 
     def fit_folder(self, name: Any) -> Path:
         """Folder of a fit by its number."""
@@ -103,9 +116,11 @@ class Shelf:
     def create(self, name: Any) -> Project:
         """A new project; where its name is taken, a number is added."""
         text = " ".join(str(name or "").split()) or "project"
-        folder = unused(self.root / checked_name(tidy_name(re.sub(r"[\s./\\]+", "-", text))))
-        for part in (folder, folder / "data", folder / "fits", folder / "cache"):
-            part.mkdir()
+        wanted = self.root / checked_name(tidy_name(re.sub(r"[\s./\\]+", "-", text)))
+        with CHANGING:
+            folder = unused(wanted)
+            for part in (folder, folder / "data", folder / "fits", folder / "cache"):
+                part.mkdir()
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         write_json(folder / STATE, {"name": text, "created": created, "data": None, "spec": None, "next_fit": 1})
         return Project(folder)
