@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +16,14 @@ from bochner.kernels import Kernel, Slopes
 
 @dataclass(frozen=True)
 class ExactEvidence:
-    """Log evidence (with `reml`) or log likelihood of observations under the exact kernel."""
+    """Log evidence (with `reml`) or log likelihood of observations under the exact kernel; the last fit is kept.
+
+    A climb asks for gradient and information where it begins, and so may have done who began it.
+    """
 
     obs: Observations
     reml: bool
+    last: dict[tuple[Kernel, float], Any] = field(default_factory=dict, repr=False, compare=False)
 
     def value(self, kernel: Kernel, noise_variance: float) -> float:
         """Without its gradient: a quarter of the work."""
@@ -27,6 +32,13 @@ class ExactEvidence:
 
     def __call__(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
         """With its gradient in [theta, log noise variance]."""
+        kept = self._kept(kernel, noise_variance)
+        if "sloped" not in kept:
+            kept["sloped"] = self._sloped(kernel, noise_variance)
+        value, gradient = kept["sloped"]
+        return value, gradient.copy()
+
+    def _sloped(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
         obs = self.obs
         fit, slopes, floor = self._fit(kernel, noise_variance)
         # dL = 1/2 tr[(alpha alpha' - Pi) dSigma]
@@ -64,6 +76,18 @@ class ExactEvidence:
 
     def _fit(self, kernel: Kernel, noise_variance: float) -> tuple[ExactFit, Slopes, float]:
         """Fit, slopes of its covariance, and the least error variance of a row."""
-        k, slopes = self.obs.rows.covariance_and_slopes(kernel)
-        floor = limits.EXACT_JITTER * float(np.mean(k.diagonal()))
-        return ExactEngine(kernel, noise_variance, k).fit(self.obs), slopes, floor
+        kept = self._kept(kernel, noise_variance)
+        if "fit" not in kept:
+            k, slopes = self.obs.rows.covariance_and_slopes(kernel)
+            floor = limits.EXACT_JITTER * float(np.mean(k.diagonal()))
+            kept["fit"] = ExactEngine(kernel, noise_variance, k).fit(self.obs), slopes, floor
+        found: tuple[ExactFit, Slopes, float] = kept["fit"]
+        return found
+
+    def _kept(self, kernel: Kernel, noise_variance: float) -> dict[str, Any]:
+        """What is known of one set of hyperparameters, the last."""
+        key = (kernel, noise_variance)
+        if key not in self.last:
+            self.last.clear()
+        found: dict[str, Any] = self.last.setdefault(key, {})
+        return found

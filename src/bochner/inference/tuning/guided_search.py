@@ -1,7 +1,8 @@
 """Guided search: climbs on an evidence that is dear begin where they end on a cheap one that is nearly the same.
 
-Vecchia's likelihood of all rows with a dozen neighbours is within a nat or so of the exact one, for a tenth of its time
-at a thousand rows. It ranks the starts and leads to every peak; the exact evidence compares them and has the last word.
+Vecchia's likelihood of all rows with a dozen neighbours has its peaks near those of the exact one, for a tenth of its
+time at a thousand rows. It ranks the starts and leads to every peak; the exact evidence, by whose slope and information
+it is told how far the peak is, compares them and has the last word.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ class GuidedSearch(Search):
         return self.before.rank(kernel, noise_variance)
 
     def trusted(self, kernel: Kernel) -> bool:
-        """Whether guide and evidence agree where the guide leads; of smooth fields with little noise they do not."""
+        """Whether the guide leads near a peak of the evidence; of smooth fields with little noise it does not."""
         found = tune(self.before, kernel, n_climbs=1, tolerance=limits.SETTLED)
-        return abs(Search.rank(self, found.kernel, found.noise_variance) - found.value) < limits.GUIDED_DOUBT
+        return self.foreseen(found.kernel, found.noise_variance)[1] < limits.GUIDED_ASTRAY
 
     def maximise(
         self,
@@ -50,18 +51,18 @@ class GuidedSearch(Search):
     ) -> Tuned:
         """Climb by the guide, then on from there; what falls far short of its rival there is not climbed on.
 
-        Where the guide does not agree with the evidence it is not followed.
+        Where the evidence would go far from where the guide leads, that is not followed.
         """
         found = self.before.maximise(kernel, noise_variance, max_iterations, limits.SETTLED)
         if found.failed:
             return super().maximise(kernel, noise_variance, max_iterations, tolerance, against=against)
-        value = Search.rank(self, found.kernel, found.noise_variance)
-        if not abs(value - found.value) < limits.GUIDED_DOUBT:
+        value, gain = self.foreseen(found.kernel, found.noise_variance)
+        if not gain < limits.GUIDED_ASTRAY:
             return super().maximise(kernel, noise_variance, max_iterations, tolerance, against=against)
         if isinstance(against, Tuned) and _alike(found, against):
             return replace(against, n_evaluations=1)
         if against is not None:
-            if value < (against.value if isinstance(against, Tuned) else against) - limits.GUIDED_DOUBT:
+            if value + gain < (against.value if isinstance(against, Tuned) else against) - limits.GUIDED_DOUBT:
                 return replace(found, value=value, n_evaluations=1)
         return super().maximise(found.kernel, found.noise_variance, max_iterations, tolerance, against=against)
 

@@ -173,10 +173,13 @@ SETTLED                1e-6                                 relative gain in log
                                                             that no prediction shows
 SCORED                 1e-7                                 nats that the last step of scoring  benchmarks/speed
                                                             gains
-MIN_GUIDED_ROWS        500                                  rows from which climbs of the exact benchmarks/speed
+MIN_GUIDED_ROWS        400                                  rows from which climbs of the exact benchmarks/speed
                                                             evidence begin by Vecchia's, ...
-GUIDED_DOUBT           2.0                                  ... which is trusted to so many     benchmarks/speed
-                                                            nats about a peak, ...
+GUIDED_ASTRAY          5.0                                  ... where from its peaks on the     benchmarks/speed
+                                                            exact one would gain fewer nats,
+                                                            ...
+GUIDED_DOUBT           2.0                                  ... of which so many may be missed  benchmarks/speed
+                                                            ...
 GUIDED_NEAR            0.1                                  ... and in theta to so much where   benchmarks/speed
                                                             two may be one
 FADED                  0.05                                 nats of slope in the log of a        benchmarks/speed
@@ -449,7 +452,8 @@ REFINEMENT_ITERATIONS = 20
 CAREFUL_REACH = 0.3
 SETTLED = 1e-6
 SCORED = 1e-7
-MIN_GUIDED_ROWS = 500
+MIN_GUIDED_ROWS = 400
+GUIDED_ASTRAY = 5.0
 GUIDED_DOUBT = 2.0
 GUIDED_NEAR = 0.1
 SAME_PEAK = 0.5

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, optimize
 
-from bochner.arrays import FloatArray, IntArray
+from bochner.arrays import BoolArray, FloatArray, IntArray
 from bochner.exceptions import ConvergenceError
 from bochner.inference.evidence.objective import InformedObjective, JointObjective, Objective
 from bochner.inference.tuning import limits
@@ -119,6 +119,17 @@ class Search:
             found = np.eye(len(kernel.theta) + 1 + len(hidden))
         return found if np.all(np.isfinite(found)) else np.eye(len(found))
 
+    def foreseen(self, kernel: Kernel, noise_variance: float) -> tuple[float, float]:
+        """The objective, and what a climb from there would gain by its slope and information."""
+        value, gradient = self.evaluate(kernel, noise_variance)
+        if value <= limits.FAILED_SEARCH:
+            return value, np.inf
+        ties, free = self._ties(kernel), self._free(kernel)
+        tied = np.eye(len(ties))[ties][:, free]
+        slope, information = tied.T @ gradient, tied.T @ self.information_at(kernel, noise_variance) @ tied
+        information += limits.LEAST_CURVATURE * np.eye(len(slope))
+        return value, 0.5 * float(slope @ np.linalg.solve(information, slope))
+
     def n_scales(self, dim: int) -> int:
         """Number of length scales of a kernel with one for each axis that has its own."""
         return dim if self.shared is None else len(set(self.shared))
@@ -132,6 +143,11 @@ class Search:
             if axis is not None and self.shared is not None and axis[1] < len(self.shared):
                 ties[i] = first.setdefault((axis[0], self.shared[axis[1]]), i)
         return ties
+
+    def _free(self, kernel: Kernel) -> BoolArray:
+        """Entries of [theta, log noise] that are climbed: the first of those that share a value, noise if unknown."""
+        ties = self._ties(kernel)
+        return (ties == np.arange(len(ties))) & np.r_[np.ones(len(ties) - 1, dtype=bool), self.noise_variance is None]
 
     def maximise(
         self,
@@ -148,8 +164,7 @@ class Search:
         hyperparameters: where it is clear that it will not, or that it leads to the same end, it may stop short.
         """
         ties = self._ties(kernel)  # entry of [theta, log noise] that each entry equals
-        leads = ties == np.arange(len(ties))
-        free = leads & np.r_[np.ones(len(kernel.theta), dtype=bool), self.noise_variance is None]
+        free = self._free(kernel)
         intervals = bounds(kernel, self.scale, self.least_noise)
         full = np.r_[kernel.theta, np.log(max(noise_variance, 1e-300))]
         if self.noise_variance is None:
@@ -204,7 +219,7 @@ class Search:
         stuck = [str(name) for name, x, (low, high) in zip(names, x, box, strict=True) if min(x - low, high - x) < 1e-3]
         return Tuned(*unpack(x), value, count, tuple(stuck))
 
-    def _rival(self, against: float | Tuned, free: FloatArray, n_hidden: int) -> Rival:
+    def _rival(self, against: float | Tuned, free: BoolArray, n_hidden: int) -> Rival:
         dear = isinstance(self.objective, JointObjective)
         if not isinstance(against, Tuned):
             return Rival(against, dear=dear)

@@ -164,7 +164,8 @@ def _turned(search: Search, best: Tuned, least: float) -> tuple[Tuned, ...]:
         return ()
     for nu in limits.SELECTED_SMOOTHNESS:
         if nu != best.kernel.nu:  # type: ignore[attr-defined]
-            found.append(search.maximise(found[0].kernel.replace(nu=nu), found[0].noise_variance))
+            must = None if search.prior else max(t.value for t in found)  # of few rows all are averaged over
+            found.append(search.maximise(found[0].kernel.replace(nu=nu), found[0].noise_variance, against=must))
     return tuple(sorted(found, key=lambda t: -t.value))
 
 
