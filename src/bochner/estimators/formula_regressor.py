@@ -7,6 +7,7 @@ from typing import Any, Self
 from bochner.estimators import storage
 from bochner.estimators.distribution import Distribution
 from bochner.estimators.regressor import SpatialRegressor
+from bochner.estimators.table_fit import TableFit
 from bochner.geo.tables import check_columns
 from bochner.layout import Design, Given, parse_formula
 from bochner.layout.formula import as_table, column_of
@@ -96,8 +97,8 @@ class FormulaRegressor(SpatialRegressor):
         given = Given(**{name: column_of(X, value) for name, value in known.items()}, groups=groups)
         response = column_of(X, formula.response) if y is None else y
         names = [name for name in design.frame(X).columns if name not in formula.coords]
-        self._learn(X, response, given, predict_at, (list(formula.coords), names), formula.intercept, design)
-        return self
+        wanted = TableFit((list(formula.coords), names), predict_at, formula.intercept, design)
+        return self.learn_table(X, response, given, wanted)
 
     def predict_distribution(
         self,

@@ -20,6 +20,7 @@ from bochner.choices import Choice
 from bochner.estimators.door import checked_rows
 from bochner.estimators.fitted import Fitted
 from bochner.estimators.streaming import SketchWork, Streamed, laid_out, requested, told_of
+from bochner.estimators.table_fit import TableFit
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
 from bochner.inference import Model, RowSums, WavePlan, plan_waves, solve
@@ -47,13 +48,12 @@ def add_rows(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[str, An
         sample = Local().total(request.source, request.wanted.names, work)
         training = request.training(sample.columns)
         every = Streamed(request, sample, Local())
-        return estimator.learn_table(
-            training.X, training.y, training.given, predict_at, request.asked, every, request.crs
-        )
+        wanted = TableFit(request.asked, predict_at, solve=every, crs=request.crs)
+        return estimator.learn_table(training.X, training.y, training.given, wanted)
     X, y = encodable(unmasked(X)), unmasked(y)
     given = Given(**known)
     asked = named_columns(X, estimator.coords, estimator.covariates, set(roles_of(y, given).values()))
-    return estimator.learn_table(X, y, given, predict_at, asked, _of_all)
+    return estimator.learn_table(X, y, given, TableFit(asked, predict_at, solve=_of_all))
 
 
 def has_sums(estimator: Any) -> bool:

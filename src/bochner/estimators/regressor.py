@@ -15,42 +15,34 @@ from sklearn.utils.validation import check_is_fitted
 from bochner.arrays import FloatArray, IntArray, as_finite, as_rows, unmasked
 from bochner.choices import Choice
 from bochner.estimators import storage
-from bochner.estimators.constructor import KernelParameters, resources_of, settings_of
+from bochner.estimators.constructor import KernelParameters, resources_of
 from bochner.estimators.crossvalidation import CrossValidation, each_group, make_folds, summarise
 from bochner.estimators.distribution import Distribution
-from bochner.estimators.door import checked_rows, checked_training
+from bochner.estimators.door import checked_rows
 from bochner.estimators.doubtful_intervals import doubtful_intervals, too_few_counts
-from bochner.estimators.fit_cost import fit_cost
 from bochner.estimators.fitted import Estimate, Fitted
 from bochner.estimators.hidden_fields import hidden_field
 from bochner.estimators.increments import add_rows, has_sums
 from bochner.estimators.mapped import Mapped
-from bochner.estimators.progress import progress_logging
 from bochner.estimators.rougher_fields import rougher_field
 from bochner.estimators.same_kind import SameKind
 from bochner.estimators.source_folds import cross_validate_source
-from bochner.estimators.streaming import Solve, Work, fit_source
+from bochner.estimators.streaming import Work, fit_source
 from bochner.estimators.summary import findings, summary
+from bochner.estimators.table_fit import TableFit, fit_table
 from bochner.exceptions import CheckWarning, InputError, warn
 from bochner.families import family_named
 from bochner.features import Rows
 from bochner.geo.stacks import is_cube, is_lazy
-from bochner.inference import Chain, Responses, fit_model, leave_out, sample
-from bochner.layout import Design, Encoding, Given, Training, bent, lay_out
+from bochner.inference import Chain, Responses, leave_out, sample
+from bochner.layout import Given
 from bochner.layout.answers import Pixels
 from bochner.layout.columns import (
     encodable,
-    named_columns,
     plain_selectors,
-    resolve_columns,
-    roles_of,
-    table_names,
-    unused_columns,
-    used_part,
 )
-from bochner.layout.geography import agreed, crs_of, support_of, without_geometry
 from bochner.layout.images import unstacked
-from bochner.layout.sizes import checked_size, copies_without_noise, odd_weights
+from bochner.layout.sizes import checked_size
 from bochner.random import generator, seed_of
 from bochner.sources import is_source
 
@@ -278,103 +270,16 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
             if value is not None:
                 raise InputError(f"{name} was given with a table in memory; it is for sources: files, Dask, batches.")
         given = Given(sample_weight, trials, exposure, offset, measurement_variance, groups)
-        asked = (self.coords, self.covariates)
-        self._learn(X, y, given, predict_at, asked, self._has_intercept)
-        return self
+        return self.learn_table(X, y, given, TableFit((self.coords, self.covariates), predict_at))
 
-    def _learn(
-        self,
-        X: Any,
-        y: Any,
-        given: Given,
-        predict_at: Any,
-        asked: tuple[Any, Any],
-        fit_intercept: bool,
-        design: Design | None = None,
-        solve: Solve | None = None,
-        crs: Any = None,
-    ) -> None:
-        family, settings = family_named(self.family), settings_of(self)
-        X, y = encodable(unmasked(X)), unmasked(y)
-        roles = roles_of(y, given)
-        if design is None:
-            asked = named_columns(X, *asked, set(roles.values()))
-        part = without_geometry(X, *asked, None) if design is None else design.frame(X)
-        part = used_part(part, *asked)
-        encoding = Encoding.learn(part, plain_selectors(*asked)[1] or ())
-        table, y_values = checked_training(self, part, encoding, y)
-        chosen = asked
-        if encoding is not None:
-            chosen = (asked[0], encoding.expanded([str(c) for c in plain_selectors(*asked)[1] or ()]))
-        names = table_names(part, table.shape[1]) if encoding is None else encoding.expanded(encoding.names)
-        columns = resolve_columns(names, *chosen)
-        crs = agreed(crs_of(X, columns.coord_names), self.crs if crs is None else crs)
-        layout, responses = lay_out(
-            table,
-            y_values,
-            given,
-            family,
-            columns,
-            fit_intercept=fit_intercept,
-            centred=settings.kernel is None or settings.kernel.stationary,
-            crs=crs,
-            support=None if design is not None else support_of(X, asked[0], crs),
-            design=design,
-            roles=roles,
-            asked=plain_selectors(*asked),
-            encoding=encoding,
-        )
-        if np.count_nonzero(responses.weight) == 1 and settings.learns:
-            raise InputError(
-                "fit was given 1 sample (n_samples=1); learning a kernel needs at least 2. Give more rows, or a kernel "
-                "with tune=None."
-            )
-        odd, weights = layout.oddities(table, responses), odd_weights(responses.weight)
-        for finding in (*odd.alarms, *((weights.told,) if weights is not None and weights.grave else ())):
-            warn(finding, CheckWarning)
-        wanted = layout.wanted(predict_at)
-        # blocks are laid out around the user's own origin, not around the middle of the data
-        coords, at = responses.rows.coords + layout.centre, None if wanted is None else wanted + layout.centre
-        groups = given.codes(len(responses))
-        folds = make_folds(self.tune, coords, responses.y, at, settings.seed, groups)
-        domain = layout.domain(columns.coords_of(table), wanted, groups)
-        with settings.resources.in_use(len(responses)):
-            layout, responses, curves = bent(layout, responses, table, settings, domain)
-        n_rows, n_trend = len(responses), responses.rows.trend.shape[1]
-        cost = fit_cost(
-            n_rows,
-            coords.shape[1],
-            n_trend,
-            gaussian=responses.gaussian,
-            learns=settings.learns,
-            searches=self.kernel is None,
-        )
-        shown = progress_logging(self.verbose, cost.seconds, f"{n_rows:,} rows")
-        with settings.resources.in_use(n_rows), shown:
-            if solve is None:
-                model = fit_model(settings, responses, folds, domain)
-            else:
-                model = solve(layout, settings, responses, folds, domain)
-        copied = ""
-        learned = settings.learns and settings.noise_variance is None and not responses.error.any()
-        if responses.gaussian and learned and (weights is None or not weights.grave):
-            copied = copies_without_noise(responses.weight, model.noise_variance, model.scale.variance)
-        if copied:
-            warn(copied, CheckWarning)
-        told = [*model.choices, *curves]
-        if layout.placement.unit:
-            told.append(layout.placement.choice)
-        if encoding is not None:
-            told += encoding.choices
-        unused = unused_columns(X, asked[0], asked[1], set(roles.values())) if design is None else []
-        if unused:
-            told.append(Choice("columns", tuple(unused), text=f"not used: {', '.join(unused)}."))
+    def learn_table(self, X: Any, y: Any, given: Given, wanted: TableFit) -> Self:
+        """Fit a table whose columns are known; the rows at hand may be a sample of those of the model."""
+        fitted, training = fit_table(self, X, y, given, wanted)
         for name in ("_training", "_sample", "_source"):
             self.__dict__.pop(name, None)
-        # the rows at hand may be a sample of those of the model
-        setattr(self, "_training" if solve is None else "_sample", Training(X, y, given))
-        found = (*(() if weights is None else (weights.told,)), *((copied,) if copied else ()), *odd.alarms, *odd.notes)
-        self.set_fitted(Fitted(layout, replace(model, choices=tuple(told)), found))
+        setattr(self, "_training" if wanted.solve is None else "_sample", training)
+        self.set_fitted(fitted)
+        return self
 
     def __getstate__(self) -> dict[str, Any]:
         """State for pickle: the source that rows were read from stays behind."""
@@ -385,20 +290,6 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         """Keep one decision more with the fit, e.g. which rows of a file were left out; files and reports tell it."""
         model = self.fitted_.model
         self.set_fitted(replace(self.fitted_, model=replace(model, choices=(*model.choices, choice))))
-
-    def learn_table(
-        self,
-        X: Any,
-        y: Any,
-        given: Given,
-        predict_at: Any,
-        asked: tuple[Any, Any],
-        solve: Solve | None = None,
-        crs: Any = None,
-    ) -> Self:
-        """Fit a table whose columns are known; `solve` gives the model where the table is but a sample of the rows."""
-        self._learn(X, y, given, predict_at, asked, self._has_intercept, solve=solve, crs=crs)
-        return self
 
     @available_if(has_sums)  # type: ignore[untyped-decorator]
     def partial_fit(
@@ -420,11 +311,6 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         """
         known = {"sample_weight": sample_weight, "measurement_variance": measurement_variance, "offset": offset}
         return add_rows(self, X, y, target, known, predict_at)
-
-    @property
-    def _has_intercept(self) -> bool:
-        """Whether there is one; what is no truth value is refused with the other parameters."""
-        return bool(self.fit_intercept) if np.isscalar(self.fit_intercept) else True
 
     def set_fitted(self, fitted: Fitted) -> None:
         """Take a fitted value as one's own: that of a file, or one that carries its diagnostics."""

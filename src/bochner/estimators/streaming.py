@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from bochner.estimators import limits
 from bochner.estimators.checkpoint import Checkpoint
 from bochner.estimators.constructor import memory_bytes
 from bochner.estimators.storing import NOT_GAUSSIAN, put_rows, with_store
+from bochner.estimators.table_fit import TableFit
 from bochner.exceptions import BochnerError, ColumnError, InputError, MemoryLimitError, PartError, RowError
 from bochner.families import Family, family_named
 from bochner.families.base import refuse
@@ -44,9 +45,6 @@ from bochner.sources import (
 )
 from bochner.sources import limits as source_limits
 from bochner.sources.row_store import RowStore, StoreWriter
-
-Solve = Callable[[Layout, Settings, Responses, Sequence[Fold] | None, Domain | None], Model]
-"""A layout and a sample, laid out, to the model of all rows."""
 
 
 @dataclass(frozen=True)
@@ -231,7 +229,8 @@ def fit_source(
         solve = None
         if not sample.whole:
             solve = Streamed(request, sample, runner, notes, work.store, told, work.resume)
-        estimator.learn_table(training.X, training.y, training.given, predict_at, request.asked, solve, request.crs)
+        wanted = TableFit(request.asked, predict_at, solve=solve, crs=request.crs)
+        estimator.learn_table(training.X, training.y, training.given, wanted)
     if not sample.whole:
         estimator._source = SourceRows(request, sample.marks_alone, work)
     elif work.store is not None:
@@ -295,7 +294,7 @@ def drawn(request: Request, runner: Runner, notes: Checkpoint | None = None) -> 
 
 @dataclass(frozen=True)
 class Streamed:
-    """Passes over a source until the model of all rows is found; a `Solve`."""
+    """Passes over a source until the model of all rows is found; a `Solve` of `table_fit`."""
 
     request: Request
     sample: Sketch
