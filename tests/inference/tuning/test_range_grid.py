@@ -54,6 +54,14 @@ def test_a_start_in_the_valley_climbs_out():
     assert_allclose(grid.flood(-2.0, -np.inf), 0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize(("below", "looked"), [(1.1, 1), (0.9, 3)])
+def test_a_branch_that_begins_far_below_the_best_is_given_up(below, looked):
+    grid = grid_of(lambda t: -2.0 * t**2, np.linspace(-6, 6, 5))
+    top = below * limits.HOPELESS_NATS
+    assert grid.flood(0.0, top) == top and len(grid.points) == looked
+    assert grid.nodes(top) == [] and grid.log_mass < top - 20
+
+
 def test_nodes_share_out_the_mass_of_uneven_ranges():
     """Trapezoids between ranges that lie apart unevenly: masses sum to one, and the mean is that of the density."""
     t = np.sort(np.random.default_rng(0).uniform(-5, 5, 120))

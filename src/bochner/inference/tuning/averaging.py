@@ -47,8 +47,10 @@ def average(search: Search, tuned: Tuned) -> Average:
 
 def average_of_several(search: Search, found: Sequence[Tuned]) -> Average:
     """The same for kernels of several forms, weighted by what the objective is at their modes."""
+    top = max(tuned.value for tuned in found)
+    found = [tuned for tuned in found if tuned.value > top + np.log(limits.LEAST_MASS)]
     each = [average(search, tuned) for tuned in found]
-    odds = np.exp(np.array([tuned.value for tuned in found]) - max(tuned.value for tuned in found))
+    odds = np.exp(np.array([tuned.value for tuned in found]) - top)
     mass = np.concatenate([share * part.mass for share, part in zip(odds / odds.sum(), each, strict=True)])
     kernels = tuple(kernel for part in each for kernel in part.kernels)
     noises = np.concatenate([part.noise_variances for part in each])

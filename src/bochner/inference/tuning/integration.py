@@ -109,14 +109,15 @@ def integrate(
     middle = float(np.mean([t for h, t in zip(best[0].hyperparameters, best[0].theta, strict=True) if h.role.is_range]))
     grids: list[RangeGrid] = []
     top = -np.inf
-    for ring in (0, 1, 2):
+    for ring in (1, 0, 2):  # where the field is stretched, one range for all axes is soon given up
         for branch in branches:
             if branch.ring == ring and not (ring == 2 and _ruled_out(branch.kernel, grids)):
                 grids.append(RangeGrid.of(obs, scale, levels, branch))
                 top = grids[-1].flood(middle - float(np.mean(branch.log_units)), top)
-        if ring == 1 and not _hopeful(grids):
+        if ring == 0 and not _hopeful(grids):
             grids = [g for g in grids if not g.branch.stretched]
             break
+    grids.sort(key=lambda grid: grid.branch.ring)
     _refine(grids)
     grids = _worth_keeping(grids)
     total = _total(grids)
@@ -194,10 +195,13 @@ class RangeGrid:
     def flood(self, log_range: float, top: float) -> float:
         """Evaluate the first grid from a range upwards and downwards, until it falls and is ruled out by the best.
 
-        `top` is the best of what was evaluated before; the best until now is returned.
+        Where it begins far below the best it goes nowhere. `top` is the best of what was evaluated before; the best
+        until now is returned.
         """
         start = int(np.argmin(np.abs(self.first - log_range)))
         middle = self._evaluated(self.first[start])
+        if middle < top - limits.HOPELESS_NATS:
+            return top
         top = max(top, middle)
         for way in (self.first[start + 1 :], self.first[:start][::-1]):
             before = middle
@@ -223,12 +227,16 @@ class RangeGrid:
         return np.array(sorted(self.points))
 
     @property
-    def log_masses(self) -> FloatArray:
-        """Log of the mass of each range, ascending: its lines summed, by the trapezoidal rule."""
+    def log_widths(self) -> FloatArray:
+        """Log of what each range stands for, ascending, by the trapezoidal rule."""
         t = self.log_ranges
-        widths = np.gradient(t) if len(t) > 1 else np.ones(1)
-        sums = [_log_sum(np.array([w.log_sum for w in self.points[x]])) for x in t]
-        return np.array(sums) + np.log(widths)
+        return np.log(np.gradient(t)) if len(t) > 1 else np.zeros(1)
+
+    @property
+    def log_masses(self) -> FloatArray:
+        """Log of the mass of each range, ascending: its lines summed."""
+        sums = [_log_sum(np.array([w.log_sum for w in self.points[t]])) for t in self.log_ranges]
+        return np.array(sums) + self.log_widths
 
     @property
     def log_mass(self) -> float:
@@ -247,8 +255,7 @@ class RangeGrid:
     def nodes(self, log_total: float) -> list[Node]:
         """Few sets of hyperparameters that stand for all."""
         found = []
-        t = self.log_ranges
-        for log_range, log_width in zip(t, np.log(np.gradient(t)), strict=True):
+        for log_range, log_width in zip(self.log_ranges, self.log_widths, strict=True):
             for weighed in self.points[log_range]:
                 line, mass = weighed.line, float(np.exp(weighed.log_sum + log_width - log_total))
                 if mass < limits.LEAST_MASS:

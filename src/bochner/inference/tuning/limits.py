@@ -117,6 +117,9 @@ RANGE_REFINEMENTS      6                                    halvings of the step
                                                                                                 coverage
 VALLEY_NATS            10.0                                 below the best: ranges beyond it    benchmarks/latent_
                                                             are not evaluated                   coverage
+HOPELESS_NATS          30.0                                 below the best, from which on no    tests/inference/
+                                                            range of a branch is looked at but  tuning
+                                                            the one that it begins with
 HEAVY_RANGE            0.35                                 share of the mass at one range      benchmarks/latent_
                                                             that asks for finer steps           coverage
 SHORT_RANGE            0.1                                  c of the range's prior density      benchmarks/latent_
@@ -425,6 +428,7 @@ LARGEST_RANGE = 4.0
 RANGE_STEP = 0.66
 RANGE_REFINEMENTS = 6
 VALLEY_NATS = 10.0
+HOPELESS_NATS = 30.0
 HEAVY_RANGE = 0.35
 SHORT_RANGE = 0.1
 RANGE_POWER = 0.8
