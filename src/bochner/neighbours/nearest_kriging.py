@@ -44,6 +44,7 @@ def local_kriging(
     scales: FloatArray | None = None,
     n_far: int = 0,
     ready: KnownRows | None = None,
+    n_systems: int = 0,
 ) -> tuple[FloatArray, FloatArray]:
     """Mean and variance of a zero-mean field, each target from its nearest observations, and some farther ones.
 
@@ -68,6 +69,8 @@ def local_kriging(
         a gap, and average noise where many rows say the same.
     ready : KnownRows, optional
         The same rows with the same numbers of neighbours, where several kernels are asked: trees are then built once.
+    n_systems : int
+        Small systems that are solved in all, where these targets are a part of the work: enough of them are compiled.
 
     Returns
     -------
@@ -80,7 +83,7 @@ def local_kriging(
     values, variances = group_sums(ready.group, precision * residual) / weight, 1 / weight
     unit, sought = ready.sought(np.ones(coords.shape[1]) if scales is None else scales)
     k = sought.n
-    compiled = compiled_kernel(kernel, coords.shape[1], len(targets))
+    compiled = compiled_kernel(kernel, coords.shape[1], max(len(targets), n_systems))
     if compiled is not None:
 
         def search(run: slice) -> IntArray:

@@ -91,6 +91,14 @@ def test_a_climb_does_not_give_up_a_slope_that_begins_gently():
     assert value > -1e-5
 
 
+@pytest.mark.parametrize(("ledge", "goes_on"), [(-1.0, False), (-0.01, True)])
+def test_a_climb_that_cannot_win_ends_above_the_ledge_alone(ledge, goes_on):
+    function, calls = hill(np.array([0.3, -0.2]), np.eye(2))
+    box = np.array([[-4.0, 4.0]] * 2)
+    x, _ = scored(function, np.zeros(2), 2 * np.eye(2), box, 100, 1e-12, Rival(50.0, dear=True, ledge=ledge))
+    assert (len(calls) > 1) is goes_on and np.allclose(x, [0.3, -0.2], atol=0.2) is goes_on
+
+
 def test_a_step_that_the_box_cuts_is_still_a_step_up():
     """A hair below the border, where the other coordinates would follow the one that cannot move."""
     curvature = np.array(

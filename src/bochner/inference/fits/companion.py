@@ -56,4 +56,5 @@ def _surface_variance(kernel: Kernel, obs: Observations, noise_variance: float) 
     noise = obs.copy_variance(noise_variance) / obs.weight
     units = axis_units(kernel, np.ptp(coords, axis=0))
     near, far = limits.SURFACE_NEIGHBOURS, limits.SURFACE_FAR
-    return float(np.median(local_kriging(kernel, noise, coords, obs.y, coords[some], near, units, far)[1]))
+    found = local_kriging(kernel, noise, coords, obs.y, coords[some], near, units, far, n_systems=len(obs))
+    return float(np.median(found[1]))

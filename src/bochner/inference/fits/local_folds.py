@@ -38,13 +38,14 @@ def held_out_by_each(
 ) -> list[HeldOut]:
     """The same by several kernels with their noise variances: what does not depend on them is made once a fold."""
     folds = list(folds)
+    n_systems = sum(min(len(test), most) for _, test in folds)
 
     def known_rows(k: int) -> _Known:
         return _Known.of(obs, k, folds[k], most, [kernel for kernel, _ in pairs])
 
     def held_out(asked: tuple[_Known, tuple[Kernel, float]]) -> HeldOut:
         known, (kernel, noise_variance) = asked
-        return known.predicted(kernel, noise_variance, obs)
+        return known.predicted(kernel, noise_variance, obs, n_systems)
 
     if _side_by_side(len(folds), len(pairs), len(obs)):
         found = list(in_threads(held_out, product(in_threads(known_rows, range(len(folds))), pairs)))
@@ -79,8 +80,8 @@ class _Known:
             ready.sought(_units(kernel, extent))
         return cls(k, test, known, np.asarray(beta, dtype=float), extent, ready)
 
-    def predicted(self, kernel: Kernel, noise_variance: float, obs: Observations) -> HeldOut:
-        """Test rows of `obs`, by a kernel and a noise variance."""
+    def predicted(self, kernel: Kernel, noise_variance: float, obs: Observations, n_systems: int) -> HeldOut:
+        """Test rows of `obs`, by a kernel and a noise variance, among so many of all folds."""
         known, test = self.obs, self.test
         mean, variance = local_kriging(
             kernel,
@@ -92,6 +93,7 @@ class _Known:
             _units(kernel, self.extent),
             limits.LOCAL_FAR,
             self.ready,
+            n_systems,
         )
         return HeldOut(test, np.full(len(test), self.fold), mean + obs.rows.trend[test] @ self.beta, variance)
 

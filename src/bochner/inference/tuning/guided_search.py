@@ -14,6 +14,7 @@ import numpy as np
 
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.informed_climb import Rival
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel
 
@@ -47,7 +48,7 @@ class GuidedSearch(Search):
         max_iterations: int = 200,
         tolerance: float = limits.CLIMBED,
         *,
-        against: float | Tuned | None = None,
+        against: float | Tuned | Rival | None = None,
     ) -> Tuned:
         """Climb by the guide, then on from there; what falls far short of its rival there is not climbed on.
 
@@ -62,7 +63,7 @@ class GuidedSearch(Search):
         if isinstance(against, Tuned) and _alike(found, against):
             return replace(against, n_evaluations=1)
         if against is not None:
-            if value + gain < (against.value if isinstance(against, Tuned) else against) - limits.GUIDED_DOUBT:
+            if value + gain < (against if isinstance(against, float) else against.value) - limits.GUIDED_DOUBT:
                 return replace(found, value=value, n_evaluations=1)
         return super().maximise(found.kernel, found.noise_variance, max_iterations, tolerance, against=against)
 

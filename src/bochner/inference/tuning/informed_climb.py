@@ -24,12 +24,14 @@ Sloped = Callable[[FloatArray], tuple[float, FloatArray]]
 class Rival:
     """What a climb is up against: the value that it has to reach, and, if that is one of its own, the peak there.
 
-    Where evaluations are `dear`, it ends before it is quite certain that it cannot win.
+    Where evaluations are `dear`, it ends before it is quite certain that it cannot win; but not on a `ledge`, a value
+    that its own kind reaches in any case, and below which slow gains are no end.
     """
 
     value: float
     peak: FloatArray | None = None
     dear: bool = False
+    ledge: float = -np.inf
 
     def won(self, x: FloatArray, value: float, gain: float, curvature: FloatArray) -> bool:
         """Whether a climb need not go on from a point, at which it expects to gain so much."""
@@ -44,7 +46,7 @@ class Rival:
 
     def _out_of_reach(self, value: float, gain: float) -> bool:
         """Whether a climb of another kind that expects to gain so much more would fall short of it by far."""
-        hopeless = self.dear and self.peak is None and gain < limits.LAST_HOPE
+        hopeless = self.dear and self.peak is None and gain < limits.LAST_HOPE and value > self.ledge
         return hopeless and value + limits.HOPED_TIMES * gain < self.value
 
 

@@ -21,6 +21,7 @@ from bochner.inference.fits.fixed_effects import information_of
 from bochner.inference.observed.responses import Responses
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import close
+from bochner.inference.tuning.informed_climb import Rival
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel, Scale
 
@@ -110,7 +111,7 @@ class LatticeSearch(Search):
         max_iterations: int = limits.LATTICE_ITERATIONS,
         tolerance: float | None = None,
         *,
-        against: float | Tuned | None = None,
+        against: float | Tuned | Rival | None = None,
     ) -> Tuned:
         """Climb, plan again where it ended, and climb on until nothing is gained; none is cut short."""
         laplace = self.objective

@@ -266,6 +266,9 @@ SUM_MATCHED_POINTS     8,000                                and of the one that 
 MIN_MATCHED_ORDER      3,000                                first points of the order that it   benchmarks/competition
                                                             looks at, at least
 SUM_ITERATIONS         40                                   of a climb                          benchmarks/competition
+SUM_LEDGE              5.0                                  nats below the single field, from   benchmarks/zoo
+                                                            which on a climb of a sum that
+                                                            hardly gains is not ended
 WORTH_LIKELIHOOD       4.0                                  log likelihood that a sum must      benchmarks/competition
                                                             gain on the coarse points: one for
                                                             each further parameter
@@ -502,6 +505,7 @@ SUM_COARSE_POINTS = 2_000
 SUM_MATCHED_POINTS = 8_000
 MIN_MATCHED_ORDER = 3_000
 SUM_ITERATIONS = 40
+SUM_LEDGE = 5.0
 WORTH_LIKELIHOOD = 4.0
 WORTH_IN_GAPS = 1.0
 MIN_SUM_ROWS = 3_000

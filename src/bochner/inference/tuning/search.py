@@ -156,12 +156,13 @@ class Search:
         max_iterations: int = 200,
         tolerance: float = limits.CLIMBED,
         *,
-        against: float | Tuned | None = None,
+        against: float | Tuned | Rival | None = None,
     ) -> Tuned:
         """A climb from one start, until steps gain less than `tolerance` of the value.
 
         `against` is a value that it has to reach in order to count, or the end of another climb over the same
-        hyperparameters: where it is clear that it will not, or that it leads to the same end, it may stop short.
+        hyperparameters: where it is clear that it will not, or that it leads to the same end, it may stop short. A
+        `Rival` says more of when.
         """
         ties = self._ties(kernel)  # entry of [theta, log noise] that each entry equals
         free = self._free(kernel)
@@ -219,7 +220,9 @@ class Search:
         stuck = [str(name) for name, x, (low, high) in zip(names, x, box, strict=True) if min(x - low, high - x) < 1e-3]
         return Tuned(*unpack(x), value, count, tuple(stuck))
 
-    def _rival(self, against: float | Tuned, free: BoolArray, n_hidden: int) -> Rival:
+    def _rival(self, against: float | Tuned | Rival, free: BoolArray, n_hidden: int) -> Rival:
+        if isinstance(against, Rival):
+            return against
         dear = isinstance(self.objective, JointObjective)
         if not isinstance(against, Tuned):
             return Rival(against, dear=dear)

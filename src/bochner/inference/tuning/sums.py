@@ -21,6 +21,7 @@ from bochner.inference.fits.folds import Fold
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.scale import scale_of
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.informed_climb import Rival
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel, Matern, Sum
 from bochner.kernels.anisotropy import turned, whitening
@@ -48,11 +49,15 @@ def fit_sum(
     white, shared = _whitened(obs, single.kernel), SharedOrder() if shared is None else shared
     scale = scale_of(white)
     coarse = Search(_likelihood(white, limits.SUM_COARSE_POINTS, 12, None, seed, shared), scale, noise_variance)
-    starts = [_start(single, float(scale.extent.max()), *lengths) for lengths in limits.SUM_STARTS]
-    drafts = [coarse.maximise(k, single.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED) for k in starts]
-    draft = max(drafts, key=lambda t: t.value)
     plain = single.kernel.replace(length_scale=1.0, rotation=None)
     one = coarse.maximise(plain, single.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED)
+    # a sum holds the single field, nearly: that much it reaches in the end, by whichever way
+    rival = Rival(one.value + worth, dear=True, ledge=one.value - limits.SUM_LEDGE)
+    starts = [_start(single, float(scale.extent.max()), *lengths) for lengths in limits.SUM_STARTS]
+    drafts = [
+        coarse.maximise(k, single.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED, against=rival) for k in starts
+    ]
+    draft = max(drafts, key=lambda t: t.value)
     gained = draft.value - one.value
     if gained < worth:
         return None, gained
