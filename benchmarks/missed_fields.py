@@ -1,10 +1,11 @@
-"""Fields that defaults once missed, against what is true: far stretched ones, and rare counts.
+"""Fields that defaults once missed, against what is true: stretched, weak, in unlike units; rare counts and presence.
 
-    python benchmarks/missed_fields.py            stretched fields of 501 and 1,200 rows, rare counts of 200 to 499
+    python benchmarks/missed_fields.py                    all of them
     python benchmarks/missed_fields.py --seeds 6
+    python benchmarks/missed_fields.py --only weak rare   those whose name holds a word
 
-Stretched: RMSE of a default fit over that of kriging by the true kernel, coverage of the surface by 95 % intervals.
-Rare counts: coverage of the expected count by 95 % intervals, with the number of counts in all.
+Fields: RMSE of a default fit over that of kriging by the true kernel, coverage of the surface by 95 % intervals.
+Rare counts and presence: coverage of what is expected by 95 % intervals, with the number of cases in all.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -19,33 +23,52 @@ from bochner import SpatialRegressor
 from bochner.kernels import Matern
 
 NOISE, N_NEW = 0.1, 300
-# rows, length scales, smoothness, angle
-STRETCHED = (
-    (501, (0.05, 0.6), 0.5, 0.0),
-    (1_200, (0.05, 0.5), 1.5, 0.0),
-    (1_200, (0.04, 0.6), 1.5, 0.0),
-    (1_200, (0.04, 0.6), 1.5, 0.6),
-    (1_200, (0.05, 0.6), 0.5, 0.0),
+METRES_KM_DAYS = (1e5, 2.0, 365.0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A field in a box, and the rows and noise that it is seen with."""
+
+    name: str
+    n: int
+    kernel: Matern
+    noise: float = NOISE
+    box: tuple[float, ...] = (1.0, 1.0)
+
+
+FIELDS = (
+    Case("stretched", 501, Matern((0.05, 0.6), nu=0.5)),
+    Case("stretched", 1_200, Matern((0.05, 0.5), nu=1.5)),
+    Case("stretched", 1_200, Matern((0.04, 0.6), nu=1.5)),
+    Case("stretched and turned", 1_200, Matern((0.04, 0.6), nu=1.5, rotation=0.6)),
+    Case("stretched", 1_200, Matern((0.05, 0.6), nu=0.5)),
+    Case("weak", 1_200, Matern(0.3, 0.1, nu=1.5), noise=1.0),
+    Case("weak", 2_500, Matern(0.3, 0.1, nu=1.5), noise=1.0),
+    Case("weak, rough and short", 2_000, Matern(0.03, 0.3, nu=0.5), noise=1.0),
+    Case("metres, km and days", 2_000, Matern((3e4, 0.5, 40.0), nu=1.5), box=METRES_KM_DAYS),
 )
 
 
-def simulated(kernel: Matern, n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def simulated(
+    kernel: Matern, n: int, seed: int, box: tuple[float, ...] = (1.0, 1.0)
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Places, a field there, and its covariance."""
     rng = np.random.default_rng(seed)
-    X = rng.uniform(size=(n, 2))
+    X = rng.uniform(size=(n, len(box))) * box
     K = kernel.covariance(X, X)
     return X, np.linalg.cholesky(K + 1e-9 * np.eye(n)) @ rng.standard_normal(n), K
 
 
-def stretched(n: int, scales: tuple[float, float], nu: float, angle: float, seed: int) -> str:
-    kernel = Matern(scales, nu=nu, rotation=angle or None)
-    X, truth, K = simulated(kernel, n + N_NEW, seed)
-    y = truth[:n] + np.sqrt(NOISE) * np.random.default_rng(seed + 1_000).standard_normal(n)
+def missed(case: Case, seed: int) -> str:
+    n = case.n
+    X, truth, K = simulated(case.kernel, n + N_NEW, seed, case.box)
+    y = truth[:n] + np.sqrt(case.noise) * np.random.default_rng(seed + 1_000).standard_normal(n)
     start = time.process_time()
     model = SpatialRegressor(n_jobs=1).fit(X[:n], y)
     seconds = time.process_time() - start
     mean, sd = model.predict(X[n:], return_std=True)
-    best = K[n:, :n] @ np.linalg.solve(K[:n, :n] + NOISE * np.eye(n), y)
+    best = K[n:, :n] @ np.linalg.solve(K[:n, :n] + case.noise * np.eye(n), y)
     ours, oracle = (np.sqrt(np.mean((m - truth[n:]) ** 2)) for m in (mean, best))
     inside = np.mean(np.abs(mean - truth[n:]) <= 1.96 * sd)
     return f"{ours / oracle:.3f}, {inside:.2f} inside, {seconds:.1f} s"
@@ -61,15 +84,30 @@ def rare_counts(n: int, seed: int) -> str:
     return f"{np.mean((low <= expected[n:]) & (expected[n:] <= high)):.2f} inside ({y.sum()} counts)"
 
 
+def rare_presence(n: int, seed: int) -> str:
+    X, eta, _ = simulated(Matern(0.2, 1.5, nu=1.5), n + N_NEW, seed)
+    expected = 1 / (1 + np.exp(4.6 - eta))
+    y = np.random.default_rng(seed + 1_000).binomial(1, expected[:n])
+    if not y.any():
+        return "no cases"
+    low, high = SpatialRegressor(family="bernoulli", n_jobs=1).fit(X[:n], y).predict_interval(X[n:], level=0.95).T
+    return f"{np.mean((low <= expected[n:]) & (expected[n:] <= high)):.2f} inside ({y.sum()} cases)"
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3)
-    seeds = range(parser.parse_args().seeds)
+    parser.add_argument("--only", nargs="*", default=[], help="words of the cases to run")
+    args = parser.parse_args()
     warnings.simplefilter("ignore")
-    for case in STRETCHED:
-        print(*case, "|", "; ".join(stretched(*case, seed) for seed in seeds), flush=True)
-    for n in (200, 300, 499):
-        print(f"{n} rare counts |", "; ".join(rare_counts(n, seed) for seed in seeds), flush=True)
+    work: list[tuple[str, Callable[[int], str]]] = [
+        (f"{case.name}, {case.n:,} rows, {case.kernel}", partial(missed, case)) for case in FIELDS
+    ]
+    work += [(f"rare counts, {n} rows", partial(rare_counts, n)) for n in (200, 300, 499)]
+    work += [(f"rare presence, {n:,} rows", partial(rare_presence, n)) for n in (480, 600, 1_500)]
+    for name, run in work:
+        if not args.only or any(word in name for word in args.only):
+            print(name, "|", "; ".join(run(seed) for seed in range(args.seeds)), flush=True)
 
 
 if __name__ == "__main__":

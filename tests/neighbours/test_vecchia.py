@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from bochner.kernels import Linear, Matern, SquaredExponential
+from bochner.kernels.anisotropy import whitening
 from bochner.neighbours import Vecchia, limits
 
 every_dimension = pytest.mark.parametrize("dim", [1, 2, 3])
@@ -201,6 +202,18 @@ def test_scales_choose_the_neighbours():
     plain = Vecchia.plan(coords, y, n_neighbours=8).evaluate(kernel, 0.1)[0]
     scaled = Vecchia.plan(coords, y, n_neighbours=8, scales=np.array([0.02, 2.0])).evaluate(kernel, 0.1)[0]
     assert abs(scaled - exact) < 0.5 * abs(plain - exact)
+
+
+def test_a_matrix_chooses_neighbours_along_turned_axes():
+    rng = np.random.default_rng(1)
+    coords = rng.uniform(size=(250, 2))
+    kernel = Matern((2.0, 0.02), rotation=0.7)
+    y = np.linalg.cholesky(kernel(coords) + 0.1 * np.eye(250)) @ rng.normal(size=250)
+    exact = dense(kernel, 0.1, coords, y, np.empty((250, 0)), np.zeros(250), False)
+    plain = Vecchia.plan(coords, y, n_neighbours=8).evaluate(kernel, 0.1)[0]
+    w = whitening(kernel.length_scale, kernel.rotation)
+    turned = Vecchia.plan(coords, y, n_neighbours=8, scales=w).evaluate(kernel, 0.1)[0]
+    assert abs(turned - exact) < 0.5 * abs(plain - exact)
 
 
 @either_likelihood

@@ -57,6 +57,7 @@ class Role:
     is_range: ClassVar[bool] = False  # whether it is the distance over which a field is correlated
     is_variance: ClassVar[bool] = False
     power_of_length: ClassVar[float] = 0.0  # by which it changes when all lags are stretched
+    always_in_doubt: ClassVar[bool] = False  # whether its prior counts, however many the rows are
     nearness: ClassVar[float | None] = None  # difference in theta below which two starts lead to one optimum
 
     def bounds(self, sides: FloatArray, scale: Scale) -> tuple[float, float]:
@@ -130,10 +131,11 @@ class Shape(Role):
 
 
 class Smoothness(Shape):
-    """Smoothness nu of a Matern field."""
+    """Smoothness nu of a Matern field: thousands of noisy rows hardly tell it, and may favour any."""
 
     name = "smoothness"
     limits = (0.1, 20.0)
+    always_in_doubt = True
 
 
 class Stretch(Shape):

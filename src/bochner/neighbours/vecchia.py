@@ -20,6 +20,7 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray, IntArray
 from bochner.device import device_for
 from bochner.kernels import Kernel
+from bochner.kernels.anisotropy import turned
 from bochner.neighbours import batches, limits
 from bochner.neighbours.compiled import CompiledKernel, compiled_kernel, in_runs, loops, tabulated_kernel
 from bochner.neighbours.device_systems import DeviceKernel, vecchia_sums
@@ -97,8 +98,9 @@ class Vecchia:
             those after them have predecessors nearer by.
         coarse_share : float
             Share of `n_points` that are the first of the order.
-        scales : array, shape (dim,), optional
-            Unit of each axis in which neighbours are near (default: as the coordinates are).
+        scales : array, shape (dim,) or (dim, dim), optional
+            Unit of each axis in which neighbours are near, or the matrix W of places W x in which they are (default: as
+            the coordinates are).
         seed : int
             Decides the order and the sample.
         shared : SharedOrder, optional
@@ -112,8 +114,7 @@ class Vecchia:
         merged = merge(np.column_stack([coords, trend, known]), y, weight)
         coords, trend, known = (a[merged.rows] for a in (coords, trend, known))
 
-        # rounded: on a grid, neighbours equally far are so to the last digit, whatever the unit
-        near = coords if scales is None else np.round((coords - coords.min(axis=0)) / scales, 6)
+        near = coords if scales is None else _measured(coords - coords.min(axis=0), scales)
         ordered = (SharedOrder() if shared is None else shared).of(near, seed)
         order = ordered.order
         n_order = len(order) if n_first is None else min(n_first, len(order))
@@ -400,6 +401,11 @@ class _Sums(NamedTuple):
     d_log_density: FloatArray  # (n_theta,)
     gram: FloatArray  # (q + 1, q + 1)
     d_gram: FloatArray  # (n_theta, q + 1, q + 1)
+
+
+def _measured(lags: FloatArray, scales: FloatArray) -> FloatArray:
+    """Places in units of the axes, or along others; rounded: on a grid, neighbours equally far are so to the digit."""
+    return np.round(lags / scales if scales.ndim == 1 else turned(lags, scales), 6)
 
 
 def _sample(n: int, n_points: int, coarse_share: float, close: IntArray, seed: int) -> tuple[IntArray, FloatArray]:

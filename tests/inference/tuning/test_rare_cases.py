@@ -65,6 +65,15 @@ def test_rare_counts_are_as_much_in_doubt_above_two_hundred_rows_as_below():
     assert np.median(high / low) > 3
 
 
+def test_rare_presence_is_in_doubt_above_five_hundred_rows_too():
+    """500 to 1,500 rows are tuned by the evidence of all of them: few cases leave as much open as among 480 rows."""
+    rng = np.random.default_rng(3)
+    places = rng.uniform(size=(560, 2))
+    y = rng.binomial(1, 0.015 * np.exp(np.sin(5 * places[:, 0])))
+    model = SpatialRegressor(family="bernoulli").fit(places, y)
+    assert "all cases and a sample of the others" in str(model.choices_["intervals"])
+
+
 @pytest.mark.slow
 def test_few_cases_among_many_rows_are_averaged_over_and_doubted():
     rng = np.random.default_rng(1)

@@ -36,10 +36,13 @@ def starts(kernel: Kernel, scale: Scale, noise_variance: float | None) -> Iterat
         yield _started(kernel, scale, reach, size * field, order), noise
 
 
-def log_prior(kernel: Kernel, scale: Scale) -> tuple[float, FloatArray]:
-    """Weak prior of the hyperparameters, and its gradient in theta."""
+def log_prior(kernel: Kernel, scale: Scale, *, few_rows: bool = True) -> tuple[float, FloatArray]:
+    """Weak prior of the hyperparameters, or of those that many rows leave in doubt, too; and its gradient in theta."""
     pairs = zip(kernel.hyperparameters, kernel.theta, strict=True)
-    found = [h.role.log_prior(float(theta), h.sides(scale), scale) for h, theta in pairs]
+    found = [
+        h.role.log_prior(float(theta), h.sides(scale), scale) if few_rows or h.role.always_in_doubt else (0.0, 0.0)
+        for h, theta in pairs
+    ]
     return float(sum(value for value, _ in found)), np.array([slope for _, slope in found])
 
 

@@ -27,6 +27,32 @@ from bochner.kernels import Kernel, Scale
 
 
 @dataclass(frozen=True)
+class Told:
+    """What rows of another family tell, as measurements would.
+
+    Attributes
+    ----------
+    little : bool
+        Whether it is as little as of rows that leave the hyperparameters open.
+    scale : Scale
+        Of as many measurements, with errors of variance 1 on the link.
+    crowded : float
+        Information of all rows, as if they were spread evenly.
+    """
+
+    little: bool
+    scale: Scale
+    crowded: float
+
+    @classmethod
+    def by(cls, responses: Responses, scale: Scale) -> Told:
+        information, crowded = information_of(responses)
+        thinned = scale.spacing * (max(len(responses) / max(information, 1.0), 1.0)) ** (1 / len(scale.extent))
+        few = information < limits.MAX_AVERAGING_ROWS
+        return cls(few, replace(scale, spacing=min(thinned, 0.5), variance=1.0), crowded)
+
+
+@dataclass(frozen=True)
 class LatticeSearch(Search):
     """All rows on waves; `maximise` plans them as often as the kernel moves away from them."""
 
@@ -44,14 +70,9 @@ class LatticeSearch(Search):
         shared: tuple[int, ...] | None = None,
     ) -> LatticeSearch:
         """Search of all rows, where an evidence of parts of them has found a first family."""
-        seen = replace(responses, family=laplace.family)
-        information, crowded = information_of(seen)
-        # of so many rows, with errors of variance 1 on the link, as much could be learned
-        thinned = scale.spacing * (max(len(seen) / max(information, 1.0), 1.0)) ** (1 / len(scale.extent))
-        told = replace(scale, spacing=min(thinned, 0.5), variance=1.0)
-        few = information < limits.MAX_AVERAGING_ROWS
-        sizes = {"prior_scale": told, "information": crowded}
-        return cls(laplace, scale, noise, few, shared=shared, responses=responses, **sizes)  # type: ignore[arg-type]
+        told = Told.by(replace(responses, family=laplace.family), scale)
+        sizes = {"prior_scale": told.scale, "information": told.crowded}
+        return cls(laplace, scale, noise, told.little, shared=shared, responses=responses, **sizes)  # type: ignore[arg-type]
 
     def plain(self, objective: Objective, reach: float = np.inf) -> Search:
         """The same search of another objective."""

@@ -14,7 +14,7 @@ from bochner.exceptions import FallbackWarning, InputError, TuningWarning, warn
 from bochner.families import Family
 from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.objective import Objective
-from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.evidence.profile import InformedLaplace, LaplaceObjective
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.responses import Responses, distinct_responses
 from bochner.inference.observed.task import Task
@@ -27,7 +27,7 @@ from bochner.inference.tuning.fold_score import fold_score
 from bochner.inference.tuning.guided_search import GuidedSearch
 from bochner.inference.tuning.integration import is_one_field
 from bochner.inference.tuning.laplace_integration import laplace_integrated
-from bochner.inference.tuning.lattice_search import LatticeSearch, field_gain
+from bochner.inference.tuning.lattice_search import LatticeSearch, Told, field_gain
 from bochner.inference.tuning.many_dimensions import select_many_dimensions
 from bochner.inference.tuning.multiscale import select_multiscale
 from bochner.inference.tuning.objectives import gaussian_objectives, guiding_objective, laplace_objectives
@@ -38,7 +38,7 @@ from bochner.inference.tuning.reweighting import Reweighted, first_weights, gaus
 from bochner.inference.tuning.search import Search, Tuned, score_objective, tune
 from bochner.inference.tuning.selection import select_kernel
 from bochner.inference.tuning.varying_amplitude import told_of_amplitude
-from bochner.kernels import Kernel, Matern
+from bochner.kernels import Kernel, Matern, Scale
 
 UNTUNED = "the evidence could not be computed at any of the values tried, and the values begun from are kept"
 UNTUNED_ADVICE = "Look for rows or covariates that are out of scale, or give a kernel of your own with tune=None."
@@ -384,9 +384,13 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
     """Tune by the first objective; the next, dearer ones start where it ended."""
     kernel, scale = task.settings.kernel, task.scale
     prior = len(task.obs) < limits.MAX_AVERAGING_ROWS and task.settings.reml
+    prior_scale: Scale | None = None
+    if not prior and isinstance(task.data, Responses) and not task.gaussian and task.settings.reml:
+        told = Told.by(task.data, scale)
+        prior, prior_scale = told.little, told.scale if told.little else None
     shared = None if kernel is not None else task.domain.shared
     guide = guiding_objective(task, objectives)
-    search = Search(objectives[0], scale, noise, prior, shared=shared)
+    search = Search(objectives[0], scale, noise, prior, shared=shared, prior_scale=prior_scale)
     if guide is not None:
         guided = GuidedSearch(objectives[0], scale, noise, prior, shared=shared, guide=guide)
         search = guided if guided.trusted(Matern(nu=1.5) if kernel is None else kernel) else search
@@ -395,13 +399,13 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
     if kernel is None:
         toll = 0.0 if task.gaussian else 0.5 * np.log(task.obs.total)
         selected = select_kernel(search, task.obs.total, task.dim, toll)
-        tuned, told, per_axis, turned = selected.tuned, selected.choice, selected.per_axis, selected.turned
+        tuned, choice, per_axis, turned = selected.tuned, selected.choice, selected.per_axis, selected.turned
     else:
-        tuned, told = tune(search, kernel, _given_starts(task, kernel, noise)), _as_given(kernel)
+        tuned, choice = tune(search, kernel, _given_starts(task, kernel, noise)), _as_given(kernel)
     for objective in objectives[1:]:
-        search = Search(objective, scale, noise, prior, shared=shared)
+        search = Search(objective, scale, noise, prior, shared=shared, prior_scale=prior_scale)
         tuned = search.maximise(tuned.kernel, tuned.noise_variance, 50)
-    return Climb(search, tuned, (told,), per_axis=per_axis, turned=turned)
+    return Climb(search, tuned, (choice,), per_axis=per_axis, turned=turned)
 
 
 def _by_folds(task: Task, scheme: Scheme, climb: Climb) -> Climb:
@@ -450,6 +454,8 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
     rare = _of_rare_cases(task, scheme, climb)
     if rare is not None:
         return rare
+    if n >= limits.MAX_AVERAGING_ROWS and isinstance(climb.laplace, InformedLaplace):  # of all rows: too dear to repeat
+        return best, Choice("intervals", 1, text="at the best hyperparameters")
     several = bool(climb.turned) and climb.turned[0].kernel == climb.tuned.kernel
     found = average_of_several(climb.search, climb.turned) if several else average(climb.search, climb.tuned)
     found = with_rivals(found, climb.tuned, climb.rivals)

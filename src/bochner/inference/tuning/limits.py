@@ -170,6 +170,17 @@ RULED_OUT_SMOOTHNESS   5.0                                  nats below the best 
 WORTH_STRETCHING       1.0                                  log evidence below the best from    tests/estimators
                                                             which on it is not tried
 REFINEMENT_ITERATIONS  20                                   on the evidence of all rows         benchmarks/fields
+MUCH_NOISE             0.5                                  of the variance of the data, from   benchmarks/missed_
+                                                            which on fields of several reaches  fields
+                                                            are begun from, ...
+WEAK_REACHES           (0.1, 0.3, 1.0)                      ... so many extents long, ...       benchmarks/missed_
+                                                                                                fields
+WEAK_SHARES            (0.3, 0.1, 0.03)                     ... of such parts of the variance   benchmarks/missed_
+                                                                                                fields
+WEAK_GAIN              2.0                                  nats by which one of them is        benchmarks/missed_
+                                                            preferred to what neighbours found  fields
+JUDGING_ROWS           2,000                                by which it is told, where waves    benchmarks/missed_
+                                                            do not hold the latter              fields
 CAREFUL_REACH          0.3                                  in theta, of a climb whose first    benchmarks/calibration
                                                             long step the waves did not hold
 SETTLED                1e-6                                 relative gain in log likelihood     benchmarks/fields
@@ -240,6 +251,8 @@ TURNED_START           1.4                                  ratio to the mean of
 TURNED_ANGLES          0, 45, 90, 135 degrees               and their directions                benchmarks/zoo
 TURNED_LEAST           0.2                                  sine of twice the angle: nearer to  benchmarks/zoo
                                                             an axis, it is that axis
+HARDLY_STRETCHED       1.5                                  ratio of length scales from which   benchmarks/missed_
+                                                            on neighbours are sought anew       fields
 UNLIKE_EXTENTS         3.0                                  ratio of longest to shortest axis   benchmarks/dependent
                                                             above which axes are taken to have
                                                             different units
@@ -457,6 +470,11 @@ RULED_OUT_SMOOTHNESS = 5.0
 WORTH_STRETCHING = 1.0
 REFINEMENT_ITERATIONS = 20
 CAREFUL_REACH = 0.3
+MUCH_NOISE = 0.5
+WEAK_REACHES = (0.1, 0.3, 1.0)
+WEAK_SHARES = (0.3, 0.1, 0.03)
+WEAK_GAIN = 2.0
+JUDGING_ROWS = 2_000
 SETTLED = 1e-6
 SCORED = 1e-7
 MIN_GUIDED_ROWS = 400
@@ -493,6 +511,7 @@ WORTH_CRPS = 0.005
 TURNED_LEAST = 0.2
 TURNED_START = 1.4
 TURNED_ANGLES = (0.0, 0.785, 1.571, 2.356)
+HARDLY_STRETCHED = 1.5
 UNLIKE_EXTENTS = 3.0
 AXIS_STARTS = (0.03, 0.3)
 COARSE_ITERATIONS = 40

@@ -22,6 +22,7 @@ from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.objectives import likelihood_in
 from bochner.inference.tuning.refinement import refine_on_lattice
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.inference.tuning.space_time import space_time_fields
@@ -30,6 +31,7 @@ from bochner.inference.tuning.sums import fit_rough_sum, fit_sum
 from bochner.inference.tuning.variance_factor import variance_factor
 from bochner.inference.tuning.varying_amplitude import Law, varying_amplitude
 from bochner.kernels import Kernel, Matern
+from bochner.kernels.anisotropy import whitening
 from bochner.neighbours import SharedOrder
 from bochner.random import generator
 from bochner.resources import side_by_side, small_systems
@@ -55,6 +57,8 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
 
     def one_field() -> tuple[Tuned, Tuned | None]:
         plain, far = _single(coarse, fine)
+        plain = _among_its_own(plain, fine, task)
+        far = None if far is None else _among_its_own(far, fine, task)
         return refine_on_lattice(plain, fine, task.obs, reml=task.settings.reml), far
 
     (single, stretched), folds = side_by_side(one_field, lambda: task_folds(obs, task.domain, seed, task.grid))
@@ -326,6 +330,19 @@ def _single(coarse: Search, fine: Search) -> tuple[Tuned, Tuned | None]:
     if far is None or far.value <= draft.value:
         return single, None
     return single, fine.maximise(far.kernel, far.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
+
+
+def _among_its_own(found: Tuned, fine: Search, task: Task) -> Tuned:
+    """A stretched field with a likelihood whose neighbours are near as it reaches: others tell little of it."""
+    kernel = found.kernel
+    if fine.shared is not None or not isinstance(kernel, Matern) or not isinstance(kernel.length_scale, tuple):
+        return found
+    lengths = np.array(kernel.length_scale)
+    if lengths.max() < limits.HARDLY_STRETCHED * lengths.min() or found.failed:
+        return found
+    metric = lengths if kernel.rotation is None else whitening(kernel.length_scale, kernel.rotation)
+    own = replace(fine, objective=likelihood_in(task, metric))
+    return own.maximise(kernel, found.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
 
 
 def stretch(kernel: Kernel) -> float:

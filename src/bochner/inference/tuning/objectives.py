@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial import cKDTree
 
+from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.evidence.feature_evidence import linear_objective
@@ -49,6 +50,11 @@ def gaussian_objectives(task: Task, scheme: Scheme) -> tuple[list[Objective], Ch
         f"predecessors"
     )
     return [coarse, fine], Choice("tuning", "vecchia", text=text)
+
+
+def likelihood_in(task: Task, metric: FloatArray) -> Objective:
+    """The finer of these by Vecchia's approximation, with neighbours that are near in units of the axes, or turned."""
+    return _vecchia(task, min(limits.VECCHIA_POINTS, len(task.obs)), limits.FINE_NEIGHBOURS, SharedOrder(), metric)
 
 
 def guiding_objective(task: Task, objectives: Sequence[Objective]) -> Objective | None:
@@ -117,10 +123,13 @@ def composite_parts(
 
 
 @small_systems()
-def _vecchia(task: Task, n_points: int, n_neighbours: int, shared: SharedOrder) -> Objective:
+def _vecchia(
+    task: Task, n_points: int, n_neighbours: int, shared: SharedOrder, metric: FloatArray | None = None
+) -> Objective:
     obs, kernel = task.responses.observations(), task.settings.kernel
-    pixel = None if task.grid is None else task.grid.step
-    scales = pixel if kernel is None else spacing_units(kernel, obs.rows.coords)
+    scales = metric
+    if metric is None:
+        scales = _first_units(task) if kernel is None else spacing_units(kernel, obs.rows.coords)
     plan = Vecchia.plan(
         *obs.columns,
         n_neighbours=n_neighbours,
@@ -130,3 +139,12 @@ def _vecchia(task: Task, n_points: int, n_neighbours: int, shared: SharedOrder) 
         shared=shared,
     )
     return VecchiaEvidence(plan, task.settings.reml)
+
+
+def _first_units(task: Task) -> FloatArray | None:
+    """Units of the axes while nothing is known of the kernel: pixels, or extents where the axes are unlike."""
+    if task.grid is not None:
+        return np.asarray(task.grid.step)
+    extent = task.scale.extent
+    unlike = task.domain.shared is None and extent.max() > limits.UNLIKE_EXTENTS * extent.min() > 0
+    return extent if unlike else None

@@ -68,10 +68,8 @@ class Search:
             return nothing
         if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
             return nothing
-        if self.prior:
-            more, slope = log_prior(kernel, self.prior_scale or self.scale)
-            value, gradient = value + more, gradient + np.r_[slope, np.zeros(1 + len(hidden))]
-        return value, gradient
+        more, slope = log_prior(kernel, self.prior_scale or self.scale, few_rows=self.prior)
+        return value + more, gradient + np.r_[slope, np.zeros(1 + len(hidden))]
 
     def hidden(self, kernel: Kernel, noise_variance: float) -> FloatArray:
         """Where parameters of the objective's own may begin; none, where it has none to climb with the others."""
@@ -98,7 +96,7 @@ class Search:
             return limits.FAILED_SEARCH
         if not np.isfinite(value):
             return limits.FAILED_SEARCH
-        return value + (log_prior(kernel, self.prior_scale or self.scale)[0] if self.prior else 0.0)
+        return value + log_prior(kernel, self.prior_scale or self.scale, few_rows=self.prior)[0]
 
     def follows(self, kernel: Kernel, slope: FloatArray) -> None:
         """Tell the objective how parameters of its own move with theta."""
