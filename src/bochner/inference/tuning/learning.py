@@ -23,6 +23,7 @@ from bochner.inference.tuning import limits
 from bochner.inference.tuning.averaging import average, average_of_several, with_rivals
 from bochner.inference.tuning.bounds import starts
 from bochner.inference.tuning.branches import integrated
+from bochner.inference.tuning.drift import beside_drift
 from bochner.inference.tuning.fold_score import fold_score
 from bochner.inference.tuning.guided_search import GuidedSearch
 from bochner.inference.tuning.integration import is_one_field
@@ -68,7 +69,7 @@ class Climb:
     laplace: LaplaceObjective | None = None  # of other families than the Gaussian
     per_axis: Tuned | None = None  # the best with a length scale per axis, where no kernel was given
     stack: Average | None = None  # a mixture of kernels, or an amplitude, where one alone is not enough
-    turned: tuple[Tuned, ...] = ()  # those of every smoothness along turned axes, where they are the best
+    turned: tuple[Tuned, ...] = ()  # kernels of several forms, the best first, where none alone is averaged about
     rivals: tuple[Tuned, ...] = ()  # those of other smoothness, by the evidence of all rows on waves
 
 
@@ -400,6 +401,10 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
         toll = 0.0 if task.gaussian else 0.5 * np.log(task.obs.total)
         selected = select_kernel(search, task.obs.total, task.dim, toll)
         tuned, choice, per_axis, turned = selected.tuned, selected.choice, selected.per_axis, selected.turned
+        sloped = beside_drift(search, tuned, task.obs) if task.gaussian and len(objectives) == 1 else None
+        if sloped is not None:
+            (tuned, *_), per_axis = sloped[0], None
+            turned, choice = sloped
     else:
         tuned, choice = tune(search, kernel, _given_starts(task, kernel, noise)), _as_given(kernel)
     for objective in objectives[1:]:

@@ -170,6 +170,27 @@ RULED_OUT_SMOOTHNESS   5.0                                  nats below the best 
 WORTH_STRETCHING       1.0                                  log evidence below the best from    tests/estimators
                                                             which on it is not tried
 REFINEMENT_ITERATIONS  20                                   on the evidence of all rows         benchmarks/fields
+SLOPED_SHARE           0.7                                  of the variance that a surface of   benchmarks/missed_
+                                                            the second order explains: then a   fields
+                                                            near field is sought beside it,
+                                                            ...
+DRIFT_REACH            2.0                                  ... which begins so many extents    benchmarks/missed_
+                                                            long, ...                           fields
+DRIFT_VARIANCE         4.0                                  ... of so many times the variance   benchmarks/missed_
+                                                            of the data, ...                    fields
+DRIFT_SMOOTHNESS       2.5                                  ... and is so smooth                benchmarks/missed_
+                                                                                                fields
+NEAR_SMOOTHNESS        (0.5, 1.5)                           of the near field, ...              benchmarks/missed_
+                                                                                                fields
+NEAR_REACH             0.1                                  ... extents that it begins with,    benchmarks/missed_
+                                                            and ...                             fields
+NEAR_PART              0.7                                  ... its part of what slopes leave   benchmarks/missed_
+                                                                                                fields
+WORTH_NEAR             1.0                                  nats by which both must be likelier benchmarks/missed_
+                                                            than one field, a prior counted; of fields
+                                                            more rows, log n: Schwarz's of two
+ROWS_PER_SLOPE         4                                    rows for each column of the         tests/inference/
+                                                            surface, at least                   tuning
 MUCH_NOISE             0.5                                  of the variance of the data, from   benchmarks/missed_
                                                             which on fields of several reaches  fields
                                                             are begun from, ...
@@ -470,6 +491,15 @@ RULED_OUT_SMOOTHNESS = 5.0
 WORTH_STRETCHING = 1.0
 REFINEMENT_ITERATIONS = 20
 CAREFUL_REACH = 0.3
+SLOPED_SHARE = 0.7
+DRIFT_REACH = 2.0
+DRIFT_VARIANCE = 4.0
+DRIFT_SMOOTHNESS = 2.5
+NEAR_SMOOTHNESS = (0.5, 1.5)
+NEAR_REACH = 0.1
+NEAR_PART = 0.7
+WORTH_NEAR = 1.0
+ROWS_PER_SLOPE = 4
 MUCH_NOISE = 0.5
 WEAK_REACHES = (0.1, 0.3, 1.0)
 WEAK_SHARES = (0.3, 0.1, 0.03)
