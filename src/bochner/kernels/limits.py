@@ -8,6 +8,9 @@ SHORTEST_RANGE   0.3    least length scale, in spacings of the places
 LONGEST_RANGE    10.0   largest one, in extents
 PRIOR_TAIL       0.05   probability that priors leave beyond the values they are set by
 LARGE_SD         5.0    sd of the field, in those of the data, that is exceeded with that probability
+LOWEST_NU        0.4    smoothness below which, however many the rows are, ...
+HIGHEST_NU       2.0    ... and above which there is a prior against it, ...
+UNUSUAL_SD       0.5    ... of such an sd in its log: 20 has to gain eleven nats
 UNLIKE_AXES      3.0    longest unit of the shortest, up to which axes of one measure are taken as they are
 FALLEN           0.6    of the variance: the lag at which the covariance has fallen to it is the unit
 N_SHIFTS         1,024  quasi Monte Carlo points of a convolution: an error of 1 % of the largest density
@@ -33,6 +36,9 @@ SHORTEST_RANGE = 0.3
 LONGEST_RANGE = 10.0
 PRIOR_TAIL = 0.05
 LARGE_SD = 5.0
+LOWEST_NU = 0.4
+HIGHEST_NU = 2.0
+UNUSUAL_SD = 0.5
 UNLIKE_AXES = 3.0
 FALLEN = 0.6
 N_SHIFTS = 1024

@@ -57,7 +57,6 @@ class Role:
     is_range: ClassVar[bool] = False  # whether it is the distance over which a field is correlated
     is_variance: ClassVar[bool] = False
     power_of_length: ClassVar[float] = 0.0  # by which it changes when all lags are stretched
-    always_in_doubt: ClassVar[bool] = False  # whether its prior counts, however many the rows are
     nearness: ClassVar[float | None] = None  # difference in theta below which two starts lead to one optimum
 
     def bounds(self, sides: FloatArray, scale: Scale) -> tuple[float, float]:
@@ -70,6 +69,10 @@ class Role:
 
     def log_prior(self, theta: float, sides: FloatArray, scale: Scale) -> tuple[float, float]:
         """Log prior density in theta, up to a constant, and its slope."""
+        return 0.0, 0.0
+
+    def lasting_log_prior(self, theta: float) -> tuple[float, float]:
+        """The same of what is left in doubt however many the rows are."""
         return 0.0, 0.0
 
 
@@ -135,7 +138,12 @@ class Smoothness(Shape):
 
     name = "smoothness"
     limits = (0.1, 20.0)
-    always_in_doubt = True
+
+    def lasting_log_prior(self, theta: float) -> tuple[float, float]:
+        """Flat where fields usually are, and normal in theta beyond."""
+        low, high = np.log([limits.LOWEST_NU, limits.HIGHEST_NU])
+        beyond = (theta - float(np.clip(theta, low, high))) / limits.UNUSUAL_SD
+        return -0.5 * beyond**2, -beyond / limits.UNUSUAL_SD
 
 
 class Stretch(Shape):

@@ -40,7 +40,7 @@ def log_prior(kernel: Kernel, scale: Scale, *, few_rows: bool = True) -> tuple[f
     """Weak prior of the hyperparameters, or of those that many rows leave in doubt, too; and its gradient in theta."""
     pairs = zip(kernel.hyperparameters, kernel.theta, strict=True)
     found = [
-        h.role.log_prior(float(theta), h.sides(scale), scale) if few_rows or h.role.always_in_doubt else (0.0, 0.0)
+        h.role.log_prior(float(theta), h.sides(scale), scale) if few_rows else h.role.lasting_log_prior(float(theta))
         for h, theta in pairs
     ]
     return float(sum(value for value, _ in found)), np.array([slope for _, slope in found])

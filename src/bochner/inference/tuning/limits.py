@@ -198,7 +198,7 @@ WEAK_REACHES           (0.1, 0.3, 1.0)                      ... so many extents 
                                                                                                 fields
 WEAK_SHARES            (0.3, 0.1, 0.03)                     ... of such parts of the variance   benchmarks/missed_
                                                                                                 fields
-WEAK_GAIN              2.0                                  nats by which one of them is        benchmarks/missed_
+WEAK_GAIN              0.5                                  nats by which one of them is        benchmarks/missed_
                                                             preferred to what neighbours found  fields
 JUDGING_ROWS           2,000                                by which it is told, where waves    benchmarks/missed_
                                                             do not hold the latter              fields
@@ -272,7 +272,7 @@ TURNED_START           1.4                                  ratio to the mean of
 TURNED_ANGLES          0, 45, 90, 135 degrees               and their directions                benchmarks/zoo
 TURNED_LEAST           0.2                                  sine of twice the angle: nearer to  benchmarks/zoo
                                                             an axis, it is that axis
-HARDLY_STRETCHED       1.5                                  ratio of length scales from which   benchmarks/missed_
+HARDLY_STRETCHED       3.0                                  ratio of length scales from which   benchmarks/missed_
                                                             on neighbours are sought anew       fields
 UNLIKE_EXTENTS         3.0                                  ratio of longest to shortest axis   benchmarks/dependent
                                                             above which axes are taken to have
@@ -503,7 +503,7 @@ ROWS_PER_SLOPE = 4
 MUCH_NOISE = 0.5
 WEAK_REACHES = (0.1, 0.3, 1.0)
 WEAK_SHARES = (0.3, 0.1, 0.03)
-WEAK_GAIN = 2.0
+WEAK_GAIN = 0.5
 JUDGING_ROWS = 2_000
 SETTLED = 1e-6
 SCORED = 1e-7
@@ -541,7 +541,7 @@ WORTH_CRPS = 0.005
 TURNED_LEAST = 0.2
 TURNED_START = 1.4
 TURNED_ANGLES = (0.0, 0.785, 1.571, 2.356)
-HARDLY_STRETCHED = 1.5
+HARDLY_STRETCHED = 3.0
 UNLIKE_EXTENTS = 3.0
 AXIS_STARTS = (0.03, 0.3)
 COARSE_ITERATIONS = 40

@@ -75,7 +75,8 @@ def _weak_field(found: Tuned, search: Search, obs: Observations, *, reml: bool) 
     objective = next(filter(None, (lattice_objective(*start, obs, reml=reml) for start in starts)), None)
     if objective is None:
         return found
-    on_lattice = replace(search, objective=_away_from_nothing(objective, float(np.sqrt(total))))
+    # so weak a field is told as little of as by few rows: with their prior
+    on_lattice = replace(search, objective=_away_from_nothing(objective, float(np.sqrt(total))), prior=True)
     values = [on_lattice.value(*start) for start in starts]
     best = _climbed(on_lattice, *starts[int(np.argmax(values))])
     if best.failed:
