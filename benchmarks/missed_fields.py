@@ -35,6 +35,7 @@ class Case:
     kernel: Matern
     noise: float = NOISE
     box: tuple[float, ...] = (1.0, 1.0)
+    slope: float = 0.0  # along the first axis; half of it down the second
 
 
 FIELDS = (
@@ -46,6 +47,9 @@ FIELDS = (
     Case("weak", 1_200, Matern(0.3, 0.1, nu=1.5), noise=1.0),
     Case("weak", 2_500, Matern(0.3, 0.1, nu=1.5), noise=1.0),
     Case("weak, rough and short", 2_000, Matern(0.03, 0.3, nu=0.5), noise=1.0),
+    Case("beside a slope", 80, Matern(0.1, 0.3, nu=0.5), noise=0.05, slope=20.0),
+    Case("beside a slope", 300, Matern(0.1, 0.3, nu=0.5), noise=0.05, slope=20.0),
+    Case("beside a slope", 900, Matern(0.1, 0.3, nu=0.5), noise=0.05, slope=20.0),
     Case("metres, km and days", 2_000, Matern((3e4, 0.5, 40.0), nu=1.5), box=METRES_KM_DAYS),
 )
 
@@ -64,10 +68,12 @@ def missed(case: Case, seed: int) -> str:
     n = case.n
     X, truth, K = simulated(case.kernel, n + N_NEW, seed, case.box)
     y = truth[:n] + np.sqrt(case.noise) * np.random.default_rng(seed + 1_000).standard_normal(n)
+    plane = case.slope * (X[:, 0] - X[:, 1] / 2)
     start = time.process_time()
-    model = SpatialRegressor(n_jobs=1).fit(X[:n], y)
+    model = SpatialRegressor(n_jobs=1).fit(X[:n], y + plane[:n])
     seconds = time.process_time() - start
     mean, sd = model.predict(X[n:], return_std=True)
+    mean = mean - plane[n:]
     best = K[n:, :n] @ np.linalg.solve(K[:n, :n] + case.noise * np.eye(n), y)
     ours, oracle = (np.sqrt(np.mean((m - truth[n:]) ** 2)) for m in (mean, best))
     inside = np.mean(np.abs(mean - truth[n:]) <= 1.96 * sd)
