@@ -27,6 +27,13 @@ def test_summary_names_everything(make):
     assert max(map(len, text.splitlines())) < 200
 
 
+@pytest.mark.parametrize(("n", "nearly"), [(200, False), (3_100, True)])
+def test_summary_says_of_which_evidence_the_determinant_is_by_neighbours(n, nearly):
+    rng = np.random.default_rng(0)
+    model = SpatialRegressor(Matern(0.1, nu=0.5), tune=None, noise_variance=0.1)
+    assert ("by neighbours" in model.fit(rng.uniform(size=(n, 2)), rng.normal(size=n)).summary()) is nearly
+
+
 def test_summary_holds_the_fixed_effects():
     X, y = field()
     model = KINDS["exact"](covariates=[2]).fit(np.column_stack([X, np.cos(9 * y)]), y)

@@ -24,7 +24,8 @@ def summary(fitted: Fitted) -> str:
     ]
     if not gaussian:
         lines += [f"{name:<16}{value:.4g}" for name, value in family.parameters.items() if value is not None]
-    lines += [f"log evidence    {fitted.log_evidence:.3f}   log likelihood {model.log_likelihood:.3f}"]
+    told = f"log evidence    {fitted.log_evidence:.3f}   log likelihood {model.log_likelihood:.3f}"
+    lines += [f"{told}   {model.posterior.evidence_told}".rstrip()]
     mean, covariance = fitted.fixed_effects
     if len(mean):
         lines += ["", f"{'fixed effect':<20}{'estimate':>12}{'std. error':>12}{'z':>8}"]

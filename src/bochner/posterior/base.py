@@ -61,11 +61,14 @@ class Posterior(ABC):
         Whether rows may be means over areas.
     beyond : str
         What places lie outside of where `outside` says so, and what can be done about it.
+    evidence_told : str
+        What is to be said of the evidence, if it is not exact.
     """
 
     trend_coef: FloatArray
     takes_areas: ClassVar[bool] = False
     beyond: ClassVar[str] = ""
+    evidence_told: ClassVar[str] = ""
 
     @abstractmethod
     def mean(self, rows: Rows) -> FloatArray:

@@ -46,6 +46,7 @@ class OperatorPosterior(Posterior):
     companion: CoefficientPosterior | None = None
     _cache: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
+    evidence_told: ClassVar[str] = "(determinant by neighbours: some tens of nats may be missing)"
     beyond: ClassVar[str] = (
         "the box of the data, by several times its size: they get the trend and the prior sd."  # no row reaches there
     )

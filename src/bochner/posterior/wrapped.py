@@ -26,6 +26,10 @@ class WrappedPosterior(Posterior):
         return self.inner.takes_areas
 
     @property
+    def evidence_told(self) -> str:  # type: ignore[override]
+        return self.inner.evidence_told
+
+    @property
     def beyond(self) -> str:  # type: ignore[override]
         return self.inner.beyond
 
