@@ -37,10 +37,7 @@ from bochner.geo.stacks import is_cube, is_lazy
 from bochner.inference import Chain, Responses, leave_out, sample
 from bochner.layout import Given
 from bochner.layout.answers import Pixels
-from bochner.layout.columns import (
-    encodable,
-    plain_selectors,
-)
+from bochner.layout.columns import encodable, plain_selectors
 from bochner.layout.images import unstacked
 from bochner.layout.sizes import checked_size
 from bochner.random import generator, seed_of
@@ -273,7 +270,7 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         return self.learn_table(X, y, given, TableFit((self.coords, self.covariates), predict_at))
 
     def learn_table(self, X: Any, y: Any, given: Given, wanted: TableFit) -> Self:
-        """Fit a table whose columns are known; the rows at hand may be a sample of those of the model."""
+        """Fit a table, and take the result as one's own; its rows may be a sample of those of the model."""
         fitted, training = fit_table(self, X, y, given, wanted)
         for name in ("_training", "_sample", "_source"):
             self.__dict__.pop(name, None)
