@@ -34,7 +34,7 @@ def test_tables_are_the_kernel_less_the_series(dim, kernel):
     values[near] = kernel.lag_covariance(lags[near]) - series.at(lags[near])
     # transforms are right to 1e-9 of the variance, six nodes on eight per step to 1e-7
     assert_allclose(remainder.at(lags[near]), values[near], atol=1e-6 if dim == 3 else 1e-8)
-    found = remainder.towards(coords, columns).at(targets)
+    found = remainder.rows(coords).towards(targets, columns)
     assert_allclose(found, values.reshape(60, 400) @ columns, atol=2e-5 if dim == 3 else 1e-7)
     assert near.sum() > 60 and not found[1].any()
 

@@ -91,6 +91,12 @@ def remainder_loops() -> Any:
 
 
 @cache
+def mesh_loops() -> Any:
+    """The compiled loops between places and a grid."""
+    return _loaded("mesh_loops")
+
+
+@cache
 def _imported() -> ModuleType | None:
     if find_spec("numba") is None:
         return None

@@ -90,6 +90,94 @@ def remainders(form, grid, middle, nodes_per_unit, lags, out):
 
 
 @inner
+def _bins_around(place, radius, counts, low, begin, end):
+    """First and last bin within reach of a place, along each axis; none are where the last comes before the first."""
+    side = radius / 2.0
+    for d in range(3):
+        at = place[d] - low[d]
+        begin[d] = np.int64(max(np.floor((at - radius) / side), 0.0))
+        end[d] = np.int64(min(np.floor((at + radius) / side), counts[d] - 1.0))
+
+
+@compiled
+def near_counts(radius, places, starts, counts, low, first, out):
+    """How many rows lie within the radius of those from `first` on, themselves among them; see `near_products`."""
+    begin, end, reach = np.empty(3, np.int64), np.empty(3, np.int64), radius * radius
+    for t in range(len(out)):
+        place, found = places[:, first + t], 0
+        x, y, z = place[0], place[1], place[2]
+        _bins_around(place, radius, counts, low, begin, end)
+        for i in range(begin[0], end[0] + 1):
+            for j in range(begin[1], end[1] + 1):
+                line = (i * counts[1] + j) * counts[2]
+                for r in range(starts[line + begin[2]], starts[line + end[2] + 1]):
+                    a, b, c = x - places[0, r], y - places[1, r], z - places[2, r]
+                    found += a * a + b * b + c * c <= reach
+        out[t] = found
+
+
+@inner
+def _put(lags, n, form, work, grid, middle, nodes_per_unit, values, nothing, slot, data):
+    """Values of the first n pairs, each in its slot."""
+    dim = form[2].shape[1]
+    _covariances(lags[3 - dim :], n, form, work, values, nothing)
+    _less_grid(lags, n, grid, middle, nodes_per_unit, values)
+    for p in range(n):
+        data[slot[p]] = values[p]
+
+
+@compiled
+def near_matrix(
+    form, grid, middle, nodes_per_unit, scale, radius, places, starts, counts, low, order, first, last, pointer,
+    index, data,
+):  # fmt: skip
+    """Kernel less grid between rows that are near, as a sparse matrix: its rows order[first] to order[last - 1].
+
+    `order` says which row each of the sorted places is; `pointer`, `index` and `data` are those of the whole matrix.
+    """
+    lags, values, nothing = np.empty((3, AT_ONCE)), np.empty(AT_ONCE), np.empty((0, 1))
+    slot, work = np.empty(AT_ONCE, np.int64), _workspace(form, AT_ONCE, False)
+    begin, end, reach, n = np.empty(3, np.int64), np.empty(3, np.int64), radius * radius, 0
+    for t in range(first, last):
+        place, at = places[:, t], np.int64(pointer[order[t]])
+        x, y, z = place[0], place[1], place[2]
+        _bins_around(place, radius, counts, low, begin, end)
+        for i in range(begin[0], end[0] + 1):
+            for j in range(begin[1], end[1] + 1):
+                line = (i * counts[1] + j) * counts[2]
+                for r in range(starts[line + begin[2]], starts[line + end[2] + 1]):
+                    a, b, c = x - places[0, r], y - places[1, r], z - places[2, r]
+                    if a * a + b * b + c * c > reach:
+                        continue
+                    lags[0, n], lags[1, n], lags[2, n] = a * scale[0], b * scale[1], c * scale[2]
+                    slot[n], index[at] = at, order[r]
+                    n, at = n + 1, at + 1
+                    if n == AT_ONCE:
+                        _put(lags, n, form, work, grid, middle, nodes_per_unit, values, nothing, slot, data)
+                        n = 0
+    _put(lags, n, form, work, grid, middle, nodes_per_unit, values, nothing, slot, data)
+
+
+@compiled
+def row_products(pointer, index, data, columns, out):
+    """Rows of a sparse matrix times columns (n, q)."""
+    q = columns.shape[1]
+    for i in range(len(out)):
+        if q == 2:
+            first, second = 0.0, 0.0
+            for p in range(pointer[i], pointer[i + 1]):
+                first += data[p] * columns[index[p], 0]
+                second += data[p] * columns[index[p], 1]
+            out[i, 0], out[i, 1] = first, second
+            continue
+        for c in range(q):
+            total = 0.0
+            for p in range(pointer[i], pointer[i + 1]):
+                total += data[p] * columns[index[p], c]
+            out[i, c] = total
+
+
+@inner
 def _flush(lags, n, form, work, grid, middle, nodes_per_unit, values, nothing, owner, row, columns, out):
     """Add what the first n pairs say."""
     dim = form[2].shape[1]
@@ -111,14 +199,10 @@ def near_products(
     """
     lags, values, nothing = np.empty((3, AT_ONCE)), np.empty(AT_ONCE), np.empty((0, 1))
     owner, row, work = np.empty(AT_ONCE, np.int64), np.empty(AT_ONCE, np.int64), _workspace(form, AT_ONCE, False)
-    side, reach, n = radius / 2.0, radius * radius, 0
-    begin, end = np.empty(3, np.int64), np.empty(3, np.int64)
+    begin, end, reach, n = np.empty(3, np.int64), np.empty(3, np.int64), radius * radius, 0
     for t in range(targets.shape[1]):
         x, y, z = targets[0, t], targets[1, t], targets[2, t]
-        for d in range(3):
-            at = targets[d, t] - low[d]
-            begin[d] = np.int64(max(np.floor((at - radius) / side), 0.0))
-            end[d] = np.int64(min(np.floor((at + radius) / side), counts[d] - 1.0))
+        _bins_around(targets[:, t], radius, counts, low, begin, end)
         if end[2] < begin[2]:
             continue
         for i in range(begin[0], end[0] + 1):

@@ -22,15 +22,16 @@ UPSAMPLING = 2
 
 @dataclass(frozen=True)
 class KaiserBessel:
-    """Bell that is `width` grid cells wide."""
+    """Bell that is `width` cells wide, of a grid so many times as fine as the modes need."""
 
     width: int
+    upsampling: float = UPSAMPLING
 
     @property
     def beta(self) -> float:
-        # pi (1 - 1/(2 UPSAMPLING)) = 2.356 per cell puts the edge of the bell's spectrum where the first alias
+        # pi (1 - 1/(2 upsampling)) = 2.356 per cell puts the edge of the bell's spectrum where the first alias
         # starts; the correction is fitted to the least mean square of all aliases, widths 2 to 14.
-        return 2.355 * self.width - 1 / self.width
+        return (np.pi * (1 - 0.5 / self.upsampling) - 0.0012) * self.width - 1 / self.width
 
     def at(self, u: FloatArray) -> FloatArray:
         """Height of the bell u cells from its middle."""
@@ -38,17 +39,17 @@ class KaiserBessel:
         return np.asarray(special.i0(self.beta * inside) / special.i0(self.beta))
 
     def transform(self, xi: FloatArray) -> FloatArray:
-        """Integral of phi(u) exp(-2 pi i xi u), for |xi| <= 1 / (2 UPSAMPLING) cycles per cell."""
+        """Integral of phi(u) exp(-2 pi i xi u), for |xi| <= 1 / (2 upsampling) cycles per cell."""
         z = np.sqrt(self.beta**2 - (np.pi * self.width * xi) ** 2)
         return np.asarray(self.width * np.sinh(z) / (z * special.i0(self.beta)))
 
     def tap_coefficients(self) -> FloatArray:
         """Polynomials in z = 2t - 1 of the bell at its grid points, (degree + 1, width), the constant first."""
-        return _tap_polynomials(self.width)
+        return _tap_polynomials(self)
 
     def taps(self, t: Array) -> Array:
         """Bell at the `width` grid points from t - width/2 on, one row per t in [0, 1]."""
-        coef = _tap_polynomials(self.width).astype(t.dtype)
+        coef = _tap_polynomials(self).astype(t.dtype)
         z = 2 * t - 1
         powers = np.ones((len(coef), len(t)), t.dtype)
         for k in range(1, len(coef)):
@@ -65,10 +66,10 @@ def kernel_for(eps: float, n_bells: int) -> KaiserBessel:
 
 
 @cache
-def _tap_polynomials(width: int) -> FloatArray:
+def _tap_polynomials(bell: KaiserBessel) -> FloatArray:
     """Coefficients (degree + 1, width) in z = 2t - 1; the bell is entire in u, so they fall fast."""
-    degree = width + 3
+    degree = bell.width + 3
     nodes = chebyshev.chebpts1(degree + 1)
-    values = KaiserBessel(width).at(np.arange(width) + (nodes[:, None] + 1) / 2 - width / 2)
+    values = bell.at(np.arange(bell.width) + (nodes[:, None] + 1) / 2 - bell.width / 2)
     series = chebyshev.chebfit(nodes, values, degree)
     return np.stack([np.resize(chebyshev.cheb2poly(tap), degree + 1) for tap in series.T], axis=1)

@@ -54,7 +54,7 @@ def conjugate_gradient(
     rho = (r * z).sum(0)
     # the residual is measured by that of zero
     unit = _root(rho if start is None else (b * precondition(b)).sum(0))
-    seen = None if probe is None else probe(x)
+    seen = None if probe is None or start is None else probe(x)  # of zero nothing has settled
     fall, accuracy, converged, iteration = 1.0, math.inf, False, 0
     for iteration in range(1, max_iterations + 1):
         q = apply(p)
@@ -71,8 +71,7 @@ def conjugate_gradient(
             converged = True
         elif probe is not None and iteration % check_every == 0:
             now = probe(x)
-            assert seen is not None
-            accuracy = float((((now - seen) ** 2).mean(0) / (now**2).mean(0).clip(min=1e-300)).max() ** 0.5)
+            accuracy = 1.0 if seen is None else _change(now, seen)
             converged, seen = accuracy <= tolerance and fall <= 1e-3, now
         if converged:
             break
@@ -83,3 +82,8 @@ def conjugate_gradient(
 
 def _root(squares: Any) -> Any:
     return squares.clip(min=1e-300) ** 0.5
+
+
+def _change(now: Any, before: Any) -> float:
+    """Largest change of a column, relative to its size."""
+    return float((((now - before) ** 2).mean(0) / (now**2).mean(0).clip(min=1e-300)).max() ** 0.5)

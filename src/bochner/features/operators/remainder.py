@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.features import limits
@@ -55,8 +56,8 @@ class Remainder:
         list(in_threads(fill, _slices(len(lags))))
         return out
 
-    def towards(self, coords: FloatArray, columns: FloatArray) -> NearRows:
-        """Rows to be asked from anywhere, with what they are to be multiplied by, (n, q)."""
+    def rows(self, coords: FloatArray) -> NearRows:
+        """Rows to be asked from anywhere."""
         places = _padded(coords, 0.0) / self.step
         low, side = places.min(axis=0), self.radius / 2
         index = ((places - low) / side).astype(np.int64)
@@ -64,9 +65,7 @@ class Remainder:
         bins = (index[:, 0] * counts[1] + index[:, 1]) * counts[2] + index[:, 2]
         order = np.argsort(bins, kind="stable")
         starts = np.r_[0, np.cumsum(np.bincount(bins, minlength=int(np.prod(counts))))]
-        return NearRows(
-            self, np.ascontiguousarray(places[order].T), np.ascontiguousarray(columns[order]), starts, counts, low
-        )
+        return NearRows(self, np.ascontiguousarray(places[order].T), order, starts, counts, low)
 
     @property
     def _tables(self) -> tuple[object, ...]:
@@ -81,22 +80,41 @@ class NearRows:
 
     remainder: Remainder
     places: FloatArray  # (3, n), in steps
-    columns: FloatArray  # (n, q)
+    order: IntArray  # which row each of them is
     starts: IntArray
     counts: IntArray
     low: FloatArray
 
-    def at(self, targets: FloatArray) -> FloatArray:
-        """Sums over near rows of the remainder times their columns, (m, q)."""
-        of, out = self.remainder, np.zeros((len(targets), self.columns.shape[1]))
+    def towards(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
+        """Sums over near rows of the remainder times columns (n, q), (m, q)."""
+        of, out, sorted_columns = self.remainder, np.zeros((len(targets), columns.shape[1])), columns[self.order]
 
         def add(part: slice) -> None:
             places = np.ascontiguousarray((_padded(targets[part], 0.0) / of.step).T)
-            known = (of.step, of.radius, self.places, self.starts, self.counts, self.low, self.columns)
+            known = (of.step, of.radius, self.places, self.starts, self.counts, self.low, sorted_columns)
             remainder_loops().near_products(*of._tables, *known, places, out[part])
 
         list(in_threads(add, _slices(len(targets))))
         return out
+
+    def matrix(self) -> sparse.csr_array:
+        """The remainder between all rows that are near, (n, n)."""
+        n, of, loops = len(self.order), self.remainder, remainder_loops()
+        known = (of.radius, self.places, self.starts, self.counts, self.low)
+        found = np.empty(n, np.int64)
+        list(in_threads(lambda part: loops.near_counts(*known, part.start, found[part]), _slices(n)))
+        many = np.empty(n, np.int64)
+        many[self.order] = found
+        kind = np.int32 if found.sum() < 2**31 else np.int64
+        pointer = np.r_[0, np.cumsum(many)].astype(kind)
+        index, data = np.empty(pointer[-1], kind), np.empty(pointer[-1])
+
+        def fill(part: slice) -> None:
+            here = (self.order, part.start, part.stop, pointer, index, data)
+            loops.near_matrix(*of._tables, of.step, *known, *here)
+
+        list(in_threads(fill, _slices(n)))
+        return sparse.csr_array((data, index, pointer), shape=(n, n))
 
 
 def _half(radius: float, dim: int) -> int:

@@ -21,10 +21,12 @@ from bochner.arrays import FloatArray
 from bochner.device import Device
 from bochner.features import limits
 from bochner.features.operators.base import Box, CovarianceOperator, DeviceProducts
+from bochner.features.operators.mesh import Mesh
 from bochner.features.operators.remainder import NearRows, Remainder
 from bochner.frequencies.limits import FADING_STEPS, SERIES_EPS
 from bochner.frequencies.torus import TorusSeries, torus_series
 from bochner.kernels import Kernel, reaches
+from bochner.neighbours.row_products import row_products
 from bochner.nufft.torch_backend import TorchPlan
 from bochner.resources import current
 
@@ -91,14 +93,14 @@ class SplitOperator(CovarianceOperator):
     # ------------------------------------------------------------------------- products
 
     def products(self, columns: FloatArray) -> FloatArray:
-        return _unpaired(self._plan.type2(self._waves_of(columns)), columns) + self.remainder @ columns
+        return self._far_of(columns)(None) + self._near_products(columns)
 
     def cross_products(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
         return self.prepared(columns)(targets)
 
     def prepared(self, columns: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        waves, near = self._waves_of(columns), self._near_of(columns)
-        return lambda targets: _unpaired(self._plan_at(targets).type2(waves), columns) + near(targets)
+        far, near = self._far_of(columns), self._near_of(columns)
+        return lambda targets: far(targets) + near(targets)
 
     def on_device(self, device: Device, probes: FloatArray) -> DeviceProducts | None:
         coef, shape = device.tensor(self.series.coef), self.series.coef.shape
@@ -119,28 +121,42 @@ class SplitOperator(CovarianceOperator):
             lambda v: unpaired(there.values_of(waves_of(v), 1), v) + towards @ v,
         )
 
-    def _waves_of(self, columns: FloatArray) -> np.ndarray:
-        return self._plan.type1(_paired(columns)) * self.series.coef
+    def _far_of(self, columns: FloatArray) -> Callable[[FloatArray | None], FloatArray]:
+        """The series times columns, as a function of the targets; None: of the rows."""
+        mesh = self._mesh
+        if mesh is None:
+            return self._far_by_waves(columns)
+        far = mesh.of(columns)
+        return lambda t: far(t) if t is None or mesh.holds(t) else self._far_by_waves(columns)(t)
+
+    def _far_by_waves(self, columns: FloatArray) -> Callable[[FloatArray | None], FloatArray]:
+        """The same by two transforms: right anywhere on the torus."""
+        waves = self._plan.type1(_paired(columns)) * self.series.coef
+
+        def far(targets: FloatArray | None) -> FloatArray:
+            plan = self._plan if targets is None else self._plan_at(targets)
+            return _unpaired(plan.type2(waves), columns)
+
+        return far
 
     def _near_of(self, columns: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """The sparse part of `prepared`."""
-        towards: list[NearRows] = []
 
         def near(targets: FloatArray) -> FloatArray:
-            tables = None if towards else self._tables_for(2 * self.near_pairs / self.n_rows * len(targets))
-            if tables is not None:
-                towards.append(tables.towards(self.coords, columns))
-            return towards[0].at(targets) if towards else self._near(targets, columns)
+            rows = self._rows_for(2 * self.near_pairs / self.n_rows * len(targets))
+            return self._near(targets, columns) if rows is None else rows.towards(targets, columns)
 
         return near
 
-    def _tables_for(self, n_pairs: float) -> Remainder | None:
-        """Tables of the remainder, if so many pairs are worth them; made once."""
-        return self._tables if n_pairs >= Remainder.worth_from(self.coords.shape[1]) else None
+    def _rows_for(self, n_pairs: float) -> NearRows | None:
+        """Rows with tables of the remainder, if they are there or so many pairs are worth them; made once."""
+        worth = n_pairs >= Remainder.worth_from(self.coords.shape[1])
+        return self._near_rows if worth or "_near_rows" in self.__dict__ else None
 
     @cached_property
-    def _tables(self) -> Remainder | None:
-        return Remainder.offered(self.kernel, self.series, limits.NEAR_RADIUS)
+    def _near_rows(self) -> NearRows | None:
+        tables = Remainder.offered(self.kernel, self.series, limits.NEAR_RADIUS)
+        return None if tables is None else tables.rows(self.coords)
 
     def _near(self, targets: FloatArray, columns: FloatArray) -> FloatArray:
         out = np.empty((len(targets), columns.shape[1]))
@@ -155,6 +171,10 @@ class SplitOperator(CovarianceOperator):
     def series(self) -> TorusSeries:
         """Waves of the far field, on a torus around the box."""
         return torus_series(self.kernel, self._extent, self.steps, taper=True)
+
+    @cached_property
+    def _mesh(self) -> Mesh | None:
+        return Mesh.offered(self.series, *self.box, self.coords)
 
     @cached_property
     def _plan(self) -> nufft.Plan:
@@ -195,14 +215,19 @@ class SplitOperator(CovarianceOperator):
         return cKDTree(self.coords / self.series.step)
 
     @cached_property
+    def _near_products(self) -> Callable[[FloatArray], FloatArray]:
+        return row_products(self.remainder)
+
+    @cached_property
     def remainder(self) -> sparse.csr_array:
         """Kernel less series between rows that are near, (n, n)."""
+        rows = self._rows_for(self.near_pairs)
+        if rows is not None:
+            return rows.matrix()
         pairs = self._tree.query_pairs(limits.NEAR_RADIUS, output_type="ndarray")
         i, j = pairs[:, 0], pairs[:, 1]
         lags = self.coords[i] - self.coords[j]
-        tables = self._tables_for(len(lags))
-        values = self._remainder_at(lags) if tables is None else tables.at(lags)
-        upper = sparse.csr_array((values, (i, j)), shape=(self.n_rows, self.n_rows))
+        upper = sparse.csr_array((self._remainder_at(lags), (i, j)), shape=(self.n_rows, self.n_rows))
         origin = self._remainder_at(np.zeros((1, self.coords.shape[1])))[0]
         return sparse.csr_array(upper + upper.T + sparse.diags_array(np.full(self.n_rows, origin)))
 

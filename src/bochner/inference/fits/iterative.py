@@ -22,6 +22,7 @@ from bochner.inference.fits.iterative_system import (
     SolvedSystem,
     nearest_system,
     noise_floor,
+    row_box,
     row_operator,
     solve_system,
 )
@@ -45,9 +46,7 @@ class IterativeEngine(Engine):
         system = self.system(obs, limits.CG_TOLERANCE, self._drafts.last(obs))
         self._drafts.forget()
         self._warn_unless_settled(system, obs)
-        coords = obs.rows.coords
-        box = (coords.min(axis=0), coords.max(axis=0))
-        waves = companion(self.kernel, obs, self.noise_variance, box)
+        waves = companion(self.kernel, obs, self.noise_variance, row_box(obs.rows.coords))
         return self._finished(system, obs, None if waves is None else waves.posterior)
 
     def draft(self, obs: Observations) -> IterativeFit:
@@ -68,7 +67,7 @@ class IterativeEngine(Engine):
         return solve_system(self.kernel, obs, self.noise_variance, tolerance, operator, near, unwatched=dense)
 
     def _finished(self, system: SolvedSystem, obs: Observations, waves: CoefficientPosterior | None) -> IterativeFit:
-        n, q, coords = len(obs), obs.n_trend, obs.rows.coords
+        n, q = len(obs), obs.n_trend
         posterior = OperatorPosterior(
             kernel=self.kernel,
             rows=obs.rows,
@@ -78,7 +77,7 @@ class IterativeEngine(Engine):
             trend_coef=system.trend_coef,
             trend_weights=system.trend_weights,
             schur=system.schur,
-            box=(coords.min(axis=0), coords.max(axis=0)),
+            box=row_box(obs.rows.coords),
             report=system.report,
             y=obs.y,
             companion=waves,
@@ -117,7 +116,7 @@ class _Drafts:
         if self._operator is None or self._operator[0] is not coords:
             few = len(obs) <= MAX_DENSE_ROWS and 8.0 * len(obs) ** 2 <= limits.DENSE_SHARE * current().room
             dense = few and obs.n_trend + 1 >= limits.DENSE_COLUMNS
-            box = (coords.min(axis=0), coords.max(axis=0))
+            box = row_box(coords)
             self._operator = coords, DenseOperator(kernel, coords, box) if dense else row_operator(kernel, obs)
         return self._operator[1]
 

@@ -17,7 +17,7 @@ from bochner.inference.fits import limits
 from bochner.inference.fits.companion import companion
 from bochner.inference.fits.exact import leave_out_exact
 from bochner.inference.fits.folds import Fold, HeldOut, one_by_one
-from bochner.inference.fits.iterative_system import preconditioner_root, row_noise, solve_system
+from bochner.inference.fits.iterative_system import preconditioner_root, row_box, row_noise, solve_system
 from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, total_variance
@@ -39,7 +39,7 @@ def leave_out_iterative(
     if folds is None:
         return _leave_one_out(kernel, obs, noise_variance)
     folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
-    box = (obs.rows.coords.min(axis=0), obs.rows.coords.max(axis=0))
+    box = row_box(obs.rows.coords)
     held = held_out_locally(kernel, obs, noise_variance, folds, most=len(obs))
     mean, variance, solved = held.mean, held.variance, np.zeros(len(held.mean), dtype=bool)
     if len(folds) <= limits.MAX_SOLVED_FOLDS:

@@ -21,6 +21,7 @@ from bochner.inference.fits import limits
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units, total_variance
 from bochner.neighbours import inverse_root
+from bochner.neighbours.row_products import row_products
 from bochner.random import generator
 from bochner.resources import side_by_side, small_systems
 from bochner.solvers import CholeskyFactor, Report, cholesky_factor, conjugate_gradient
@@ -109,9 +110,10 @@ def solve_system(
         options["tolerance"] = min(tolerances)
         solution, report = _solved_there(device, there, noise, root, columns, start, options)
     else:
+        forth, back = row_products(root), row_products(root.T.tocsr())
         solution, report = _in_turn(
             lambda v: operator.apply(v) + noise[:, None] * v,
-            lambda v: root.T @ (root @ v),
+            lambda v: back(forth(v)),
             columns,
             tolerances,
             start,
@@ -196,8 +198,14 @@ def nearest_system(kernel: Kernel, obs: Observations, noise_variance: float) -> 
 
 def row_operator(kernel: Kernel, obs: Observations) -> CovarianceOperator:
     """Products with the covariance of the rows."""
-    coords = obs.rows.coords
-    return covariance_operator(kernel, coords, (coords.min(axis=0), coords.max(axis=0)))
+    return covariance_operator(kernel, obs.rows.coords, row_box(obs.rows.coords))
+
+
+def row_box(coords: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Where products are prepared for: the box of the rows, and a little around it, where others like them may lie."""
+    low, high = coords.min(axis=0), coords.max(axis=0)
+    room = limits.BOX_ROOM * (high - low)
+    return low - room, high + room
 
 
 def _right_hand_sides(obs: Observations) -> tuple[FloatArray, FloatArray]:

@@ -29,6 +29,8 @@ GLM_RIDGE                  1e-8      of the information at the rows' own best pr
 MAX_SAMPLED_ROWS           3,000     joint draws of more rows and places need too much memory   tests/agreement
 PRECONDITIONER_NEIGHBOURS  20        predecessors of a row in the inverse root: 10 to 40        benchmarks/fields
                                      iterations
+BOX_ROOM                   0.01      of the rows' box, on every side: others like them are        benchmarks/speed
+                                     nearly all within, and have the products of the fit
 CG_PROBES                  1,000     places at which conjugate gradients are watched            benchmarks/fields
 LEAST_CG_NOISE             1e-9      of the variance, in the system of all rows; neighbours     benchmarks/fields
                                      put right what it smooths
@@ -105,6 +107,7 @@ SEPARATED_SD = 2.5
 GLM_RIDGE = 1e-8
 MAX_SAMPLED_ROWS = 3_000
 PRECONDITIONER_NEIGHBOURS = 20
+BOX_ROOM = 0.01
 CG_PROBES = 1_000
 LEAST_CG_NOISE = 1e-9
 CG_TOLERANCE = 1e-5

@@ -395,6 +395,9 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
     if guide is not None:
         guided = GuidedSearch(objectives[0], scale, noise, prior, shared=shared, guide=guide)
         search = guided if guided.trusted(Matern(nu=1.5) if kernel is None else kernel) else search
+    # a likelihood is compared with other software to the last digit
+    sampled = task.gaussian and len(objectives) > 1 and task.settings.reml
+    enough = limits.SETTLED if sampled else limits.CLIMBED
     per_axis: Tuned | None = None
     turned: tuple[Tuned, ...] = ()
     if kernel is None:
@@ -406,10 +409,10 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
             (tuned, *_), per_axis = sloped[0], None
             turned, choice = sloped
     else:
-        tuned, choice = tune(search, kernel, _given_starts(task, kernel, noise)), _as_given(kernel)
+        tuned, choice = tune(search, kernel, _given_starts(task, kernel, noise), tolerance=enough), _as_given(kernel)
     for objective in objectives[1:]:
         search = Search(objective, scale, noise, prior, shared=shared, prior_scale=prior_scale)
-        tuned = search.maximise(tuned.kernel, tuned.noise_variance, 50)
+        tuned = search.maximise(tuned.kernel, tuned.noise_variance, 50, enough)
     return Climb(search, tuned, (choice,), per_axis=per_axis, turned=turned)
 
 
