@@ -351,6 +351,8 @@ def large_field(plan: Plan) -> Iterator[Row]:
     from bochner import SpatialRegressor
 
     beside = installed("gpboost")
+    few = field(3_500)
+    fitted(plan, SpatialRegressor(n_jobs=plan.threads), *few, *few)  # what is imported once is the clock's of neither
     for n in plan.rows or ((5_000,) if plan.quick else (10_000, 100_000, 300_000)):
         X, y = field(n + 2_000)
         default, given = (

@@ -12,7 +12,8 @@ from bochner.features import Rows
 from bochner.inference.evidence.share_evidence import ShareEvidence
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.observed.observations import Observations
-from bochner.inference.tuning.integration import gauss_rule, is_one_field, thinned
+from bochner.inference.tuning.integration import is_one_field
+from bochner.inference.tuning.node_rules import gauss_rule, thinned
 from bochner.kernels import Matern, Periodic, RationalQuadratic, SquaredExponential
 from bochner.posterior import Latent
 

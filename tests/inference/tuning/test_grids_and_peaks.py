@@ -16,7 +16,7 @@ from bochner.inference import Observations, Responses
 from bochner.inference.observed.scale import scale_of
 from bochner.inference.tuning import laplace_integration, limits, peaks
 from bochner.inference.tuning.branches import isotropic
-from bochner.inference.tuning.integration import thinned
+from bochner.inference.tuning.node_rules import thinned
 from bochner.inference.tuning.refinement import refine_on_lattice
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Matern, OnAxes, Periodic, Separable, SpectralMixture

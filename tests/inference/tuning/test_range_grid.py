@@ -81,35 +81,72 @@ def test_ranges_that_hold_too_much_are_halved():
     assert grid.missing() == [-0.5, 0.5]
 
 
-@pytest.mark.parametrize(("seed", "scales", "kept"), [(0, (0.2, 0.2), False), (3, (0.1, 0.6), True)])
-def test_stretches_that_are_not_kept_are_hardly_looked_at(seed, scales, kept, monkeypatch):
-    """Smoothnesses that one range for all axes rules out are not stretched: the same masses for half of the work."""
+def stretched_field(n, scales, seed, nu=0.5):
+    """Observations, their scale, the best kernel with its noise, and all branches."""
     rng = np.random.default_rng(seed)
-    n = 250
-    coords = rng.uniform(size=(n, 2))
-    root = np.linalg.cholesky(Matern(scales, nu=0.5).covariance(coords, coords))
+    dim = len(scales)
+    coords = rng.uniform(size=(n, dim))
+    root = np.linalg.cholesky(Matern(scales, nu=nu).covariance(coords, coords))
     y = root @ rng.normal(size=n) + 0.1 * rng.normal(size=n)
     obs = Observations(Rows(coords, np.ones((n, 1))), y, np.ones(n), np.zeros(n), np.zeros(n))
     scale = scale_of(obs)
     search = Search(ExactEvidence(obs, reml=True), scale, None, prior=True)
-    best = search.maximise(Matern(scales, nu=0.5), 0.01)
+    best = search.maximise(Matern(scales, nu=nu), 0.01)
     branches = [
         *isotropic(None, scale, np.log(1 - limits.STRETCHED_PRIOR)),
         *stretched(None, search, best, np.log(limits.STRETCHED_PRIOR)),
     ]
+    return obs, scale, branches, (best.kernel, best.noise_variance)
+
+
+@pytest.fixture
+def masses(monkeypatch):
+    """Masses of all smoothnesses and of what is stretched, and how many tridiagonal forms they took."""
     forms, plain = [0], Tridiagonal.of.__func__
     monkeypatch.setattr(Tridiagonal, "of", classmethod(lambda *a: (forms.append(1), plain(*a))[1]))
 
-    def found():
+    def found(obs, scale, branches, best):
         forms.clear()
-        integral = integrate(obs, scale, None, branches, (best.kernel, best.noise_variance))
+        integral = integrate(obs, scale, None, branches, best)
         smooth = [integral.mass_of(lambda b, nu=nu: b.kernel.nu == nu) for nu in limits.SMOOTHNESS_PRIOR]
         return [*smooth, integral.mass_of(lambda b: b.stretched)], len(forms)
 
-    quick, few = found()
+    return found
+
+
+@pytest.mark.parametrize(("seed", "scales", "kept"), [(0, (0.2, 0.2), False), (3, (0.1, 0.6), True)])
+def test_stretches_that_are_not_kept_are_hardly_looked_at(seed, scales, kept, masses, monkeypatch):
+    """Smoothnesses that one range for all axes rules out are not stretched: the same masses for half of the work."""
+    given = stretched_field(240, scales, seed)
+    quick, few = masses(*given)
     monkeypatch.setattr(limits, "RULED_OUT_SMOOTHNESS", np.inf)
     monkeypatch.setattr(limits, "HOPEFUL_STRETCH", 1e-9)
-    whole, many = found()
+    whole, many = masses(*given)
     assert_allclose(quick, whole, atol=5e-3)
     assert (whole[-1] > 0) == kept
     assert few < (0.9 if kept else 0.7) * many, (few, many)
+
+
+@pytest.mark.parametrize(("n", "scales", "nu"), [(260, (0.1, 0.4), 1.5), (300, (0.2, 0.4, 0.8), 1.5)])
+def test_many_rows_have_the_same_masses_for_half_of_the_work(n, scales, nu, masses, monkeypatch):
+    given = stretched_field(n, scales, 1, nu)
+    thrifty, few = masses(*given)
+    monkeypatch.setattr(limits, "THRIFTY_ROWS", 10_000)
+    whole, many = masses(*given)
+    assert_allclose(thrifty, whole, atol=0.05)
+    assert few < 0.6 * many, (few, many)
+    # one smoothness alone, and none stretched
+    alone, _ = masses(given[0], given[1], given[2][:1], given[3])
+    assert_allclose(alone, [1.0, 0.0, 0.0, 0.0], atol=1e-9)
+
+
+def test_a_peak_between_two_of_the_first_ranges_is_not_lost(masses, monkeypatch):
+    """400 rows in space: at the first ranges nu = 2.5 has a twentieth of the mass that it has between them."""
+    monkeypatch.setattr(limits, "THRIFTY_ROWS", 10_000)
+    obs, scale, branches, best = stretched_field(400, (0.3, 0.3, 0.1), 0, 1.5)
+    given = obs, scale, [b for b in branches if b.ring == 1 and b.kernel.nu > 1], best
+    coarse, _ = masses(*given)
+    monkeypatch.setattr(limits, "RANGE_STEP", 0.05)
+    fine, _ = masses(*given)
+    assert_allclose(coarse, fine, atol=0.02)
+    assert 0.2 < fine[2] < 0.8

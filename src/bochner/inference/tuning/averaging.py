@@ -83,11 +83,10 @@ def _curvature(search: Search, tuned: Tuned, mode: FloatArray, free: FloatArray)
     step, columns, n = 1e-3, [], len(mode)
     whole = np.r_[mode, search.hidden(tuned.kernel, tuned.noise_variance)]
     moved = np.r_[free, np.ones(len(whole) - n, dtype=bool)]
+    at_mode = search.evaluate_jointly(*_unpack(search, tuned.kernel, mode), whole[n:])[1]
     for e in step * np.eye(len(whole))[moved]:
-        slopes = [
-            search.evaluate_jointly(*_unpack(search, tuned.kernel, p[:n]), p[n:])[1] for p in (whole + e, whole - e)
-        ]
-        columns.append(-(slopes[0] - slopes[1])[moved] / (2 * step))
+        slopes = search.evaluate_jointly(*_unpack(search, tuned.kernel, (whole + e)[:n]), (whole + e)[n:])[1]
+        columns.append((at_mode - slopes)[moved] / step)
     hessian = (np.array(columns) + np.array(columns).T) / 2
     k = int(free.sum())
     follow = np.asarray(np.linalg.lstsq(hessian[k:, k:], hessian[k:, :k], rcond=None)[0], dtype=np.float64)

@@ -20,9 +20,10 @@ from bochner.kernels import Matern
 def beside_drift(search: Search, single: Tuned, obs: Observations) -> tuple[tuple[Tuned, ...], Choice] | None:
     """Sums of a near field of some smoothness and a far one, the best first, and the single one; None: it is enough."""
     left = _left_by_slopes(obs)
-    if single.failed or left > 1 - limits.SLOPED_SHARE:
-        return None
     extent, total = float(search.scale.extent.max()), search.scale.variance
+    reach = float(np.max(single.kernel.length_scale)) / extent  # type: ignore[attr-defined]
+    if single.failed or left > 1 - limits.SLOPED_SHARE or reach < limits.FOLLOWS_SLOPE:
+        return None
     worth = limits.WORTH_NEAR if search.prior else float(np.log(obs.total))
     least = single.value + worth
     far = Matern(limits.DRIFT_REACH * extent, limits.DRIFT_VARIANCE * total, nu=limits.DRIFT_SMOOTHNESS)

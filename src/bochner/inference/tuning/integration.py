@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import special
 
-from bochner.arrays import FloatArray, IntArray
+from bochner.arrays import FloatArray
 from bochner.inference.evidence.share_evidence import Line, ShareEvidence
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.node_rules import gauss_rule, thinned
 from bochner.kernels import Kernel, Scale
 
 NoiseLevels = list[tuple[float, float]]
@@ -106,14 +107,17 @@ def integrate(
         The best hyperparameters, which come first and have no mass of their own.
     """
     levels = _noise_levels(obs, scale, noise_variance, best[0])
-    middle = float(np.mean([t for h, t in zip(best[0].hyperparameters, best[0].theta, strict=True) if h.role.is_range]))
+    thrift = _Thrift.of(len(obs), best[0])
     grids: list[RangeGrid] = []
     top = -np.inf
     for ring in (1, 0, 2):  # where the field is stretched, one range for all axes is soon given up
-        for branch in branches:
+        if ring == 2 and thrift.sparing:
+            grids = _about_the_best(grids, branches, lambda b: RangeGrid.of(obs, scale, levels, b))
+            break
+        for branch in sorted(branches, key=thrift.turn):
             if branch.ring == ring and not (ring == 2 and _ruled_out(branch.kernel, grids)):
-                grids.append(RangeGrid.of(obs, scale, levels, branch))
-                top = grids[-1].flood(middle - float(np.mean(branch.log_units)), top)
+                grids.append(RangeGrid.of(obs, scale, levels, branch, thrift.through(branch)))
+                top = grids[-1].flood(thrift.start(branch), top, *thrift.depths)
         if ring == 0 and not _hopeful(grids):
             grids = [g for g in grids if not g.branch.stretched]
             break
@@ -129,6 +133,43 @@ def integrate(
     average = Average((best[0], *kernels), np.array([best[1], *noises]), np.r_[0.0, mass])
     whole = np.array([np.exp(grid.log_mass - total) for grid in grids])
     return Integral(average, tuple(grid.branch for grid in grids), whole)
+
+
+@dataclass(frozen=True)
+class _Thrift:
+    """Where the ranges of branches begin, and how far they are followed: of many rows, each line of which is dear.
+
+    There the range is known so well that a first grid would miss its peaks: it begins where the best kernel, made
+    rougher or smoother, falls off as far away.
+    """
+
+    sparing: bool
+    middle: float
+    nu: float | None
+
+    @classmethod
+    def of(cls, n_rows: int, best: Kernel) -> _Thrift:
+        ranges = [t for h, t in zip(best.hyperparameters, best.theta, strict=True) if h.role.is_range]
+        return cls(n_rows >= limits.THRIFTY_ROWS, float(np.mean(ranges)), getattr(best, "nu", None))
+
+    @property
+    def depths(self) -> tuple[float, float]:
+        """Nats below the best at which a way ends, and at which a branch is not followed."""
+        return limits.THRIFTY_NATS if self.sparing else (limits.VALLEY_NATS, limits.HOPELESS_NATS)
+
+    def turn(self, branch: Branch) -> float:
+        """The best smoothness comes first, so that others are soon given up."""
+        nu = getattr(branch.kernel, "nu", None)
+        return abs(np.log(self.nu / nu)) if self.sparing and self.nu and nu else 0.0
+
+    def start(self, branch: Branch) -> float:
+        """Relative range that a branch begins with."""
+        nu, middle = getattr(branch.kernel, "nu", None), self.middle - float(np.mean(branch.log_units))
+        return middle + limits.TAIL_POWER * np.log(self.nu / nu) if self.sparing and self.nu and nu else middle
+
+    def through(self, branch: Branch) -> float | None:
+        """A relative range that is to be one of the first grid, if any."""
+        return self.start(branch) if self.sparing else None
 
 
 def max_nodes(n_rows: int) -> int:
@@ -167,10 +208,19 @@ class RangeGrid:
     evaluate: Callable[[float], list[Weighed]]
     first: FloatArray
     points: dict[float, list[Weighed]] = field(default_factory=dict)
+    rule: dict[float, float] | None = None  # logs of what single ranges stand for, where they are nodes of a rule
+    log_share: float = 0.0  # log of the mass of all that it stands for, relative to its own
 
     @classmethod
-    def of(cls, obs: Observations, scale: Scale, levels: NoiseLevels | None, branch: Branch) -> RangeGrid:
-        """With ranges from less than the spacing of the places to some extents."""
+    def of(
+        cls,
+        obs: Observations,
+        scale: Scale,
+        levels: NoiseLevels | None,
+        branch: Branch,
+        through: float | None = None,
+    ) -> RangeGrid:
+        """With ranges from less than the spacing of the places to some extents, a given one among them."""
         evidence = ShareEvidence.of(obs)
         least = min(limits.LEAST_RANGE, scale.spacing)
         push = min(limits.SHORT_RANGE, 2 * scale.spacing)
@@ -190,17 +240,26 @@ class RangeGrid:
             return [Weighed(line, d, _log_sum(d)) for (line, _), d in zip(found, densities, strict=True)]
 
         n_points = 1 + int(np.ceil(np.log(limits.LARGEST_RANGE / least) / limits.RANGE_STEP))
-        return cls(branch, lines, np.linspace(np.log(least), np.log(limits.LARGEST_RANGE), n_points))
+        first = np.linspace(np.log(least), np.log(limits.LARGEST_RANGE), n_points)
+        if through is not None:
+            first += through - first[np.argmin(np.abs(first - through))]
+        return cls(branch, lines, first)
 
-    def flood(self, log_range: float, top: float) -> float:
+    def flood(
+        self,
+        log_range: float,
+        top: float,
+        valley: float = limits.VALLEY_NATS,
+        hopeless: float = limits.HOPELESS_NATS,
+    ) -> float:
         """Evaluate the first grid from a range upwards and downwards, until it falls and is ruled out by the best.
 
-        Where it begins far below the best it goes nowhere. `top` is the best of what was evaluated before; the best
-        until now is returned.
+        Where it begins `hopeless` nats below the best it goes nowhere, and it ends where it falls to `valley` below.
+        `top` is the best of what was evaluated before; the best until now is returned.
         """
         start = int(np.argmin(np.abs(self.first - log_range)))
         middle = self._evaluated(self.first[start])
-        if middle < top - limits.HOPELESS_NATS:
+        if middle < top - hopeless:
             return top
         top = max(top, middle)
         for way in (self.first[start + 1 :], self.first[:start][::-1]):
@@ -208,7 +267,7 @@ class RangeGrid:
             for t in way:
                 value = self._evaluated(t)
                 top = max(top, value)
-                if value < min(before, top - limits.VALLEY_NATS):
+                if value < min(before, top - valley):
                     break
                 before = value
         return top
@@ -228,9 +287,11 @@ class RangeGrid:
 
     @property
     def log_widths(self) -> FloatArray:
-        """Log of what each range stands for, ascending, by the trapezoidal rule."""
+        """Log of what each range stands for, ascending, by the trapezoidal rule or one of its own."""
         t = self.log_ranges
-        return np.log(np.gradient(t)) if len(t) > 1 else np.zeros(1)
+        if self.rule is not None:
+            return np.array([self.rule[each] for each in t])
+        return self.log_share + (np.log(np.gradient(t)) if len(t) > 1 else np.zeros(1))
 
     @property
     def log_masses(self) -> FloatArray:
@@ -245,12 +306,25 @@ class RangeGrid:
 
     def missing(self) -> list[float]:
         """Ranges next to those that hold too much of the mass."""
+        if self.rule is not None:
+            return []
         t, masses = self.log_ranges, self.log_masses
         heavy = np.exp(masses - _log_sum(masses)) > limits.HEAVY_RANGE
         wanted: set[float] = set()
         for i in np.flatnonzero(heavy):
             wanted |= {float((t[i] + t[j]) / 2) for j in (i - 1, i + 1) if 0 <= j < len(t)}
         return sorted(wanted)
+
+    def follow(self, like: RangeGrid) -> None:
+        """Evaluate at the nodes of the Gauss rule of another, and weigh them by how much more or less likely they are.
+
+        Where the two fall in the same way from their modes, however far these are apart by, three nodes are enough.
+        """
+        t, masses = like.log_ranges, like.log_masses
+        at, share = gauss_rule(t, np.exp(masses - _log_sum(masses)), limits.FOLLOWED_NODES)
+        density = np.interp(at, t, masses - like.log_widths) - _log_sum(masses)
+        self.add(at)
+        self.rule = {float(x): float(np.log(s) - d) for x, s, d in zip(at, share, density, strict=True)}
 
     def nodes(self, log_total: float) -> list[Node]:
         """Few sets of hyperparameters that stand for all."""
@@ -310,7 +384,7 @@ def _unit(kernel: Kernel) -> Kernel:
 def _refine(grids: Sequence[RangeGrid]) -> None:
     for _ in range(limits.RANGE_REFINEMENTS):
         total = _total(grids)
-        wanted = [(g, g.missing()) for g in grids if g.log_mass > total + np.log(limits.FULL_MASS)]
+        wanted = [(g, g.missing()) for g in grids if g.log_mass > total + np.log(limits.REFINED_MASS)]
         if not any(more for _, more in wanted):
             return
         for grid, more in wanted:
@@ -325,6 +399,29 @@ def _log_sum(values: FloatArray) -> float:
 
 def _total(grids: Sequence[RangeGrid]) -> float:
     return _log_sum(np.array([grid.log_mass for grid in grids]))
+
+
+def _about_the_best(
+    grids: list[RangeGrid], branches: Sequence[Branch], grid_of: Callable[[Branch], RangeGrid]
+) -> list[RangeGrid]:
+    """Ratios about those that were learned, of many rows: with the best smoothness, as which the others are then taken.
+
+    With how much of the mass lies about, and not in the middle, all smoothnesses agree nearly; the sets that are kept
+    of many rows are few.
+    """
+    middle = [grid for grid in grids if grid.branch.ring == 1]
+    if not middle:
+        return grids
+    _refine(grids)
+    best = max(middle, key=lambda grid: grid.log_mass)
+    about = [grid_of(b) for b in branches if b.ring == 2 and b.kernel == best.branch.kernel]
+    for grid in about:
+        grid.follow(best)
+    if about:
+        share = float(np.logaddexp(0.0, _total(about) - best.log_mass))
+        for grid in middle:
+            grid.log_share = 0.0 if grid is best else share
+    return [*grids, *about]
 
 
 def _ruled_out(kernel: Kernel, grids: Sequence[RangeGrid]) -> bool:
@@ -350,41 +447,3 @@ def _worth_keeping(grids: list[RangeGrid]) -> list[RangeGrid]:
         return grids
     stretched = np.exp(_total([g for g in grids if g.branch.stretched]) - _total(grids))
     return grids if stretched > limits.STRETCHED_PRIOR else plain
-
-
-# ------------------------------------------------------------------------------ fewer nodes
-
-
-def gauss_rule(x: FloatArray, mass: FloatArray, order: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and masses of the Gauss rule of a discrete law: 2 order - 1 of its moments (Golub & Welsch 1969)."""
-    basis, diagonal, beside = [np.sqrt(mass)], [], []
-    for _ in range(order):
-        v = x * basis[-1]
-        diagonal.append(float(v @ basis[-1]))
-        for _ in range(2):  # twice is enough against rounding
-            v = v - sum((v @ b) * b for b in basis)
-        size = float(np.linalg.norm(v))
-        if size < 1e-8 * (1 + abs(diagonal[-1])):
-            break
-        beside.append(size)
-        basis.append(v / size)
-    k = len(diagonal)
-    values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside[: k - 1], 1) + np.diag(beside[: k - 1], -1))
-    return values, vectors[0] ** 2
-
-
-def thinned(mass: FloatArray, most: int) -> tuple[IntArray, FloatArray]:
-    """At most so many of the nodes, with new masses: the heavy ones as they are, of the others every so many-th.
-
-    What is left out is represented by its neighbours in the order given (Fearnhead & Clifford 2003).
-    """
-    if len(mass) <= most:
-        return np.arange(len(mass)), mass
-    heaviest = np.sort(mass)[::-1]
-    left = np.r_[1.0, 1.0 - np.cumsum(heaviest)]
-    unit = next(left[k] / (most - k) for k in range(most) if heaviest[k] * (most - k) <= left[k])
-    light = mass <= unit
-    steps = np.floor(np.cumsum(np.where(light, mass, 0.0)) / unit + 0.5)
-    kept = ~light | (np.diff(steps, prepend=0.0) > 0)
-    new = np.where(light, unit, mass)[kept]
-    return np.flatnonzero(kept), np.asarray(new / new.sum())

@@ -131,12 +131,22 @@ LEAST_MASS             5e-4                                 of a range: less is 
                                                                                                 coverage
 FULL_MASS              0.02                                 of a range, from which on it has    benchmarks/latent_
                                                             all the nodes along the share       coverage
+REFINED_MASS           2e-3                                 of a branch, from which on its      benchmarks/latent_
+                                                            ranges are halved: a peak between   coverage
+                                                            two of the first may hold ten times
+                                                            what they do
 SHARE_NODES            2                                    nodes of the Gauss rule along the   benchmarks/latent_
                                                             share: widths within 1 %            coverage
 FEW_SHARE_NODES        1                                    and where there is little mass      benchmarks/latent_
                                                                                                 coverage
 FACTOR_NUMBERS         2,000,000                            numbers in the factors of all       benchmarks/latent_
                                                             sets: 16 MB of a model file         coverage
+THRIFTY_ROWS           250                                  from which on stretches about the   benchmarks/latent_
+                                                            learned one have one smoothness ... coverage
+THRIFTY_NATS           (7.0, 15.0)                          ... the two depths above are less,  benchmarks/latent_
+                                                            ...                                 coverage
+FOLLOWED_NODES         3                                    ... and so many ranges, of the      benchmarks/latent_
+                                                            Gauss rule in the middle            coverage
 INTEGRATION_NODES      (9, 40)                              least and most sets: widths within  benchmarks/latent_
                                                             1 % of those of 400                 coverage
 MAX_LAPLACE_GRID_ROWS  200                                  rows of other families up to which  benchmarks/calibration
@@ -174,6 +184,10 @@ SLOPED_SHARE           0.7                                  of the variance that
                                                             the second order explains: then a   fields
                                                             near field is sought beside it,
                                                             ...
+FOLLOWS_SLOPE          0.4                                  extents that one field then reaches benchmarks/missed_
+                                                            at least; one of less has found     fields
+                                                            what is near (which gained at 0.7
+                                                            to 4.5 alone)
 DRIFT_REACH            2.0                                  ... which begins so many extents    benchmarks/missed_
                                                             long, ...                           fields
 DRIFT_VARIANCE         4.0                                  ... of so many times the variance   benchmarks/missed_
@@ -471,9 +485,13 @@ SHORT_RANGE = 0.1
 RANGE_POWER = 0.8
 LEAST_MASS = 5e-4
 FULL_MASS = 0.02
+REFINED_MASS = 2e-3
 SHARE_NODES = 2
 FEW_SHARE_NODES = 1
 FACTOR_NUMBERS = 2_000_000
+THRIFTY_ROWS = 250
+THRIFTY_NATS = (7.0, 15.0)
+FOLLOWED_NODES = 3
 INTEGRATION_NODES = (9, 40)
 MAX_LAPLACE_GRID_ROWS = 200
 FIELD_LOGS = (-7.0, -5.0, -3.5, -2.5, -1.5, -0.75, 0.0, 0.75, 1.5, 2.5)
@@ -492,6 +510,7 @@ WORTH_STRETCHING = 1.0
 REFINEMENT_ITERATIONS = 20
 CAREFUL_REACH = 0.3
 SLOPED_SHARE = 0.7
+FOLLOWS_SLOPE = 0.4
 DRIFT_REACH = 2.0
 DRIFT_VARIANCE = 4.0
 DRIFT_SMOOTHNESS = 2.5
