@@ -30,7 +30,7 @@ def expected(number: int) -> dict[str, Any]:
 EXPECTED = {(number, name): told for number in FORMATS for name, told in expected(number).items()}
 every_file = pytest.mark.parametrize(("number", "name"), EXPECTED)
 # Products by a grid of the torus or a non-uniform FFT: they agree to the precision that is asked of them.
-ITERATIVE = {"conjugate_gradients": 2e-6}
+ITERATIVE = {"conjugate_gradients": 1e-8}
 
 
 def table(new: Any, columns: Any) -> Any:

@@ -51,7 +51,7 @@ def test_the_grid_says_what_two_transforms_say(dim, kernel, q):
     far = Mesh.offered(op.series, *op.box, op.coords).of(v)
     for given, places in ((None, op.coords), (targets, targets)):
         expected = by_transforms(op.series, op.coords, places, v)
-        assert_allclose(far(given), expected, atol=2e-6 * expected.std())
+        assert_allclose(far(given), expected, atol=1e-8 * expected.std())
 
 
 @pytest.mark.parametrize(("dim", "kernel"), CASES)
@@ -82,7 +82,7 @@ def test_without_a_compiler_transforms_say_it(monkeypatch):
     monkeypatch.setattr(mesh_room, "has_compiler", lambda: False)
     op = operator(2, Matern(0.2))
     assert Mesh.offered(op.series, *op.box, op.coords) is None
-    assert_allclose(op.products(v), expected, atol=2e-6 * expected.std())
+    assert_allclose(op.products(v), expected, atol=1e-8 * expected.std())
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +59,32 @@ def test_loops_are_kept_and_told_of_where_neither_package_nor_home_can_be_writte
     ]
     assert [one.stdout.split() for one in told] == [["True", "3", "1"], ["True", "3", "0"]]
     assert list(tmp_path.rglob("*.nbi"))
+
+
+OF_ANOTHER_VERSION = """
+import sys
+from pathlib import Path
+import numpy as np
+from bochner.neighbours import compiled, limits
+
+compiled.has_compiler()
+matrix = np.array([0, 1]), np.array([0]), np.ones(1)
+compiled.remainder_loops().row_products(*matrix, np.ones((1, 2)), np.empty((1, 2)))
+print(*sorted(Path(sys.argv[1]).rglob("remainder_loops.*.nbc")))
+"""
+
+
+def test_loops_of_other_sources_are_not_taken_from_the_disk(tmp_path):
+    """Numba sees whether the file of a loop has changed; a constant that it imports, or a loop within it, as well."""
+
+    def kept() -> str:
+        command = [sys.executable, "-c", OF_ANOTHER_VERSION, str(tmp_path)]
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+
+    first = Path(kept())
+    stamp = first.with_name("remainder_loops.sources")
+    before = first.stat().st_mtime_ns
+    assert kept() == str(first) and first.stat().st_mtime_ns == before
+    stamp.write_text("of other sources")
+    assert kept() == str(first) and first.stat().st_mtime_ns > before and stamp.read_text() != "of other sources"

@@ -54,7 +54,7 @@ class Device:
 
     def sparse(self, matrix: Any) -> Any:
         """A sparse matrix of SciPy's, moved there."""
-        rows = matrix.tocsr()
+        rows = matrix.tocsr().sorted_indices()
         pointers, columns = (np.asarray(a, dtype=np.int64) for a in (rows.indptr, rows.indices))
         parts = (self.tensor(a) for a in (pointers, columns, rows.data))
         with warnings.catch_warnings():

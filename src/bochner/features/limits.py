@@ -18,8 +18,8 @@ name                     value      what it bounds
                                     faithful (``tests/features/test_kinks.py``)
 `MAX_AXIS_RATIO`         3          longest to shortest side of the box, in lengths of the kernel, up to which the steps
                                     are the same along all axes
-`MESH_FINER`             1.125      points of the torus to a wave of the series on each axis: with a bell of ten points
-                                    products are right to 1e-6 (``tests/features/test_mesh.py``)
+`MESH_FINER`             1.25       points of the torus to a wave of the series on each axis: with a bell of 13 points
+                                    products are right to 1e-9 (``tests/features/test_mesh.py``)
 `MESH_BLOCK`             2^16       points of it that a thread transforms at a time: 1 MiB
 `MESH_PLACES`            1,000      places of a band: threads add up every other at a time
 `GRID_NODES`             16, 8      per step of the series, by dimensions (1, 2: 16; 3: 8): a table of it near lag zero
@@ -57,7 +57,7 @@ BYTES_PER_NEAR_PAIR = 70
 COUNTED_ROWS = 500
 MAX_AXIS_RATIO = 3.0
 PAIRS_AT_ONCE = 4_000_000
-MESH_FINER = 1.125
+MESH_FINER = 1.25
 MESH_BLOCK = 2**16
 MESH_PLACES = 1_000
 GRID_NODES = {1: 16, 2: 16, 3: 8}

@@ -6,6 +6,7 @@ does the same work; ``BOCHNER_COMPILED=0`` in the environment leaves all to NumP
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import stat
@@ -14,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -121,6 +123,7 @@ def _loaded(name: str) -> ModuleType:
         config: Any = numba.config
         config.CACHE_DIR = _own_folder()  # neither folder can be written
         loaded = import_module(module)
+    _forget_outdated(loaded)
     if not _kept(loaded):
         # the first run alone; on a terminal or in a notebook somebody waits
         seen = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
@@ -130,8 +133,45 @@ def _loaded(name: str) -> ModuleType:
 
 def _kept(module: ModuleType) -> bool:
     """Whether loops of a module were compiled before, with this Python and for this processor or another."""
+    return any(any(folder.glob(f"{_short(module)}.*.nbi")) for folder in _folders(module))
+
+
+def _forget_outdated(module: ModuleType) -> None:
+    """Leave no loop on disk that other sources were compiled to.
+
+    Numba asks whether the file that holds a loop has changed, and not for what that imports: constants and inner loops.
+    """
+    for folder in _folders(module):
+        told = folder / f"{_short(module)}.sources"
+        try:
+            stamp = _sources()
+            if told.exists() and told.read_text() == stamp:
+                continue
+            for file in folder.glob(f"{_short(module)}.*.nb[ic]"):
+                file.unlink(missing_ok=True)
+            own = told.with_name(f"{told.name}.{os.getpid()}")
+            own.write_text(stamp)
+            own.replace(told)
+        except OSError:  # a folder that only others can write, or sources in an archive
+            logger.debug("loops in %s may be those of another version", folder)
+
+
+@cache
+def _sources() -> str:
+    """What the loops are compiled from, in short."""
+    loops_here = sorted(Path(__file__).parent.glob("*_loops.py"))
+    files = [*loops_here, Path(limits.__file__), Path(inspect.getfile(RadialTable))]
+    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _folders(module: ModuleType) -> set[Path]:
+    """Where the compiled loops of a module are kept."""
     paths = {loop.stats.cache_path for loop in vars(module).values() if hasattr(loop, "stats")}
-    return any(any(Path(path).glob(f"{module.__name__.rpartition('.')[2]}.*.nbi")) for path in paths if path)
+    return {Path(path) for path in paths if path}
+
+
+def _short(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2]
 
 
 def _own_folder() -> str:

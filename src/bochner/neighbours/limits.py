@@ -29,7 +29,7 @@ MOST_LANES         16       of them side by side, in the innermost loops: two or
 PACKED_AT_ONCE     2^15     of all systems side by side: 256 KiB an array, so that all stay in the cache
 ROWS_AT_ONCE       2^17     rows whose neighbours are renamed at a time: 20 MB
 CROSS_AT_ONCE      2^12     covariances of two sets of places at once: 32 KiB an array
-MESH_WIDTH         10       grid points of a bell between places and a grid: see `MESH_FINER` of the features
+MESH_WIDTH         13       grid points of a bell between places and a grid: see `MESH_FINER` of the features
 SHARED_ENTRIES     50,000   of a sparse matrix, that a thread multiplies at a time: some 50 microseconds
 SOLVED_AT_ONCE     16       rows of a triangular system solved by loops; those before them by a matrix product
 VECCHIA_WORK       10       operations of a likelihood with its gradient for every k^3, by which a device is chosen
@@ -66,7 +66,7 @@ MOST_LANES = 16
 PACKED_AT_ONCE = 2**15
 ROWS_AT_ONCE = 2**17
 CROSS_AT_ONCE = 2**12
-MESH_WIDTH = 10
+MESH_WIDTH = 13
 SHARED_ENTRIES = 50_000
 SOLVED_AT_ONCE = 16
 INFORMATION_TARGETS = 500
