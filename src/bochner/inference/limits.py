@@ -18,7 +18,6 @@ OUTLIER              6.0    robust standard deviations from that prediction: an 
 OUTLIER_OF_MODEL     3.0    ... so many of the model's own, which outliers have widened
 OUTLIER_OF_NEAR      5.0    ... and so many of the rows around it, which it spoils: along fronts all are far off
 OUTLIER_AROUND       40     rows around it
-AROUND_AT_ONCE       2,000  rows whose surroundings a thread looks at in one go
 MAX_OUTLIERS         1,000  that are kept by number
 MIN_PAIRS            30     close pairs from which their scatter says something
 PAIR_SHARE           0.9    of the close pairs, by the least of which their scatter is measured: outliers do not count
@@ -53,7 +52,6 @@ OUTLIER = 6.0
 OUTLIER_OF_MODEL = 3.0
 OUTLIER_OF_NEAR = 5.0
 OUTLIER_AROUND = 40
-AROUND_AT_ONCE = 2_000
 MAX_OUTLIERS = 1_000
 MIN_PAIRS = 30
 PAIR_SHARE = 0.9

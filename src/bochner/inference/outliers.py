@@ -13,7 +13,7 @@ from bochner.inference.observed.scale import residual_of
 from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import close_pairs, left_out
 from bochner.random import generator
-from bochner.resources import in_threads
+from bochner.resources import n_searchers
 
 
 def outliers(kernel: Kernel, noise_variance: float, obs: Observations, seed: int) -> IntArray:
@@ -43,20 +43,18 @@ def _far(kernel: Kernel, obs: Observations, rows: IntArray, off: FloatArray) -> 
     """How far off a row must be, (n,): by the median of all rows, and that of the rows around it where it is more."""
     normal = float(special.ndtri(0.75))
     typical = min(1.0, float(np.median(off)) / normal)
+    far = np.full(len(rows), max(limits.OUTLIER * typical, limits.OUTLIER_OF_MODEL))
+    doubted = np.flatnonzero(off > far)  # of the others it makes no difference what lies around
+    if not len(doubted):
+        return far
     coords = obs.rows.coords[rows]
     units = axis_units(kernel, np.ptp(coords, axis=0))
     places = coords if units is None else coords / units
     n_around = min(1 + limits.OUTLIER_AROUND, len(rows))
-    tree = cKDTree(places)
-    local = np.empty(len(rows))
-
-    def fill(start: int) -> None:
-        part = slice(start, start + limits.AROUND_AT_ONCE)
-        local[part] = np.median(off[tree.query(places[part], n_around)[1][:, 1:]], axis=1) / normal
-
-    list(in_threads(fill, range(0, len(rows), limits.AROUND_AT_ONCE)))
-    far = np.maximum(limits.OUTLIER * typical, limits.OUTLIER_OF_NEAR * local)
-    return np.asarray(np.maximum(far, limits.OUTLIER_OF_MODEL))
+    around = cKDTree(places).query(places[doubted], n_around, workers=n_searchers(len(doubted)))[1][:, 1:]
+    local = np.median(off[around], axis=1) / normal
+    far[doubted] = np.maximum(far[doubted], limits.OUTLIER_OF_NEAR * local)
+    return far
 
 
 def pair_scatter(kernel: Kernel, noise_variance: float, obs: Observations) -> float | None:
