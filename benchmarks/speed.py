@@ -257,12 +257,32 @@ def small_fits(plan: Plan) -> Iterator[Row]:
     from bochner import SpatialRegressor
 
     kernel = ConstantKernel() * Matern(0.2, nu=1.5) + WhiteKernel(NOISE)
-    for n in (100, 200, 500):
+    for n in (100, 200, 400, 499, 500):  # of 500 and more the best hyperparameters are taken
         X, y = field(n + 500)
         theirs = fitted(plan, GaussianProcessRegressor(kernel, normalize_y=True), X[:n], y[:n], X[n:], y[n:])
         ours = fitted(plan, SpatialRegressor(n_jobs=plan.threads), X[:n], y[:n], X[n:], y[n:])
         name = "scikit-learn GaussianProcessRegressor"
         yield Row("few rows, kernel and averaging by default", f"{n} rows", ours[0], name, *swapped(ours, theirs))
+
+
+def small_stretched(plan: Plan) -> Iterator[Row]:
+    """The same of fields that reach farther along some directions, turned in the plane and along axes in space."""
+    from bochner import SpatialRegressor
+    from bochner.kernels import Matern
+
+    kernels = {
+        "turned, 2-D": Matern((0.4, 0.1), nu=1.5, rotation=0.5),
+        "along axes, 3-D": Matern((0.2, 0.4, 0.8), nu=1.5),
+    }
+    for name, kernel in kernels.items():
+        for n in (250, 499):
+            rng = np.random.default_rng(0)
+            X = rng.uniform(size=(n, 2 if kernel.rotation else 3))
+            root = np.linalg.cholesky(kernel(X, X) + 1e-9 * np.eye(n))
+            y = root @ rng.normal(size=n) + 0.3 * rng.normal(size=n)
+            model = SpatialRegressor(n_jobs=plan.threads)
+            seconds = Plan(plan.quick, 1, plan.threads).seconds(lambda: model.fit(X, y))  # noqa: B023
+            yield Row(f"few rows of a stretched field, {name}", f"{n} rows", seconds, "a second", 1.0)
 
 
 def small_counts(plan: Plan) -> Iterator[Row]:
@@ -474,6 +494,7 @@ CASES = (
     many_places,
     dense_features,
     small_fits,
+    small_stretched,
     small_counts,
     small_families,
     around_a_thousand,

@@ -114,10 +114,16 @@ def integrate(
         if ring == 2 and thrift.sparing:
             grids = _about_the_best(grids, branches, lambda b: RangeGrid.of(obs, scale, levels, b))
             break
+        known: RangeGrid | None = None  # of many rows, how the best smoothness falls from its peak
         for branch in sorted(branches, key=thrift.turn):
             if branch.ring == ring and not (ring == 2 and _ruled_out(branch.kernel, grids)):
-                grids.append(RangeGrid.of(obs, scale, levels, branch, thrift.through(branch)))
-                top = grids[-1].flood(thrift.start(branch), top, *thrift.depths)
+                grid, start = RangeGrid.of(obs, scale, levels, branch, thrift.through(branch)), thrift.start(branch)
+                if known is None or not grid.beside(start, known, top - thrift.depths[1]):
+                    top = grid.flood(start, top, *thrift.depths)
+                grids.append(grid)
+                if thrift.sparing and known is None:
+                    known = grid
+                    _refine([grid])
         if ring == 0 and not _hopeful(grids):
             grids = [g for g in grids if not g.branch.stretched]
             break
@@ -290,7 +296,7 @@ class RangeGrid:
         """Log of what each range stands for, ascending, by the trapezoidal rule or one of its own."""
         t = self.log_ranges
         if self.rule is not None:
-            return np.array([self.rule[each] for each in t])
+            return self.log_share + np.array([self.rule[each] for each in t])
         return self.log_share + (np.log(np.gradient(t)) if len(t) > 1 else np.zeros(1))
 
     @property
@@ -314,6 +320,40 @@ class RangeGrid:
         for i in np.flatnonzero(heavy):
             wanted |= {float((t[i] + t[j]) / 2) for j in (i - 1, i + 1) if 0 <= j < len(t)}
         return sorted(wanted)
+
+    def beside(self, log_range: float, like: RangeGrid, hopeless: float) -> bool:
+        """Evaluate about a range as far as the peak of another is wide; whether its own peak is between.
+
+        It is then taken for a parabola, whose mass the three ranges share. Below `hopeless` one range is enough.
+        """
+        t, masses = like.log_ranges, like.log_masses
+        share = np.exp(masses - _log_sum(masses))
+        step = limits.BESIDE_STEP * float(np.sqrt(share @ (t - share @ t) ** 2))
+        found = {0: self._evaluated(log_range)}
+        if found[0] < hopeless:
+            return True
+        if not step > 0:
+            return False
+        at = 0
+        for _ in range(limits.BESIDE_MOVES):
+            for k in (at - 1, at, at + 1):
+                if k not in found:
+                    found[k] = self._evaluated(log_range + k * step)
+            below, middle, above = (found[k] for k in (at - 1, at, at + 1))
+            slope, bend = (above - below) / 2, 2 * middle - above - below
+            if bend > 0 and step > limits.BESIDE_WIDEST * np.sqrt(bend):
+                return False  # so wide a peak is no parabola
+            if bend > 0 and abs(slope) <= bend:
+                return self._as_parabola(slope, bend, middle, step)
+            at += int(np.sign(slope)) * (2 if not bend > 0 or abs(slope) > 2 * bend else 1)
+        return False
+
+    def _as_parabola(self, slope: float, bend: float, middle: float, step: float) -> bool:
+        """All ranges share the mass of a parabola, from its value, slope and bend for a step."""
+        log_mass = middle + slope**2 / (2 * bend) + np.log(step * np.sqrt(2 * np.pi / bend))
+        values = np.array([_log_sum(np.array([w.log_sum for w in lines])) for lines in self.points.values()])
+        self.rule = dict.fromkeys(self.points, float(log_mass - _log_sum(values)))
+        return True
 
     def follow(self, like: RangeGrid) -> None:
         """Evaluate at the nodes of the Gauss rule of another, and weigh them by how much more or less likely they are.

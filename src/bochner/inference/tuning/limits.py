@@ -145,6 +145,13 @@ THRIFTY_ROWS           250                                  from which on stretc
                                                             learned one have one smoothness ... coverage
 THRIFTY_NATS           (7.0, 15.0)                          ... the two depths above are less,  benchmarks/latent_
                                                             ...                                 coverage
+BESIDE_STEP            1.3                                  ... sds of the range of the best    benchmarks/latent_
+                                                            smoothness, at which others are     coverage
+                                                            looked at, ...
+BESIDE_WIDEST          0.4                                  ... for a parabola, if the log of   benchmarks/latent_
+                                                            their range has a lesser sd, ...    coverage
+BESIDE_MOVES           4                                    ... moved so often, if their peak   benchmarks/latent_
+                                                            lies elsewhere, ...                 coverage
 FOLLOWED_NODES         3                                    ... and so many ranges, of the      benchmarks/latent_
                                                             Gauss rule in the middle            coverage
 INTEGRATION_NODES      (9, 40)                              least and most sets: widths within  benchmarks/latent_
@@ -491,6 +498,9 @@ FEW_SHARE_NODES = 1
 FACTOR_NUMBERS = 2_000_000
 THRIFTY_ROWS = 250
 THRIFTY_NATS = (7.0, 15.0)
+BESIDE_STEP = 1.3
+BESIDE_WIDEST = 0.4
+BESIDE_MOVES = 4
 FOLLOWED_NODES = 3
 INTEGRATION_NODES = (9, 40)
 MAX_LAPLACE_GRID_ROWS = 200
