@@ -79,7 +79,7 @@ def test_rows_that_crowd_on_a_surface_are_not_held_pair_by_pair(monkeypatch):
     given = (Matern(0.5, nu=0.5), places, (-np.ones(3), np.ones(3)))
     operator = SplitOperator(*given)
     assert operator.faithful
-    monkeypatch.setattr(limits, "MAX_NEAR_PAIRS", 1_000)
+    monkeypatch.setattr(limits, "MAX_NEAR_PAIRS", (1_000, 1_000))
     crowded = SplitOperator(*given)
     assert not crowded.faithful and "pairs of rows are too near" in crowded.reason
     assert operator.faithful  # what was decided stays so while the operator is used

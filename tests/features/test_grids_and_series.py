@@ -158,7 +158,7 @@ def test_what_is_said_of_a_split_is_what_it_is(monkeypatch):
     assert_allclose(split(Laplacian(0.3, 50.0), coords).far_error, kinked.far_error, rtol=1e-6)
     smooth = split(Separable(Matern(0.3), Matern(0.3)), coords)
     assert 0 <= smooth.far_error < limits.MAX_SPLIT_ERROR and smooth.faithful
-    monkeypatch.setattr(limits, "MAX_NEAR_PAIRS", 10)
+    monkeypatch.setattr(limits, "MAX_NEAR_PAIRS", (10, 10))
     crowded = split(Matern(0.3), coords)
     assert not crowded.faithful and "too near for waves to tell apart" in crowded.reason
 

@@ -26,8 +26,8 @@ name                     value      what it bounds
 `LEAST_TABLED_PAIRS`     20,000     pairs of places that are worth one; in 3-D, as many as it has nodes
 `TARGETS_AT_ONCE`        2^14       places, or pairs, that a thread takes at a time
 `PAIRS_AT_ONCE`          4e6        pairs of places whose covariance is held: 32 MB
-`MAX_NEAR_PAIRS`         4e7        pairs of rows of the remainder: beyond, the nearest rows answer
-`BYTES_PER_NEAR_PAIR`    70         while it is made, measured on 60,000 rows of the sphere
+`MAX_NEAR_PAIRS`         4e7, 5e7   pairs of rows of the remainder (by tables: more): beyond, the nearest rows answer
+`BYTES_PER_NEAR_PAIR`    70, 26     while it is made, measured on 60,000 rows of the sphere, and by tables
 `COUNTED_ROWS`           500        rows that they are counted by
 `AMPLITUDE_PAIRS`        2e6        pairs of places and nodes of an amplitude: 16 MB
 `SPLIT_PAIRS`            4,000      pairs of rows by which the split is measured
@@ -52,8 +52,8 @@ COEFFICIENTS_PER_ROW = 6
 NEAR_RADIUS = 5.0
 MAX_SPLIT_ERROR = 6e-5
 AMPLITUDE_PAIRS = 2_000_000
-MAX_NEAR_PAIRS = 4e7
-BYTES_PER_NEAR_PAIR = 70
+MAX_NEAR_PAIRS = (4e7, 5e7)
+BYTES_PER_NEAR_PAIR = (70, 26)
 COUNTED_ROWS = 500
 MAX_AXIS_RATIO = 3.0
 PAIRS_AT_ONCE = 4_000_000

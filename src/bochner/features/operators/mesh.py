@@ -21,7 +21,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.features import limits
 from bochner.frequencies.torus import TorusSeries
 from bochner.neighbours.compiled import has_compiler, mesh_loops
-from bochner.neighbours.limits import MESH_WIDTH
+from bochner.neighbours.limits import COMPILED_FROM, MESH_WIDTH
 from bochner.nufft.kaiser_bessel import KaiserBessel
 from bochner.resources import in_threads
 
@@ -59,9 +59,9 @@ class Mesh:
 
     @classmethod
     def offered(cls, series: TorusSeries, low: FloatArray, high: FloatArray, coords: FloatArray) -> Self | None:
-        """The grid; None where nothing is compiled, or rows lie outside the box."""
+        """The grid; None of few rows, where nothing is compiled, or where rows lie outside the box."""
         mesh = cls(series, low, high, coords)
-        return mesh if has_compiler() and mesh.holds(coords) else None
+        return mesh if len(coords) >= COMPILED_FROM and has_compiler() and mesh.holds(coords) else None
 
     def of(self, columns: FloatArray) -> Callable[[FloatArray | None], FloatArray]:
         """The series times columns (n, q) at the rows, as a function of targets of the box; None: of the rows."""

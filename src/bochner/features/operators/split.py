@@ -1,8 +1,8 @@
 """Waves for the far, neighbours for the near: products with the covariance of rows anywhere.
 
-K v = type-2 NUFFT of (series coefficients x type-1 NUFFT of v) + sparse remainder v. Both parts are linear in the
-number of rows. A kernel with a kink along a whole plane (rough in time, at any distance in space) leaves a remainder
-that is not local: the split is measured, and says whether it is faithful.
+K v = series v + sparse remainder v, the series by a grid of its torus or by two transforms between rows and waves. Both
+parts are linear in the number of rows. A kernel with a kink along a whole plane (rough in time, at any distance in
+space) leaves a remainder that is not local: the split is measured, and says whether it is faithful.
 """
 
 from __future__ import annotations
@@ -64,8 +64,9 @@ class SplitOperator(CovarianceOperator):
     @cached_property  # asked again once the remainder is there, the memory would be taken by it
     def _crowded(self) -> bool:
         """Whether the remainder is out of proportion, as of many rows on a surface in three dimensions."""
-        needed = limits.BYTES_PER_NEAR_PAIR * self.near_pairs
-        return self.near_pairs > limits.MAX_NEAR_PAIRS or needed > current().room
+        tabled = self._rows_for(self.near_pairs) is not None  # their matrix is written as it is, and read in parts
+        needed = limits.BYTES_PER_NEAR_PAIR[tabled] * self.near_pairs
+        return self.near_pairs > limits.MAX_NEAR_PAIRS[tabled] or needed > current().room
 
     @cached_property
     def near_pairs(self) -> float:
