@@ -87,6 +87,9 @@ SELECTED_SMOOTHNESS    (1.5, 0.5, 2.5)                      smoothness that is t
                                                             kernel is given, for few rows
 WIDEST                 1.5                                  largest sd, on the log scale, of a  benchmarks/coverage
                                                             direction that the data leave flat
+ONE_SIDED_STEP         1e-4                                 in theta, of a difference of slopes tests/laws/test_answers
+                                                            of the exact evidence, ...
+CENTRAL_STEP           1e-3                                 ... and of others, to both sides    tests/laws/test_answers
 DESIGN_REACH           1.1                                  distance of the points, in sd       benchmarks/coverage
                                                             sqrt(k), as in Rue, Martino &
                                                             Chopin (2009)
@@ -473,6 +476,8 @@ PEAK_REACHES = (0.1, 0.5)
 FAILED_SEARCH = -1e25
 SELECTED_SMOOTHNESS = (1.5, 0.5, 2.5)
 WIDEST = 1.5
+ONE_SIDED_STEP = 1e-4
+CENTRAL_STEP = 1e-3
 DESIGN_REACH = 1.1
 LEAST_FREEDOM = 3
 SMOOTHNESS_PRIOR = {0.5: 0.46, 1.5: 0.27, 2.5: 0.27}
