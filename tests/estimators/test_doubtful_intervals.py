@@ -127,3 +127,38 @@ def test_single_trials_of_a_rough_field_learned_as_a_smooth_one_are_doubted(monk
             found = [finding for finding in model.check() if "to the next order" in finding]
         assert len(found) == doubted
         assert all("nu=0.5" in finding and "tune=None" in finding for finding in found)
+
+
+def counts(n: int, seed: int, empty: float) -> tuple[np.ndarray, np.ndarray]:
+    """Poisson counts of a smooth field, some of which are zero for no reason of the field's."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 2))
+    root = np.linalg.cholesky(Matern(0.2, 0.5, nu=1.5).covariance(X, X) + 1e-9 * np.eye(n))
+    y = rng.poisson(4 * np.exp(root @ rng.normal(size=n)))
+    return X, y * (rng.uniform(size=n) > empty)
+
+
+@pytest.mark.parametrize(("empty", "told"), [(0.3, True), (0.0, False)])
+def test_counts_that_are_zero_too_often_are_told(empty, told):
+    X, y = counts(150, 1, empty)
+    model = SpatialRegressor(Matern(nu=1.5), family="poisson").fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CheckWarning)
+        found = [finding for finding in model.check() if "held out are zero" in finding]
+    assert bool(found) == told
+    assert all("family='negative-binomial'" in finding for finding in found)
+
+
+def test_surveys_that_find_none_where_others_find_many_are_told():
+    rng = np.random.default_rng(0)
+    X, _ = counts(150, 0, 0.0)
+    trials = rng.integers(20, 40, 150)
+    share = 1 / (1 + np.exp(1 - np.sin(5 * X[:, 0])))
+    cases = rng.binomial(trials, share)
+    for y, told in ((cases, False), (cases * (rng.uniform(size=150) > 0.2), True)):
+        model = SpatialRegressor(Matern(0.3, 0.5), family="binomial", noise_variance=0.1, tune=None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CheckWarning)
+            found = model.fit(X, y, trials=trials).check()
+        assert any("held out are zero" in finding for finding in found) == told
+        assert not any("negative-binomial" in finding for finding in found)

@@ -17,7 +17,7 @@ from bochner.validation import blocks_of, gap_size
 
 def doubtful_intervals(model: Model, responses: Responses, groups: IntArray | None) -> str | None:
     """What to say of intervals that hold too few of the rows held out together, or, by the errors that the user gave,
-    nearly all of them closely; None, if they hold what they say.
+    nearly all of them closely, and of counts that are zero too often; None, if they hold what they say.
     """
     single = model.family.bounded_by_size and bool(np.all(responses.size == 1))
     if single or np.count_nonzero(responses.weight) < limits.LEAST_JUDGED_ROWS or responses.rows.has_areas:
@@ -40,7 +40,7 @@ def doubtful_intervals(model: Model, responses: Responses, groups: IntArray | No
     # rows of one block are right or wrong together, so blocks are what is counted
     error = float(np.sqrt(np.sum((size * (share - cover)) ** 2)) / size.sum())
     if cover + 2 * error >= limits.LEAST_COVERAGE:
-        return _generous_errors(found, rows)
+        return _generous_errors(found, rows) or _too_many_zeros(found, rows)
     return (
         f"95 % intervals hold {cover:.0%} of the rows held out in {len(parts)} {what}: away from the data they are too "
         f"narrow. Give fit the places to be predicted (predict_at) or the groups of the rows (groups), or learn the "
@@ -83,6 +83,26 @@ def _generous_errors(found: CrossValidation, rows: Responses) -> str | None:
         f"50 % intervals hold {np.mean(inner):.0%} of the rows held out: the given errors (measurement_variance) are "
         f"larger than the rows scatter. Are they variances, in the unit of the response squared? They are taken as "
         f"known, so intervals of new rows are as wide as they say."
+    )
+
+
+def _too_many_zeros(found: CrossValidation, rows: Responses) -> str | None:
+    """What to say of counts that are zero far more often than the others let expect."""
+    if not rows.family.discrete:
+        return None
+    law: Any = found.law
+    expected, n = np.asarray(law.cdf(np.zeros(len(found.observed)))), len(found.observed)
+    zeros, wanted = int(np.count_nonzero(found.observed == 0)), float(expected.sum())
+    error = float(np.sqrt(np.sum(expected * (1 - expected))))
+    if zeros < wanted + limits.TOO_MANY_ZEROS * error or zeros < limits.ZEROS_TIMES * wanted:
+        return None
+    plain = not (rows.family.has_dispersion or rows.family.bounded_by_size)
+    return (
+        f"{zeros} of {n} rows held out are zero, where the others let expect {wanted:.0f}: some seem to be zero for "
+        f"another reason than a low mean (none could be there, or nobody looked). The surface is drawn down around "
+        f"them, and taken to be rougher than it is. Leave out rows that can only be zero, give what makes them so as a "
+        f"covariate, or model presence (SpatialClassifier) and the counts where there are some apart."
+        + (" family='negative-binomial' holds a part of them." if plain else "")
     )
 
 
