@@ -27,7 +27,7 @@ from bochner.inference.fits.memory import rows_bytes
 from bochner.inference.fits.sampling import _effective
 from bochner.inference.schemes import limits as scheme_limits
 from bochner.inference.tuning.branches import _star
-from bochner.inference.tuning.integration import RangeGrid
+from bochner.inference.tuning.range_grid import RangeGrid
 from bochner.inference.tuning.refinement import _rougher
 from bochner.inference.tuning.reweighting import _median_around
 from bochner.inference.tuning.stacking import gaps_of

@@ -13,7 +13,8 @@ from bochner.inference.evidence.share_evidence import Line, Tridiagonal
 from bochner.inference.observed.scale import scale_of
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.branches import isotropic, stretched
-from bochner.inference.tuning.integration import Branch, RangeGrid, Weighed, integrate
+from bochner.inference.tuning.integration import integrate
+from bochner.inference.tuning.range_grid import Branch, RangeGrid, Weighed
 from bochner.inference.tuning.search import Search
 from bochner.kernels import Matern
 

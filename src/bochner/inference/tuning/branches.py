@@ -12,7 +12,8 @@ from bochner.inference.observed.average import Average
 from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.averaging import curvature_at_mode
-from bochner.inference.tuning.integration import Branch, Integral, integrate
+from bochner.inference.tuning.integration import Integral, integrate
+from bochner.inference.tuning.range_grid import Branch
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel, Matern, Scale
 

@@ -20,8 +20,9 @@ from bochner.inference.observed.average import Average
 from bochner.inference.observed.responses import Responses
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.branches import isotropic
-from bochner.inference.tuning.integration import Branch, max_nodes
+from bochner.inference.tuning.integration import max_nodes
 from bochner.inference.tuning.node_rules import thinned
+from bochner.inference.tuning.range_grid import Branch
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel
 

@@ -1,0 +1,271 @@
+"""The evidence of one form of kernel on a grid of its ranges, each with lines along the share of the field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import special
+
+from bochner.arrays import FloatArray
+from bochner.inference.evidence.share_evidence import Line, ShareEvidence
+from bochner.inference.observed.observations import Observations
+from bochner.inference.tuning import limits
+from bochner.inference.tuning.node_rules import gauss_rule
+from bochner.kernels import Kernel, Scale
+
+NoiseLevels = list[tuple[float, float]]
+"""Noise variances with the logs of their weights."""
+SHARES = np.arange(limits.SHARE_LOGITS[0], limits.SHARE_LOGITS[1] + 1e-9, limits.SHARE_STEP)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Kernels that differ in their range alone.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        One field: its hyperparameters are ranges and a variance.
+    log_units : (number of ranges,)
+        Logarithm of every length scale where the relative range is 1.
+    log_prior : float
+        Logarithm of its prior probability, or of its weight as a node of a rule.
+    ring : int
+        0: one range for all axes; 1: ranges of their own in the ratios that were learned; 2: in ratios about them.
+    weight : float
+        Of the rule over the ratios: what is to be expected of it, of all of them.
+    """
+
+    kernel: Kernel
+    log_units: FloatArray
+    log_prior: float
+    ring: int = 0
+    weight: float = 1.0
+
+    @property
+    def stretched(self) -> bool:
+        """Whether its length scales differ by what was learned."""
+        return self.ring > 0
+
+    def at(self, log_range: float, variance: float = 1.0) -> Kernel:
+        """The kernel of a relative range and a variance."""
+        ranges = np.array([h.role.is_range for h in self.kernel.hyperparameters])
+        theta = np.full(len(ranges), np.log(variance))
+        theta[ranges] = self.log_units + log_range
+        return self.kernel.with_theta(theta)
+
+
+@dataclass(frozen=True)
+class Node:
+    """One set of hyperparameters with its mass."""
+
+    branch: Branch
+    log_range: float
+    field: float
+    noise: float
+    mass: float
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A line along the share of the field, the log of its joint density with the prior, and of the sum of it."""
+
+    line: Line
+    log_density: FloatArray
+    log_sum: float
+
+
+@dataclass
+class RangeGrid:
+    """Evidence of one branch on a grid of ranges, each with its lines along the share of the field."""
+
+    branch: Branch
+    evaluate: Callable[[float], list[Weighed]]
+    first: FloatArray
+    points: dict[float, list[Weighed]] = field(default_factory=dict)
+    rule: dict[float, float] | None = None  # logs of what single ranges stand for, where they are nodes of a rule
+    log_share: float = 0.0  # log of the mass of all that it stands for, relative to its own
+
+    @classmethod
+    def of(
+        cls,
+        obs: Observations,
+        scale: Scale,
+        levels: NoiseLevels | None,
+        branch: Branch,
+        through: float | None = None,
+    ) -> RangeGrid:
+        """With ranges from less than the spacing of the places to some extents, a given one among them."""
+        evidence = ShareEvidence.of(obs)
+        least = min(limits.LEAST_RANGE, scale.spacing)
+        push = min(limits.SHORT_RANGE, 2 * scale.spacing)
+
+        def lines(log_range: float) -> list[Weighed]:
+            correlation = obs.rows.covariance_within(branch.at(log_range))
+            prior = branch.log_prior - limits.RANGE_POWER * log_range - push * np.exp(-log_range)
+            if levels is None:
+                found = [(evidence.along_shares(correlation, SHARES), 0.0)]
+            else:
+                found = [
+                    (evidence.along_fields(correlation, noise, SHARES, scale.variance), log_weight)
+                    for noise, log_weight in levels
+                ]
+            priors = [log_share_prior(SHARES) + prior + more for _, more in found]
+            densities = [line.log_evidence + p for (line, _), p in zip(found, priors, strict=True)]
+            return [Weighed(line, d, log_sum(d)) for (line, _), d in zip(found, densities, strict=True)]
+
+        n_points = 1 + int(np.ceil(np.log(limits.LARGEST_RANGE / least) / limits.RANGE_STEP))
+        first = np.linspace(np.log(least), np.log(limits.LARGEST_RANGE), n_points)
+        if through is not None:
+            first += through - first[np.argmin(np.abs(first - through))]
+        return cls(branch, lines, first)
+
+    def flood(
+        self,
+        log_range: float,
+        top: float,
+        valley: float = limits.VALLEY_NATS,
+        hopeless: float = limits.HOPELESS_NATS,
+    ) -> float:
+        """Evaluate the first grid from a range upwards and downwards, until it falls and is ruled out by the best.
+
+        Where it begins `hopeless` nats below the best it goes nowhere, and it ends where it falls to `valley` below.
+        `top` is the best of what was evaluated before; the best until now is returned.
+        """
+        start = int(np.argmin(np.abs(self.first - log_range)))
+        middle = self._evaluated(self.first[start])
+        if middle < top - hopeless:
+            return top
+        top = max(top, middle)
+        for way in (self.first[start + 1 :], self.first[:start][::-1]):
+            before = middle
+            for t in way:
+                value = self._evaluated(t)
+                top = max(top, value)
+                if value < min(before, top - valley):
+                    break
+                before = value
+        return top
+
+    def _evaluated(self, log_range: float) -> float:
+        """Evaluate one more range: the log of its density."""
+        self.add([log_range])
+        return log_sum(np.array([w.log_sum for w in self.points[float(log_range)]]))
+
+    def add(self, log_ranges: Sequence[float] | FloatArray) -> None:
+        """Evaluate at more ranges."""
+        self.points.update({float(t): self.evaluate(float(t)) for t in log_ranges})
+
+    @property
+    def log_ranges(self) -> FloatArray:
+        return np.array(sorted(self.points))
+
+    @property
+    def log_widths(self) -> FloatArray:
+        """Log of what each range stands for, ascending, by the trapezoidal rule or one of its own."""
+        t = self.log_ranges
+        if self.rule is not None:
+            return self.log_share + np.array([self.rule[each] for each in t])
+        return self.log_share + (np.log(np.gradient(t)) if len(t) > 1 else np.zeros(1))
+
+    @property
+    def log_masses(self) -> FloatArray:
+        """Log of the mass of each range, ascending: its lines summed."""
+        sums = [log_sum(np.array([w.log_sum for w in self.points[t]])) for t in self.log_ranges]
+        return np.array(sums) + self.log_widths
+
+    @property
+    def log_mass(self) -> float:
+        """Log of the mass of the branch."""
+        return log_sum(self.log_masses)
+
+    def missing(self) -> list[float]:
+        """Ranges next to those that hold too much of the mass."""
+        if self.rule is not None:
+            return []
+        t, masses = self.log_ranges, self.log_masses
+        heavy = np.exp(masses - log_sum(masses)) > limits.HEAVY_RANGE
+        wanted: set[float] = set()
+        for i in np.flatnonzero(heavy):
+            wanted |= {float((t[i] + t[j]) / 2) for j in (i - 1, i + 1) if 0 <= j < len(t)}
+        return sorted(wanted)
+
+    def beside(self, log_range: float, like: RangeGrid, hopeless: float) -> bool:
+        """Evaluate about a range as far as the peak of another is wide; whether its own peak is between.
+
+        It is then taken for a parabola, whose mass the three ranges share. Below `hopeless` one range is enough.
+        """
+        t, masses = like.log_ranges, like.log_masses
+        share = np.exp(masses - log_sum(masses))
+        step = limits.BESIDE_STEP * float(np.sqrt(share @ (t - share @ t) ** 2))
+        found = {0: self._evaluated(log_range)}
+        if found[0] < hopeless:
+            return True
+        if not step > 0:
+            return False
+        at = 0
+        for _ in range(limits.BESIDE_MOVES):
+            for k in (at - 1, at, at + 1):
+                if k not in found:
+                    found[k] = self._evaluated(log_range + k * step)
+            below, middle, above = (found[k] for k in (at - 1, at, at + 1))
+            slope, bend = (above - below) / 2, 2 * middle - above - below
+            if bend > 0 and step > limits.BESIDE_WIDEST * np.sqrt(bend):
+                return False  # so wide a peak is no parabola
+            if bend > 0 and abs(slope) <= bend:
+                return self._as_parabola(slope, bend, middle, step)
+            at += int(np.sign(slope)) * (2 if not bend > 0 or abs(slope) > 2 * bend else 1)
+        return False
+
+    def _as_parabola(self, slope: float, bend: float, middle: float, step: float) -> bool:
+        """All ranges share the mass of a parabola, from its value, slope and bend for a step."""
+        log_mass = middle + slope**2 / (2 * bend) + np.log(step * np.sqrt(2 * np.pi / bend))
+        values = np.array([log_sum(np.array([w.log_sum for w in lines])) for lines in self.points.values()])
+        self.rule = dict.fromkeys(self.points, float(log_mass - log_sum(values)))
+        return True
+
+    def follow(self, like: RangeGrid) -> None:
+        """Evaluate at the nodes of the Gauss rule of another, and weigh them by how much more or less likely they are.
+
+        Where the two fall in the same way from their modes, however far these are apart by, three nodes are enough.
+        """
+        t, masses = like.log_ranges, like.log_masses
+        at, share = gauss_rule(t, np.exp(masses - log_sum(masses)), limits.FOLLOWED_NODES)
+        density = np.interp(at, t, masses - like.log_widths) - log_sum(masses)
+        self.add(at)
+        self.rule = {float(x): float(np.log(s) - d) for x, s, d in zip(at, share, density, strict=True)}
+
+    def nodes(self, log_total: float) -> list[Node]:
+        """Few sets of hyperparameters that stand for all."""
+        found = []
+        for log_range, log_width in zip(self.log_ranges, self.log_widths, strict=True):
+            for weighed in self.points[log_range]:
+                line, mass = weighed.line, float(np.exp(weighed.log_sum + log_width - log_total))
+                if mass < limits.LEAST_MASS:
+                    continue
+                order = limits.SHARE_NODES if mass > limits.FULL_MASS else limits.FEW_SHARE_NODES
+                at, share = gauss_rule(line.logit, np.exp(weighed.log_density - weighed.log_sum), order)
+                fields, noises = (
+                    np.exp(np.interp(at, line.logit, np.log(np.maximum(v, 1e-300)))) for v in (line.field, line.noise)
+                )
+                if np.ptp(line.noise) == 0:
+                    noises = np.full(len(at), line.noise[0])
+                found += [
+                    Node(self.branch, float(log_range), float(f), float(s), float(mass * p))
+                    for f, s, p in zip(fields, noises, share, strict=True)
+                ]
+        return found
+
+
+def log_share_prior(logit: FloatArray) -> FloatArray:
+    """Of the share of the field, as a density in its logit: Beta, nearly uniform."""
+    a, b = limits.SHARE_PRIOR
+    return np.asarray(a * special.log_expit(logit) + b * special.log_expit(-logit))
+
+
+def log_sum(values: FloatArray) -> float:
+    """Log of the sum of exponentials; scipy's checks cost more than the sum of so few."""
+    top = float(np.max(values))
+    return top + float(np.log(np.sum(np.exp(values - top))))
