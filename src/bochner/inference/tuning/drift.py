@@ -13,6 +13,7 @@ from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.informed_climb import Rival
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Matern
 
@@ -30,7 +31,8 @@ def beside_drift(search: Search, single: Tuned, obs: Observations) -> tuple[tupl
     known = search.noise_variance
     near_share, rest = limits.NEAR_PART * left * total, (1 - limits.NEAR_PART) * left * total
     starts = [Matern(limits.NEAR_REACH * extent, near_share, nu=nu) + far for nu in limits.NEAR_SMOOTHNESS]
-    climbs = [search.maximise(k, rest if known is None else known, against=least) for k in starts]
+    rival = Rival(least, dear=True, ledge=single.value - limits.SUM_LEDGE)
+    climbs = [search.maximise(k, rest if known is None else known, against=rival) for k in starts]
     found = sorted((t for t in climbs if t.value > least), key=lambda t: -t.value)
     if not found:
         return None

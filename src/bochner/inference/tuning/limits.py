@@ -194,10 +194,10 @@ SLOPED_SHARE           0.7                                  of the variance that
                                                             the second order explains: then a   fields
                                                             near field is sought beside it,
                                                             ...
-FOLLOWS_SLOPE          0.4                                  extents that one field then reaches benchmarks/missed_
+FOLLOWS_SLOPE          0.2                                  extents that one field then reaches benchmarks/missed_
                                                             at least; one of less has found     fields
-                                                            what is near (which gained at 0.7
-                                                            to 4.5 alone)
+                                                            what is near (sums gained where it
+                                                            reached 0.3 to 4.5 alone)
 DRIFT_REACH            2.0                                  ... which begins so many extents    benchmarks/missed_
                                                             long, ...                           fields
 DRIFT_VARIANCE         4.0                                  ... of so many times the variance   benchmarks/missed_
@@ -525,7 +525,7 @@ WORTH_STRETCHING = 1.0
 REFINEMENT_ITERATIONS = 20
 CAREFUL_REACH = 0.3
 SLOPED_SHARE = 0.7
-FOLLOWS_SLOPE = 0.4
+FOLLOWS_SLOPE = 0.2
 DRIFT_REACH = 2.0
 DRIFT_VARIANCE = 4.0
 DRIFT_SMOOTHNESS = 2.5
