@@ -94,7 +94,11 @@ def _too_many_zeros(found: CrossValidation, rows: Responses) -> str | None:
     expected, n = np.asarray(law.cdf(np.zeros(len(found.observed)))), len(found.observed)
     zeros, wanted = int(np.count_nonzero(found.observed == 0)), float(expected.sum())
     error = float(np.sqrt(np.sum(expected * (1 - expected))))
-    if zeros < wanted + limits.TOO_MANY_ZEROS * error or zeros < limits.ZEROS_TIMES * wanted:
+    # rows of one block are low together, too
+    part = np.unique(found.fold, return_inverse=True)[1]
+    among_parts = float(np.linalg.norm(np.bincount(part, (found.observed == 0) - expected)))
+    surely = max(limits.TOO_MANY_ZEROS * error, limits.ZEROS_OF_PARTS * among_parts)
+    if zeros < wanted + surely or zeros < limits.ZEROS_TIMES * wanted:
         return None
     plain = not (rows.family.has_dispersion or rows.family.bounded_by_size)
     return (

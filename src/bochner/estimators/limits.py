@@ -31,6 +31,7 @@ MAX_PART_ROWS         200    rows of a block
 LEAST_COVERAGE        0.9    of 95 % intervals there, that is not worth a word
 TOO_MANY_ZEROS        3      sds, by which rows held out are zero more often than expected: those of fields that
                              were simulated without such rows were up to 1.9 ...
+ZEROS_OF_PARTS        2      the same, of blocks that are counted as one, ...
 ZEROS_TIMES           1.3    ... and so many times as often
 FAR_TOO_MANY_INSIDE   0.8    of 50 % intervals there, from which on given errors are doubted
 SHOWN_FROM            5.0    expected seconds of a fit from which a line tells how it goes
@@ -97,6 +98,7 @@ MAX_JUDGED_ROWS = 1_000
 MAX_PART_ROWS = 200
 LEAST_COVERAGE = 0.9
 TOO_MANY_ZEROS = 3.0
+ZEROS_OF_PARTS = 2.0
 ZEROS_TIMES = 1.3
 FAR_TOO_MANY_INSIDE = 0.8
 SHOWN_FROM = 5.0
