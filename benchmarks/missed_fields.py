@@ -37,6 +37,7 @@ class Case:
     noise: float = NOISE
     box: tuple[float, ...] = (1.0, 1.0)
     slope: float = 0.0  # along the first axis; half of it down the second
+    bowl: float = 0.0  # times the squared distance from the middle
 
 
 FIELDS = (
@@ -53,6 +54,7 @@ FIELDS = (
     Case("beside a slope", 80, Matern(0.1, 0.3, nu=0.5), noise=0.05, slope=20.0),
     Case("beside a slope", 300, Matern(0.1, 0.3, nu=0.5), noise=0.05, slope=20.0),
     Case("beside a slope", 900, Matern(0.1, 0.3, nu=0.5), noise=0.05, slope=20.0),
+    Case("in a bowl", 300, Matern(0.06, nu=1.5), noise=0.04, bowl=32.0),
     Case("metres, km and days", 2_000, Matern((3e4, 0.5, 40.0), nu=1.5), box=METRES_KM_DAYS),
 )
 
@@ -71,12 +73,12 @@ def missed(case: Case, seed: int) -> str:
     n = case.n
     X, truth, K = simulated(case.kernel, n + N_NEW, seed, case.box)
     y = truth[:n] + np.sqrt(case.noise) * np.random.default_rng(seed + 1_000).standard_normal(n)
-    plane = case.slope * (X[:, 0] - X[:, 1] / 2)
+    drift = case.slope * (X[:, 0] - X[:, 1] / 2) + case.bowl * np.sum((X - np.array(case.box) / 2) ** 2, axis=1)
     start = time.process_time()
-    model = SpatialRegressor(n_jobs=1).fit(X[:n], y + plane[:n])
+    model = SpatialRegressor(n_jobs=1).fit(X[:n], y + drift[:n])
     seconds = time.process_time() - start
     mean, sd = model.predict(X[n:], return_std=True)
-    mean = mean - plane[n:]
+    mean = mean - drift[n:]
     best = K[n:, :n] @ np.linalg.solve(K[:n, :n] + case.noise * np.eye(n), y)
     ours, oracle = (np.sqrt(np.mean((m - truth[n:]) ** 2)) for m in (mean, best))
     inside = np.mean(np.abs(mean - truth[n:]) <= 1.96 * sd)

@@ -45,6 +45,20 @@ def test_a_near_field_is_sought_beside_a_slope(near, there, prior):
         assert best.value > single.value and "slopes over the region" in str(choice)
 
 
+def test_a_near_field_in_a_bowl_is_found_though_one_field_reaches_less_far():
+    """One kernel takes the sides of the bowl for a field of a third of the extent, and loses what is nearer."""
+    rng = np.random.default_rng(52)
+    X = np.r_[rng.uniform(size=(300, 2)), rng.uniform(size=(300, 2))]
+    root = np.linalg.cholesky(Matern(0.06, nu=1.5).covariance(X, X) + 1e-8 * np.eye(600))
+    truth = root @ rng.normal(size=600) + 32 * np.sum((X - 0.5) ** 2, axis=1)
+    obs = observed(X[:300], truth[:300] + 0.2 * rng.normal(size=300))
+    search = Search(ExactEvidence(obs, reml=True), scale_of(obs), None, True)
+    single = select_kernel(search, 300, 2).tuned
+    assert np.max(single.kernel.length_scale) < 0.4
+    found = drift.beside_drift(search, single, obs)
+    assert found is not None and found[0][0].kernel.leaves()[0].length_scale < 0.1
+
+
 def test_without_a_slope_nothing_is_sought():
     X, truth = sloped(160, 2, 0.3, seed=0)
     obs = observed(X, truth - X @ [20.0, -10.0])
