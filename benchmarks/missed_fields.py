@@ -50,6 +50,8 @@ FIELDS = (
     Case("stretched", 1_200, Matern((0.05, 0.6), nu=0.5)),
     Case("weak", 1_200, Matern(0.3, 0.1, nu=1.5), noise=1.0),
     Case("weak", 2_500, Matern(0.3, 0.1, nu=1.5), noise=1.0),
+    Case("weak and rough", 600, Matern(0.3, 0.3, nu=0.5), noise=1.0),
+    Case("weak and rough", 1_200, Matern(0.3, 0.3, nu=0.5), noise=1.0),
     Case("weak, rough and short", 2_000, Matern(0.03, 0.3, nu=0.5), noise=1.0),
     Case("beside a slope", 80, Matern(0.1, 0.3, nu=0.5), noise=0.05, slope=20.0),
     Case("beside a slope", 300, Matern(0.1, 0.3, nu=0.5), noise=0.05, slope=20.0),

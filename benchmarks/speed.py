@@ -376,7 +376,7 @@ def large_field(plan: Plan) -> Iterator[Row]:
     for n in plan.rows or ((5_000,) if plan.quick else (10_000, 100_000, 300_000)):
         X, y = field(n + 2_000)
         default, given = (
-            fitted(plan, SpatialRegressor(kernel, n_jobs=plan.threads), X[:n], y[:n], X[n:], y[n:])
+            fastest(plan, lambda: SpatialRegressor(kernel, n_jobs=plan.threads), X[:n], y[:n], X[n:], y[n:])  # noqa: B023
             for kernel in (None, "exponential")
         )
         name, size, peer = "default fit, prediction with sd", f"{n:,} rows", "GPBoost, Vecchia"
@@ -397,7 +397,7 @@ def satellite(plan: Plan) -> Iterator[Row]:
     from competition import cases
 
     _, (X, y), (new, truth) = next(iter(cases(plan.data, "satellite")))
-    ours = fitted(plan, SpatialRegressor(n_jobs=plan.threads), X, y, new, truth)
+    ours = fastest(plan, lambda: SpatialRegressor(n_jobs=plan.threads), X, y, new, truth)
     theirs = min(gpboost(X, y, new, truth) for _ in range(plan.repeats))
     yield Row(
         "satellite file, prediction with sd", f"{len(X):,} rows", ours[0], "GPBoost, Vecchia", *swapped(ours, theirs)
@@ -574,6 +574,13 @@ def fitted(
 
     with resources(plan):
         return plan.once(work), rmse(mean, truth)
+
+
+def fastest(
+    plan: Plan, model: Callable[[], Any], X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray
+) -> tuple[float, float]:
+    """The fastest of as many new models as peers have."""
+    return min(fitted(plan, model(), X, y, new, truth) for _ in range(plan.repeats))
 
 
 def rmse(mean: np.ndarray, truth: np.ndarray) -> float:

@@ -32,6 +32,7 @@ from bochner.inference.tuning.lattice_search import LatticeSearch, Told, field_g
 from bochner.inference.tuning.many_dimensions import select_many_dimensions
 from bochner.inference.tuning.multiscale import select_multiscale
 from bochner.inference.tuning.objectives import gaussian_objectives, guiding_objective, laplace_objectives
+from bochner.inference.tuning.open_fields import open_average
 from bochner.inference.tuning.peaks import informed_starts
 from bochner.inference.tuning.rare_cases import cases_and_others
 from bochner.inference.tuning.refinement import refine_on_lattice
@@ -451,7 +452,8 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
     if not few and climb.search.prior:  # many rows that say little: presence of a few per cent
         few, told = True, f"{n:,} rows, which say as much as fewer than {limits.MAX_AVERAGING_ROWS} measurements would,"
     if not few or task.folds is not None or climb.tuned.failed:
-        return best, Choice("intervals", 1, text="at the best hyperparameters")
+        left = _left_open(task, scheme, climb) if not few else None
+        return (best, Choice("intervals", 1, text="at the best hyperparameters")) if left is None else left
     if _integrable(task, scheme, climb):
         per_axis = None if climb.search.shared is not None else climb.per_axis  # the sphere has no axes of its own
         return integrated(task.settings.kernel, task.obs, climb.search, climb.tuned, per_axis)
@@ -469,6 +471,15 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
     found = with_rivals(found, climb.tuned, climb.rivals)
     text = f"averaged over {len(found.mass)} sets of hyperparameters: {told} do not pin them down"
     return found, Choice("intervals", len(found.mass), text=text)
+
+
+def _left_open(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice] | None:
+    """An average of many rows that say little; None where they say enough."""
+    s = task.settings
+    judged = task.folds is None and s.reml and not climb.tuned.failed and scheme.own_draw(task) is None
+    if not task.gaussian or not judged or scheme.adaptive:
+        return None
+    return open_average(climb.search, climb.tuned, task.obs, s.kernel, s.seed)
 
 
 def _integrable(task: Task, scheme: Scheme, climb: Climb) -> bool:

@@ -87,6 +87,22 @@ SELECTED_SMOOTHNESS    (1.5, 0.5, 2.5)                      smoothness that is t
                                                             kernel is given, for few rows
 WIDEST                 1.5                                  largest sd, on the log scale, of a  benchmarks/coverage
                                                             direction that the data leave flat
+OPEN_SD                0.15                                 of the log of the surface's sd: as  benchmarks/missed_
+                                                            much left open by 500 rows or more  fields
+                                                            calls for an average
+OPEN_NODE              1.5                                  sds from the mode to its nodes      benchmarks/missed_
+                                                                                                fields
+OPEN_TRIALS            3                                    of a node that lies where the       benchmarks/missed_
+                                                            evidence has not fallen too far     fields
+OPEN_SHORTEST          0.25                                 of a step: the next trial is no     benchmarks/missed_
+                                                            shorter                             fields
+MAX_OPEN_EXACT_ROWS    1,500                                up to which the exact evidence      benchmarks/missed_
+                                                            weighs the nodes: 0.1 s each        fields
+LEAST_OPEN_MASS        0.02                                 of a node that is worth a solve     benchmarks/missed_
+                                                                                                fields
+GLIMPSED               (200, 100)                           rows, and places between them, to   benchmarks/missed_
+                                                            judge that by: a few ms             fields
+GLIMPSED_LEAST         1e-10                                of a variance: rounding             tests/inference
 ONE_SIDED_STEP         1e-4                                 in theta, of a difference of slopes tests/laws/test_answers
                                                             of the exact evidence, ...
 CENTRAL_STEP           1e-3                                 ... and of others, to both sides    tests/laws/test_answers
@@ -476,6 +492,14 @@ PEAK_REACHES = (0.1, 0.5)
 FAILED_SEARCH = -1e25
 SELECTED_SMOOTHNESS = (1.5, 0.5, 2.5)
 WIDEST = 1.5
+OPEN_SD = 0.15
+OPEN_NODE = 1.5
+OPEN_TRIALS = 3
+OPEN_SHORTEST = 0.25
+MAX_OPEN_EXACT_ROWS = 1_500
+LEAST_OPEN_MASS = 0.02
+GLIMPSED = (200, 100)
+GLIMPSED_LEAST = 1e-10
 ONE_SIDED_STEP = 1e-4
 CENTRAL_STEP = 1e-3
 DESIGN_REACH = 1.1

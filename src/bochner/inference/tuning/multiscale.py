@@ -101,7 +101,12 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     # chosen by what it predicts: a scale at its bound, or no noise, is then no fault to warn of
     by_all_rows = single.by_all_rows
     tuned = replace(
-        tuned, kernel=tuned.kernel.scaled(factor), noise_variance=noise, at_bounds=(), by_all_rows=by_all_rows
+        tuned,
+        kernel=tuned.kernel.scaled(factor),
+        noise_variance=noise,
+        at_bounds=(),
+        by_all_rows=by_all_rows,
+        calibration=factor,
     )
     known = _times(held[best], factor, fine.noise_variance, obs)
     average = _modulated(Average.single(tuned.kernel, noise), task, tuned, obs, folds, held=known)
@@ -179,6 +184,7 @@ def _stacked(
             noise_variance=t.noise_variance * (factor if noise_variance is None else 1.0),
             at_bounds=(),
             by_all_rows=by_all_rows,
+            calibration=factor,
         )
         for t in (candidates[i][1] for i in order)
     ]

@@ -31,6 +31,7 @@ class Tuned:
     n_evaluations: int
     at_bounds: tuple[str, ...]
     by_all_rows: bool = False  # whether the evidence of all rows had the last word
+    calibration: float = 1.0  # factor on its variances, by rows held out
 
     @property
     def failed(self) -> bool:
@@ -122,11 +123,20 @@ class Search:
         value, gradient = self.evaluate(kernel, noise_variance)
         if value <= limits.FAILED_SEARCH:
             return value, np.inf
-        ties, free = self._ties(kernel), self._free(kernel)
-        tied = np.eye(len(ties))[ties][:, free]
+        tied = self.tied(kernel)
         slope, information = tied.T @ gradient, tied.T @ self.information_at(kernel, noise_variance) @ tied
         information += limits.LEAST_CURVATURE * np.eye(len(slope))
         return value, 0.5 * float(slope @ np.linalg.solve(information, slope))
+
+    def tied(self, kernel: Kernel) -> FloatArray:
+        """Which entries of [theta, log noise] each free value moves, (entries, free)."""
+        ties = self._ties(kernel)
+        return np.eye(len(ties))[ties][:, self._free(kernel)]
+
+    def with_prior(self) -> Search:
+        """Plain climbs of the same objective with the prior of few rows."""
+        given = (self.objective, self.scale, self.noise_variance, True, self.least_noise, self.shared)
+        return Search(*given, prior_scale=self.prior_scale, reach=self.reach)
 
     def n_scales(self, dim: int) -> int:
         """Number of length scales of a kernel with one for each axis that has its own."""
@@ -197,7 +207,7 @@ class Search:
         if isinstance(self.objective, InformedObjective):
             hidden = self.hidden(*unpack(x0))
             # (entries, free): which of them each free value moves
-            tied = linalg.block_diag(np.eye(len(ties))[ties][:, free], np.eye(len(hidden)))
+            tied = linalg.block_diag(self.tied(kernel), np.eye(len(hidden)))
             information = tied.T @ self.information_at(*unpack(x0), hidden) @ tied
             rival = None if against is None else self._rival(against, free, len(hidden))
             joint = self.objective if isinstance(self.objective, JointObjective) and len(hidden) else None
