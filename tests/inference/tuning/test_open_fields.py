@@ -71,3 +71,20 @@ def test_units_do_not_matter() -> None:
     assert here.choices_["intervals"].value == there.choices_["intervals"].value > 1
     for a, b in zip(ours, theirs, strict=True):
         assert_allclose(1e-3 * a, b, rtol=2e-3, atol=2e-6)
+
+
+@pytest.mark.parametrize("features", ["quasi", "nystroem"])
+def test_models_that_may_take_more_rows_keep_one_kernel(features: str) -> None:
+    X, y, _ = rows_of(ROUGH, 560, 1.0, 0)
+    model = SpatialRegressor(features=features, n_frequencies=60).partial_fit(X[:520], y[:520])
+    assert model.choices_["intervals"].value == 1
+    model.partial_fit(X[520:], y[520:])
+    assert np.all(np.isfinite(model.predict(X[:5])))
+
+
+def test_pure_noise_is_no_field() -> None:
+    """The variance goes to its bound, and a node beyond it is none."""
+    rng = np.random.default_rng(9)
+    X, y = rng.uniform(size=(520, 2)), rng.standard_normal(520)
+    mean, sd = SpatialRegressor().fit(X, y).predict(X, return_std=True)
+    assert np.sqrt(np.mean(mean**2)) < 0.3 and np.all(np.isfinite(sd))

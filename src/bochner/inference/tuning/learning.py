@@ -474,10 +474,10 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
 
 
 def _left_open(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice] | None:
-    """An average of many rows that say little; None where they say enough."""
+    """An average of more rows that say little; None where they say enough, or are too many to be asked exactly."""
     s = task.settings
-    judged = task.folds is None and s.reml and not climb.tuned.failed and scheme.own_draw(task) is None
-    if not task.gaussian or not judged or scheme.adaptive:
+    judged = task.gaussian and task.folds is None and s.reml and not climb.tuned.failed
+    if not judged or not scheme.exact or len(task.obs) > limits.MAX_OPEN_ROWS:
         return None
     return open_average(climb.search, climb.tuned, task.obs, s.kernel, s.seed)
 

@@ -90,14 +90,14 @@ WIDEST                 1.5                                  largest sd, on the l
 OPEN_SD                0.15                                 of the log of the surface's sd: as  benchmarks/missed_
                                                             much left open by 500 rows or more  fields
                                                             calls for an average
-OPEN_NODE              1.5                                  sds from the mode to its nodes      benchmarks/missed_
-                                                                                                fields
+OPEN_NODE              1.5                                  sds of the exact evidence from the  benchmarks/missed_
+                                                            mode to its nodes                   fields
 OPEN_TRIALS            3                                    of a node that lies where the       benchmarks/missed_
                                                             evidence has not fallen too far     fields
 OPEN_SHORTEST          0.25                                 of a step: the next trial is no     benchmarks/missed_
                                                             shorter                             fields
-MAX_OPEN_EXACT_ROWS    1,500                                up to which the exact evidence      benchmarks/missed_
-                                                            weighs the nodes: 0.1 s each        fields
+MAX_OPEN_ROWS          1,500                                up to which it weighs the nodes:    benchmarks/missed_
+                                                            0.1 s each                          fields
 LEAST_OPEN_MASS        0.02                                 of a node that is worth a solve     benchmarks/missed_
                                                                                                 fields
 GLIMPSED               (200, 100)                           rows, and places between them, to   benchmarks/missed_
@@ -496,7 +496,7 @@ OPEN_SD = 0.15
 OPEN_NODE = 1.5
 OPEN_TRIALS = 3
 OPEN_SHORTEST = 0.25
-MAX_OPEN_EXACT_ROWS = 1_500
+MAX_OPEN_ROWS = 1_500
 LEAST_OPEN_MASS = 0.02
 GLIMPSED = (200, 100)
 GLIMPSED_LEAST = 1e-10

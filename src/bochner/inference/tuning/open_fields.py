@@ -18,8 +18,7 @@ from scipy import linalg
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.inference.evidence.exact_evidence import ExactEvidence
-from bochner.inference.evidence.lattice_evidence import lattice_objective
-from bochner.inference.evidence.objective import InformedObjective, Objective
+from bochner.inference.evidence.objective import InformedObjective
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
@@ -119,7 +118,11 @@ def open_average(
     if mode.failed:
         return None
     doubt = Doubt.about(glimpse, search, mode.kernel, mode.noise_variance)
-    low, high = _sides(replace(search, objective=_judge(search, mode, obs)), mode, doubt)
+    # neighbours see little of a weak field that reaches far, and would leave more open than there is
+    sides = _sides(replace(search, objective=ExactEvidence(obs, reml=True)), mode, doubt)
+    if sides is None:
+        return None
+    low, high = sides
     size = doubt.size * (low.sd + high.sd) / 2
     if size < limits.OPEN_SD:
         return None
@@ -128,32 +131,30 @@ def open_average(
         f"averaged over {len(average.mass)} sets of hyperparameters: {len(obs):,} rows under their noise leave the sd "
         f"of the surface open by {size:.0%}"
     )
+    if mode.kernel != best.kernel and isinstance(mode.kernel, Matern):
+        text += f"; about a smoothness of {mode.kernel.nu:.2g}, which is learned with a weak prior"
     return average, Choice("intervals", len(average.mass), text=text)
 
 
-def _judge(search: Search, mode: Tuned, obs: Observations) -> Objective:
-    """The evidence of all rows, exact or on waves; where neither can be had, that of neighbours.
+def _sides(search: Search, mode: Tuned, doubt: Doubt) -> tuple[Side, Side] | None:
+    """To both sides of the mode, where the evidence has fallen by about as much as that of a Gaussian would.
 
-    These see little of a weak field that reaches far, and would leave more open than there is.
+    None where it cannot be had at the mode.
     """
-    if len(obs) <= limits.MAX_OPEN_EXACT_ROWS:
-        return ExactEvidence(obs, reml=True)
-    on_waves = lattice_objective(mode.kernel, mode.noise_variance, obs, reml=True) if mode.by_all_rows else None
-    return search.objective if on_waves is None else on_waves
-
-
-def _sides(search: Search, mode: Tuned, doubt: Doubt) -> tuple[Side, Side]:
-    """To both sides of the mode, where the evidence has fallen by about as much as that of a Gaussian would."""
     kernel, point = mode.kernel, _point(mode.kernel, mode.noise_variance)
     within = np.array(bounds(kernel, search.scale, search.least_noise)).T
     top, wanted = search.value(kernel, mode.noise_variance), limits.OPEN_NODE**2 / 2
+    if top <= limits.FAILED_SEARCH:
+        return None
 
     def side(sign: int) -> Side:
         steps, found = limits.OPEN_NODE, None
         for _ in range(limits.OPEN_TRIALS):
-            there, noise = _at(kernel, np.clip(point + sign * steps * doubt.step, *within))
+            end = np.clip(point + sign * steps * doubt.step, *within)
+            there, noise = _at(kernel, end)
             noise = noise if search.noise_variance is None else search.noise_variance
-            found = Side((there, noise), steps, top - search.value(there, noise))
+            taken = float(sign * (end - point) @ doubt.step / (doubt.step @ doubt.step))  # less, at a bound
+            found = Side((there, noise), max(taken, 0.0), top - search.value(there, noise))
             if found.fall < 2 * wanted:
                 break
             steps *= max(float(np.sqrt(wanted / found.fall)), limits.OPEN_SHORTEST)
