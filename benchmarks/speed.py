@@ -257,7 +257,7 @@ def small_fits(plan: Plan) -> Iterator[Row]:
     from bochner import SpatialRegressor
 
     kernel = ConstantKernel() * Matern(0.2, nu=1.5) + WhiteKernel(NOISE)
-    for n in (100, 200, 400, 499, 500):  # of 500 and more the best hyperparameters are taken
+    for n in (100, 200, 400, 499, 500):  # of 500 and more the best hyperparameters are mostly taken
         X, y = field(n + 500)
         theirs = fitted(plan, GaussianProcessRegressor(kernel, normalize_y=True), X[:n], y[:n], X[n:], y[n:])
         ours = fitted(plan, SpatialRegressor(n_jobs=plan.threads), X[:n], y[:n], X[n:], y[n:])

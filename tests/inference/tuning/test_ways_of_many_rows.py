@@ -64,7 +64,7 @@ def test_one_field_learned_by_neighbours_is_that_of_the_exact_evidence(few):
     y = field(X, Matern(0.3, 1.0, nu=1.5), rng) + 0.2 * rng.normal(size=110)
     few(MAX_AVERAGING_ROWS=50)
     exact = SpatialRegressor(Matern(nu=1.5)).fit(X, y)
-    few(MAX_EXACT_TUNING_ROWS=100, CALIBRATED_COVERAGE=(0.0, 1.0), MAX_AVERAGING_ROWS=50, SUM_ITERATIONS=15, OPEN_SD=9)
+    few(MAX_EXACT_TUNING_ROWS=100, CALIBRATED_COVERAGE=(0.0, 1.0), MAX_AVERAGING_ROWS=50, SUM_ITERATIONS=15)
     model = SpatialRegressor().fit(X, y)
     assert model.choices_["tuning"].value == "vecchia"
     assert model.choices_["kernel"].value == "one Matern field"

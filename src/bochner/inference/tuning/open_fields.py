@@ -92,8 +92,8 @@ class Side:
 
     @property
     def sd(self) -> float:
-        """Steps to one sd, by what the evidence has fallen; no more than one."""
-        return min(self.steps / float(np.sqrt(max(2 * self.fall, limits.GLIMPSED_LEAST))), 1.0)
+        """Steps to one sd, by what the evidence has fallen; no more than one, nor than a bound leaves room for."""
+        return min(self.steps / float(np.sqrt(max(2 * self.fall, limits.GLIMPSED_LEAST))), self.steps, 1.0)
 
 
 def open_average(
@@ -112,26 +112,31 @@ def open_average(
     if Doubt.about(glimpse, search, kernel, noise).size < limits.OPEN_SD:
         return None
     mode = replace(best, kernel=kernel, noise_variance=noise)
-    if given is None and not best.by_all_rows:  # else all rows had the last word: neighbours see less of a weak field
+    again = (
+        given is None and not best.by_all_rows
+    )  # else all rows had the last word: neighbours see less of a weak field
+    if again:
         search = search.with_prior()
         mode = search.maximise(kernel, noise, tolerance=limits.SETTLED)
     if mode.failed:
         return None
     doubt = Doubt.about(glimpse, search, mode.kernel, mode.noise_variance)
+    if doubt.size < limits.OPEN_SD:
+        return None
     # neighbours see little of a weak field that reaches far, and would leave more open than there is
     sides = _sides(replace(search, objective=ExactEvidence(obs, reml=True)), mode, doubt)
     if sides is None:
         return None
     low, high = sides
     size = doubt.size * (low.sd + high.sd) / 2
-    if size < limits.OPEN_SD:
-        return None
     average = _weighed(mode, low, high, best.calibration, learned=learned)
+    if size < limits.OPEN_SD or len(average.mass) == 1:
+        return None
     text = (
         f"averaged over {len(average.mass)} sets of hyperparameters: {len(obs):,} rows under their noise leave the sd "
         f"of the surface open by {size:.0%}"
     )
-    if mode.kernel != best.kernel and isinstance(mode.kernel, Matern):
+    if again and isinstance(mode.kernel, Matern):
         text += f"; about a smoothness of {mode.kernel.nu:.2g}, which is learned with a weak prior"
     return average, Choice("intervals", len(average.mass), text=text)
 
