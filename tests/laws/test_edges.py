@@ -21,7 +21,7 @@ from bochner.frequencies.torus import fade
 from bochner.inference import Observations, Responses
 from bochner.inference.adaptive import ascent
 from bochner.inference.evidence.profile import _usable
-from bochner.inference.evidence.share_evidence import Tridiagonal
+from bochner.inference.evidence.share_evidence import Direct, Tridiagonal
 from bochner.inference.fits import limits as fit_limits
 from bochner.inference.fits.exact import leave_out_exact
 from bochner.inference.fits.fixed_effects import _unknown
@@ -82,19 +82,20 @@ def test_small_systems_are_lifted_until_they_can_be_solved(short):
         cells._lower(-np.eye(4), np.zeros(4))
 
 
+@pytest.mark.parametrize("form_of", [Tridiagonal.of, Direct])
 @pytest.mark.parametrize("n", [1, 2, 9])
-def test_determinants_along_a_line_are_those_of_the_matrix(n):
+def test_determinants_along_a_line_are_those_of_the_matrix(n, form_of):
     """However small, and where rounding has made an eigenvalue negative."""
     rng = RNG(n)
     root, columns = rng.normal(size=(n, max(n - 1, 1))), rng.normal(size=(n, 2))
     matrix = root @ root.T
-    line = Tridiagonal.of(matrix.copy(order="F"), columns)
+    line = form_of(matrix.copy(order="F"), columns)
     for factor, shift in ((2.0, 0.3), (0.5, 4.0)):
         log_det, form = line.shifted(factor, shift)
         whole = factor * matrix + shift * np.eye(n)
         assert_allclose(log_det, np.linalg.slogdet(whole)[1], rtol=1e-9)
         assert_allclose(form, columns.T @ np.linalg.solve(whole, columns), rtol=1e-8)
-    below = Tridiagonal.of(np.asfortranarray(matrix - 1e-9 * np.eye(n)), columns)
+    below = form_of(np.asfortranarray(matrix - 1e-9 * np.eye(n)), columns)
     log_det, _ = below.shifted(1.0, 1e-10)
     assert np.isfinite(log_det)
 

@@ -14,8 +14,9 @@ from bochner.inference.observed.scale import scale_of
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.branches import isotropic, stretched
 from bochner.inference.tuning.integration import integrate
-from bochner.inference.tuning.range_grid import Branch, RangeGrid, Weighed
+from bochner.inference.tuning.range_grid import Branch, RangeGrid
 from bochner.inference.tuning.search import Search
+from bochner.inference.tuning.share_lines import Weighed
 from bochner.kernels import Matern
 
 BRANCH = Branch(Matern(), np.zeros(1), 0.0)

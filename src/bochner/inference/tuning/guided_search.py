@@ -57,15 +57,16 @@ class GuidedSearch(Search):
         found = self.before.maximise(kernel, noise_variance, max_iterations, limits.SETTLED)
         if found.failed:
             return super().maximise(kernel, noise_variance, max_iterations, tolerance, against=against)
+        if isinstance(against, Tuned) and _alike(found, against):
+            return replace(against, n_evaluations=1)
         value, gain = self.foreseen(found.kernel, found.noise_variance)
         if not gain < limits.GUIDED_ASTRAY:
             return super().maximise(kernel, noise_variance, max_iterations, tolerance, against=against)
-        if isinstance(against, Tuned) and _alike(found, against):
-            return replace(against, n_evaluations=1)
         if against is not None:
             if value + gain < (against if isinstance(against, float) else against.value) - limits.GUIDED_DOUBT:
                 return replace(found, value=value, n_evaluations=1)
-        return super().maximise(found.kernel, found.noise_variance, max_iterations, tolerance, against=against)
+        enough = max(tolerance, limits.SETTLED)
+        return super().maximise(found.kernel, found.noise_variance, max_iterations, enough, against=against)
 
 
 def _alike(a: Tuned, b: Tuned) -> bool:

@@ -19,7 +19,8 @@ from bochner.inference.observed.average import Average
 from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.node_rules import thinned
-from bochner.inference.tuning.range_grid import SHARES, Branch, NoiseLevels, RangeGrid, log_share_prior, log_sum
+from bochner.inference.tuning.range_grid import Branch, RangeGrid
+from bochner.inference.tuning.share_lines import SHARES, NoiseLevels, ShareLines, log_share_prior, log_sum
 from bochner.kernels import Kernel, Scale
 
 
@@ -68,19 +69,25 @@ def integrate(
     """
     levels = _noise_levels(obs, scale, noise_variance, best[0])
     thrift = _Thrift.of(len(obs), best[0])
+    first = (_logit(*best), limits.LINE_SD) if thrift.sparing else None
+    lines = ShareLines(ShareEvidence.of(obs), levels, scale.variance, first)
     grids: list[RangeGrid] = []
     top = -np.inf
+    known: RangeGrid | None = None  # of many rows, how the best smoothness falls from its peak
     for ring in (1, 0, 2):  # where the field is stretched, one range for all axes is soon given up
         if ring == 2 and thrift.sparing:
-            grids = _about_the_best(grids, branches, lambda b: RangeGrid.of(obs, scale, levels, b))
+            grids = _about_the_best(grids, branches, lambda b: RangeGrid.of(obs, scale, lines, b))
             break
-        known: RangeGrid | None = None  # of many rows, how the best smoothness falls from its peak
+        begun = False
         for branch in sorted(branches, key=thrift.turn):
             if branch.ring == ring and not (ring == 2 and _ruled_out(branch.kernel, grids)):
-                grid, start = RangeGrid.of(obs, scale, levels, branch, thrift.through(branch)), thrift.start(branch)
-                if known is None or not grid.beside(start, known, top - thrift.depths[1]):
+                grid, start = RangeGrid.of(obs, scale, lines, branch, thrift.through(branch)), thrift.start(branch)
+                if known is not None and not begun and known.is_wide:
+                    grid.follow(known)
+                elif known is None or not grid.beside(start, known, top - thrift.depths[1]):
                     top = grid.flood(start, top, *thrift.depths)
                 grids.append(grid)
+                begun = True
                 if thrift.sparing and known is None:
                     known = grid
                     _refine([grid])
@@ -159,6 +166,12 @@ def _noise_levels(obs: Observations, scale: Scale, noise_variance: float | None,
     lines = [evidence.along_fields(correlation, noise, SHARES, scale.variance) for noise, _ in levels]
     values = np.array([w + line.log_evidence.max() for line, (_, w) in zip(lines, levels, strict=True)])
     return [level for level, value in zip(levels, values, strict=True) if value > values.max() - limits.NOISE_DEPTH]
+
+
+def _logit(kernel: Kernel, noise_variance: float) -> float:
+    """Of the share of the field in the variance."""
+    field = float(np.exp(kernel.theta[-1]))
+    return float(np.clip(np.log(field / max(noise_variance, 1e-300)), *limits.SHARE_LOGITS))
 
 
 def _unit(kernel: Kernel) -> Kernel:

@@ -162,7 +162,7 @@ FACTOR_NUMBERS         2,000,000                            numbers in the facto
                                                             sets: 16 MB of a model file         coverage
 THRIFTY_ROWS           250                                  from which on stretches about the   benchmarks/latent_
                                                             learned one have one smoothness ... coverage
-THRIFTY_NATS           (7.0, 15.0)                          ... the two depths above are less,  benchmarks/latent_
+THRIFTY_NATS           (7.0, 9.0)                           ... the two depths above are less,  benchmarks/latent_
                                                             ...                                 coverage
 BESIDE_STEP            1.3                                  ... sds of the range of the best    benchmarks/latent_
                                                             smoothness, at which others are     coverage
@@ -173,6 +173,25 @@ BESIDE_MOVES           4                                    ... moved so often, 
                                                             lies elsewhere, ...                 coverage
 FOLLOWED_NODES         3                                    ... and so many ranges, of the      benchmarks/latent_
                                                             Gauss rule in the middle            coverage
+LINE_STEP              1.2                                  ... sds along the share of the      benchmarks/latent_
+                                                            field, at which three factors take  coverage
+                                                            the place of a tridiagonal form,
+                                                            ...
+LINE_WIDEST            0.6                                  ... if its logit has a lesser sd,   benchmarks/latent_
+                                                            ...                                 coverage
+LINE_SD                0.3                                  ... which the first is taken to     benchmarks/latent_
+                                                            have, ...                           coverage
+LINE_NEAR              1.5                                  ... and is then expected as those   benchmarks/speed
+                                                            of ranges so near let it be, ...
+LINE_UNLIKE            1.5                                  ... and once more, where it was     benchmarks/latent_
+                                                            taken for so many times more or     coverage
+                                                            less, ...
+LINE_TRIALS            3                                    ... at most, ...                    benchmarks/latent_
+                                                                                                coverage
+LINE_ENDS              3.0                                  ... for a normal law that ends at   benchmarks/latent_
+                                                            so many sds ...                     coverage
+LINE_POINTS            13                                   ... and has so many points          benchmarks/latent_
+                                                                                                coverage
 INTEGRATION_NODES      (9, 40)                              least and most sets: widths within  benchmarks/latent_
                                                             1 % of those of 400                 coverage
 MAX_LAPLACE_GRID_ROWS  200                                  rows of other families up to which  benchmarks/calibration
@@ -526,11 +545,19 @@ SHARE_NODES = 2
 FEW_SHARE_NODES = 1
 FACTOR_NUMBERS = 2_000_000
 THRIFTY_ROWS = 250
-THRIFTY_NATS = (7.0, 15.0)
+THRIFTY_NATS = (7.0, 9.0)
 BESIDE_STEP = 1.3
 BESIDE_WIDEST = 0.4
 BESIDE_MOVES = 4
 FOLLOWED_NODES = 3
+LINE_STEP = 1.2
+LINE_WIDEST = 0.6
+LINE_SD = 0.3
+LINE_NEAR = 1.5
+LINE_UNLIKE = 1.5
+LINE_TRIALS = 3
+LINE_ENDS = 3.0
+LINE_POINTS = 13
 INTEGRATION_NODES = (9, 40)
 MAX_LAPLACE_GRID_ROWS = 200
 FIELD_LOGS = (-7.0, -5.0, -3.5, -2.5, -1.5, -0.75, 0.0, 0.75, 1.5, 2.5)

@@ -6,18 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import special
 
 from bochner.arrays import FloatArray
-from bochner.inference.evidence.share_evidence import Line, ShareEvidence
 from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.node_rules import gauss_rule
+from bochner.inference.tuning.share_lines import Parabola, ShareLines, Weighed, log_sum
 from bochner.kernels import Kernel, Scale
-
-NoiseLevels = list[tuple[float, float]]
-"""Noise variances with the logs of their weights."""
-SHARES = np.arange(limits.SHARE_LOGITS[0], limits.SHARE_LOGITS[1] + 1e-9, limits.SHARE_STEP)
 
 
 @dataclass(frozen=True)
@@ -68,15 +63,6 @@ class Node:
     mass: float
 
 
-@dataclass(frozen=True)
-class Weighed:
-    """A line along the share of the field, the log of its joint density with the prior, and of the sum of it."""
-
-    line: Line
-    log_density: FloatArray
-    log_sum: float
-
-
 @dataclass
 class RangeGrid:
     """Evidence of one branch on a grid of ranges, each with its lines along the share of the field."""
@@ -90,37 +76,22 @@ class RangeGrid:
 
     @classmethod
     def of(
-        cls,
-        obs: Observations,
-        scale: Scale,
-        levels: NoiseLevels | None,
-        branch: Branch,
-        through: float | None = None,
+        cls, obs: Observations, scale: Scale, lines: ShareLines, branch: Branch, through: float | None = None
     ) -> RangeGrid:
         """With ranges from less than the spacing of the places to some extents, a given one among them."""
-        evidence = ShareEvidence.of(obs)
         least = min(limits.LEAST_RANGE, scale.spacing)
         push = min(limits.SHORT_RANGE, 2 * scale.spacing)
 
-        def lines(log_range: float) -> list[Weighed]:
+        def evaluate(log_range: float) -> list[Weighed]:
             correlation = obs.rows.covariance_within(branch.at(log_range))
             prior = branch.log_prior - limits.RANGE_POWER * log_range - push * np.exp(-log_range)
-            if levels is None:
-                found = [(evidence.along_shares(correlation, SHARES), 0.0)]
-            else:
-                found = [
-                    (evidence.along_fields(correlation, noise, SHARES, scale.variance), log_weight)
-                    for noise, log_weight in levels
-                ]
-            priors = [log_share_prior(SHARES) + prior + more for _, more in found]
-            densities = [line.log_evidence + p for (line, _), p in zip(found, priors, strict=True)]
-            return [Weighed(line, d, log_sum(d)) for (line, _), d in zip(found, densities, strict=True)]
+            return lines.of(correlation, log_range, float(prior))
 
         n_points = 1 + int(np.ceil(np.log(limits.LARGEST_RANGE / least) / limits.RANGE_STEP))
         first = np.linspace(np.log(least), np.log(limits.LARGEST_RANGE), n_points)
         if through is not None:
             first += through - first[np.argmin(np.abs(first - through))]
-        return cls(branch, lines, first)
+        return cls(branch, evaluate, first)
 
     def flood(
         self,
@@ -181,6 +152,18 @@ class RangeGrid:
         """Log of the mass of the branch."""
         return log_sum(self.log_masses)
 
+    @property
+    def sd(self) -> float:
+        """Of the log range."""
+        t, masses = self.log_ranges, self.log_masses
+        share = np.exp(masses - log_sum(masses))
+        return float(np.sqrt(share @ (t - share @ t) ** 2))
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether its peak is so wide that it is no parabola."""
+        return self.sd > limits.BESIDE_WIDEST
+
     def missing(self) -> list[float]:
         """Ranges next to those that hold too much of the mass."""
         if self.rule is not None:
@@ -197,33 +180,21 @@ class RangeGrid:
 
         It is then taken for a parabola, whose mass the three ranges share. Below `hopeless` one range is enough.
         """
-        t, masses = like.log_ranges, like.log_masses
-        share = np.exp(masses - log_sum(masses))
-        step = limits.BESIDE_STEP * float(np.sqrt(share @ (t - share @ t) ** 2))
-        found = {0: self._evaluated(log_range)}
-        if found[0] < hopeless:
+        step = limits.BESIDE_STEP * like.sd
+        known = {0: self._evaluated(log_range)}
+        if known[0] < hopeless:
             return True
         if not step > 0:
             return False
-        at = 0
-        for _ in range(limits.BESIDE_MOVES):
-            for k in (at - 1, at, at + 1):
-                if k not in found:
-                    found[k] = self._evaluated(log_range + k * step)
-            below, middle, above = (found[k] for k in (at - 1, at, at + 1))
-            slope, bend = (above - below) / 2, 2 * middle - above - below
-            if bend > 0 and step > limits.BESIDE_WIDEST * np.sqrt(bend):
-                return False  # so wide a peak is no parabola
-            if bend > 0 and abs(slope) <= bend:
-                return self._as_parabola(slope, bend, middle, step)
-            at += int(np.sign(slope)) * (2 if not bend > 0 or abs(slope) > 2 * bend else 1)
-        return False
 
-    def _as_parabola(self, slope: float, bend: float, middle: float, step: float) -> bool:
-        """All ranges share the mass of a parabola, from its value, slope and bend for a step."""
-        log_mass = middle + slope**2 / (2 * bend) + np.log(step * np.sqrt(2 * np.pi / bend))
+        def value(k: int) -> float:
+            return known[k] if k in known else self._evaluated(log_range + k * step)
+
+        peak = Parabola.sought(value, limits.BESIDE_WIDEST / step, limits.BESIDE_MOVES)
+        if peak is None:
+            return False
         values = np.array([log_sum(np.array([w.log_sum for w in lines])) for lines in self.points.values()])
-        self.rule = dict.fromkeys(self.points, float(log_mass - log_sum(values)))
+        self.rule = dict.fromkeys(self.points, float(peak.log_mass + np.log(step) - log_sum(values)))
         return True
 
     def follow(self, like: RangeGrid) -> None:
@@ -234,6 +205,7 @@ class RangeGrid:
         t, masses = like.log_ranges, like.log_masses
         at, share = gauss_rule(t, np.exp(masses - log_sum(masses)), limits.FOLLOWED_NODES)
         density = np.interp(at, t, masses - like.log_widths) - log_sum(masses)
+        at = at + np.mean(like.branch.log_units) - np.mean(self.branch.log_units)  # as far, in whatever unit
         self.add(at)
         self.rule = {float(x): float(np.log(s) - d) for x, s, d in zip(at, share, density, strict=True)}
 
@@ -257,15 +229,3 @@ class RangeGrid:
                     for f, s, p in zip(fields, noises, share, strict=True)
                 ]
         return found
-
-
-def log_share_prior(logit: FloatArray) -> FloatArray:
-    """Of the share of the field, as a density in its logit: Beta, nearly uniform."""
-    a, b = limits.SHARE_PRIOR
-    return np.asarray(a * special.log_expit(logit) + b * special.log_expit(-logit))
-
-
-def log_sum(values: FloatArray) -> float:
-    """Log of the sum of exponentials; scipy's checks cost more than the sum of so few."""
-    top = float(np.max(values))
-    return top + float(np.log(np.sum(np.exp(values - top))))
