@@ -24,6 +24,7 @@ class GuidedSearch(Search):
     """A search whose climbs are begun by another objective, the `guide`, of about the same shape."""
 
     guide: Objective | None = None
+    enough: float = 0.0  # relative gain that ends a climb whatever is asked for
 
     @cached_property
     def before(self) -> Search:
@@ -65,7 +66,7 @@ class GuidedSearch(Search):
         if against is not None:
             if value + gain < (against if isinstance(against, float) else against.value) - limits.GUIDED_DOUBT:
                 return replace(found, value=value, n_evaluations=1)
-        enough = max(tolerance, limits.SETTLED)
+        enough = max(tolerance, self.enough)
         return super().maximise(found.kernel, found.noise_variance, max_iterations, enough, against=against)
 
 

@@ -394,7 +394,9 @@ def _climb(task: Task, objectives: Sequence[Objective], noise: float | None) -> 
     guide = guiding_objective(task, objectives)
     search = Search(objectives[0], scale, noise, prior, shared=shared, prior_scale=prior_scale)
     if guide is not None:
-        guided = GuidedSearch(objectives[0], scale, noise, prior, shared=shared, guide=guide)
+        # chosen among a few, it need not be known to the last digit
+        enough = limits.SETTLED if kernel is None and task.settings.reml else 0.0
+        guided = GuidedSearch(objectives[0], scale, noise, prior, shared=shared, guide=guide, enough=enough)
         search = guided if guided.trusted(Matern(nu=1.5) if kernel is None else kernel) else search
     # a likelihood is compared with other software to the last digit
     sampled = task.gaussian and len(objectives) > 1 and task.settings.reml
