@@ -21,6 +21,7 @@ def conjugate_gradient(
     probe: Operator | None = None,
     tolerance: float = 1e-3,
     residual: float = 1e-8,
+    error: Any = None,
     max_iterations: int = 300,
     check_every: int = 5,
 ) -> tuple[Any, Report]:
@@ -29,7 +30,8 @@ def conjugate_gradient(
     A small residual does not make a good answer where A is nearly singular. So, if `probe` is given (what the solution
     is wanted for, e.g. predictions at some places), iteration goes on until the probed values have settled:
     the change over `check_every` steps is below `tolerance` of their size. Without it, until the
-    preconditioned residual has fallen to `residual`.
+    preconditioned residual has fallen to `residual`. Where every step takes away most of the error, what is left of it
+    is known from the last ones (Strakos & Tichy 2002), and `error` of it is enough.
 
     Parameters
     ----------
@@ -39,6 +41,8 @@ def conjugate_gradient(
         Right-hand sides, solved side by side.
     start : (n, k), optional
         Where to begin: near the solution fewer steps are needed.
+    error : (k,), optional
+        Errors of the solutions, in the norm of A, that are small enough.
 
     Returns
     -------
@@ -56,20 +60,23 @@ def conjugate_gradient(
     unit = _root(rho if start is None else (b * precondition(b)).sum(0))
     seen = None if probe is None or start is None else probe(x)  # of zero nothing has settled
     fall, accuracy, converged, iteration = 1.0, math.inf, False, 0
+    taken: list[Any] = []  # of the squared errors, by each step
     for iteration in range(1, max_iterations + 1):
         q = apply(p)
         bend = (p * q).sum(0)
         if bool((bend < 0).any()) or not math.isfinite(float(bend.sum())) or fall > limits.DIVERGED:
             break  # rounding, or errors of the products, have made A indefinite
         step = rho / bend.clip(min=1e-300)
+        taken = [*taken[-2:], step * rho]
         x += step * p
         r -= step * q
         z = precondition(r)
         rho, old = (r * z).sum(0), rho
         fall = float((rho.clip(min=0.0) ** 0.5 / unit).max())
-        if fall <= residual:
+        left = None if error is None else _left(taken)
+        if fall <= residual or (left is not None and bool((left <= error).all())):
             converged = True
-        elif probe is not None and iteration % check_every == 0:
+        elif left is None and probe is not None and iteration % check_every == 0:
             now = probe(x)
             accuracy = 1.0 if seen is None else _change(now, seen)
             converged, seen = accuracy <= tolerance and fall <= 1e-3, now
@@ -78,6 +85,18 @@ def conjugate_gradient(
         p = z + rho / old.clip(min=1e-300) * p
     details = {"iterations": iteration, "residual": fall, "accuracy": accuracy, "converged": converged}
     return x, Report("conjugate gradients", len(b), details)
+
+
+def _left(taken: list[Any]) -> Any:
+    """Errors that are left after steps that took away so much of their squares; None where they fall too slowly."""
+    if len(taken) < 3:
+        return None
+    before, last, now = (each.clip(min=1e-300) for each in taken)
+    first, ratio = last / before, now / last
+    ratio = ratio + (first - ratio) * (first > ratio)  # the larger one
+    if float(ratio.max()) > limits.FAST_FALL:
+        return None
+    return (now * ratio / (1 - ratio)) ** 0.5
 
 
 def _root(squares: Any) -> Any:

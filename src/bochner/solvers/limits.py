@@ -5,6 +5,7 @@ name           value  what it bounds, and why
 =============  =====  ================================================================================================
 FACTOR_JITTER  1e-9   added to the unit diagonal of a scaled matrix that has no factor: rounding of a singular one
 DIVERGED       1e3    growth of the residual that no positive definite system shows
+FAST_FALL      0.4    of the squared error that a step leaves, at most, for what is left to be known from the last ones
 INVERTED_ROWS  64     of a triangle that LAPACK inverts at once; larger ones by halves (400 rows: 2.3 ms for 4.1)
 =============  =====  ================================================================================================
 """
@@ -13,4 +14,5 @@ from __future__ import annotations
 
 FACTOR_JITTER = 1e-9
 DIVERGED = 1e3
+FAST_FALL = 0.4
 INVERTED_ROWS = 64

@@ -104,10 +104,11 @@ def solve_system(
     )
     columns, trend = _right_hand_sides(obs)
     start = None if near is None or not near.settled else near.as_columns(trend)
-    tolerances = _enough(tolerance, root, noise, columns)
+    enough = _Enough.of(tolerance, kernel, root, noise, columns)
+    error = None if unwatched else enough.error
     options: dict[str, Any] = {"residual": limits.DENSE_DRAFT_RESIDUAL if unwatched else limits.CG_RESIDUAL}
     if device is not None and there is not None:
-        options["tolerance"] = min(tolerances)
+        options |= {"tolerance": min(enough.tolerances), "error": device.tensor(enough.error)}
         solution, report = _solved_there(device, there, noise, root, columns, start, options)
     else:
         forth, back = row_products(root), row_products(root.T.tocsr())
@@ -115,8 +116,9 @@ def solve_system(
             lambda v: operator.apply(v) + noise[:, None] * v,
             lambda v: back(forth(v)),
             columns,
-            tolerances,
+            enough.tolerances,
             start,
+            error,
             probe=None if unwatched else lambda v: operator.cross(probes, v),
             **options,
         )
@@ -129,6 +131,7 @@ def _in_turn(
     columns: FloatArray,
     tolerances: tuple[float, float],
     start: FloatArray | None,
+    error: FloatArray | None,
     **options: Any,
 ) -> tuple[FloatArray, Report]:
     """Solve for the trend's columns, then for the responses: each goes on only as long as it must; few rows at once."""
@@ -137,8 +140,9 @@ def _in_turn(
     for part, tolerance in zip((slice(0, n_first), slice(n_first, None)), tolerances, strict=True):
         if columns[:, part].shape[1]:
             begin = None if start is None else start[:, part]
+            least = None if error is None else error[part]
             solution[:, part], report = conjugate_gradient(
-                apply, precondition, columns[:, part], start=begin, tolerance=tolerance, **options
+                apply, precondition, columns[:, part], start=begin, tolerance=tolerance, error=least, **options
             )
             details.append(report.details)
     worst: dict[str, Any] = {name: max(one[name] for one in details) for name in ("iterations", "residual")}
@@ -147,24 +151,40 @@ def _in_turn(
     return solution, Report("conjugate gradients", len(columns), worst)
 
 
-def _enough(tolerance: float, root: Any, noise: FloatArray, columns: FloatArray) -> tuple[float, float]:
-    """Accuracies, relative to their size, of what is predicted from the trend's columns and from the responses.
+@dataclass(frozen=True)
+class _Enough:
+    """How exact the solutions for the trend's columns and for the responses need be.
 
-    Of very many rows a part of the surface's sd is enough; at a row of error variance s its variance is
-    s - s^2 [Sigma^-1]_ii. What the trend's columns explain enters times the coefficients beside their first guess.
+    What they are for is a part of the surface's sd; at a row of error variance s its variance is s - s^2 [Sigma^-1]_ii.
+    What the trend's columns explain enters times the coefficients beside their first guess.
+
+    Attributes
+    ----------
+    tolerances : (float, float)
+        Accuracies of what is predicted from the trend's columns and from the responses, relative to their size.
+    error : (q + 1,)
+        Errors in the norm of Sigma: times the root of the field's variance they bound those of all predictions.
     """
-    if len(noise) <= limits.MANY_CG_ROWS:
-        return tolerance, tolerance
-    sd = float(np.sqrt(np.median(np.maximum(noise - noise**2 * _leverage(root), 0.0))))
-    size = np.sqrt(np.mean(columns**2, axis=0))
-    wanted = limits.CG_UNKNOWN * sd / np.maximum(size[-1], 1e-300)
-    whitened = root @ columns
-    gram, q = whitened.T @ whitened, columns.shape[1] - 1
-    spread = np.linalg.pinv(gram[:q, :q])
-    moved = (np.abs(spread @ gram[:q, q]) + np.sqrt(np.diag(spread).clip(min=0.0))) * size[:q]
-    trend = limits.CG_TREND_UNKNOWN * sd / max(float(moved.max(initial=0.0)), 1e-300)
-    trend = min(trend, limits.CG_TREND_TOLERANCE)
-    return max(tolerance, trend), max(tolerance, float(wanted))
+
+    tolerances: tuple[float, float]
+    error: FloatArray
+
+    @classmethod
+    def of(cls, tolerance: float, kernel: Kernel, root: Any, noise: FloatArray, columns: FloatArray) -> _Enough:
+        sd = float(np.sqrt(np.median(np.maximum(noise - noise**2 * _leverage(root), 0.0))))
+        size, q = np.sqrt(np.mean(columns**2, axis=0)), columns.shape[1] - 1
+        whitened = root @ columns
+        gram = whitened.T @ whitened
+        spread = np.linalg.pinv(gram[:q, :q])
+        coef = np.abs(spread @ gram[:q, q]) + np.sqrt(np.diag(spread).clip(min=0.0))
+        bound = limits.CG_UNKNOWN * sd / np.sqrt(total_variance(kernel))
+        error = bound / np.maximum(np.r_[coef, 1.0], 1e-300)
+        if len(noise) <= limits.MANY_CG_ROWS:
+            return cls((tolerance, tolerance), error)
+        wanted = limits.CG_UNKNOWN * sd / np.maximum(size[-1], 1e-300)
+        trend = limits.CG_TREND_UNKNOWN * sd / max(float((coef * size[:q]).max(initial=0.0)), 1e-300)
+        trend = min(trend, limits.CG_TREND_TOLERANCE)
+        return cls((max(tolerance, trend), max(tolerance, float(wanted))), error)
 
 
 def _solved_there(
