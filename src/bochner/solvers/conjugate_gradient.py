@@ -49,7 +49,7 @@ def conjugate_gradient(
     x : (n, k)
         Solutions.
     report : Report
-        Iterations, residual, accuracy of the probed values, and whether they settled.
+        Iterations, residual, accuracy of the probed values, whether they settled, and whether the error is bounded.
     """
     x = 0.0 * b if start is None else start + 0.0
     r = b + 0.0 if start is None else b - apply(x)
@@ -60,7 +60,7 @@ def conjugate_gradient(
     unit = _root(rho if start is None else (b * precondition(b)).sum(0))
     seen = None if probe is None or start is None else probe(x)  # of zero nothing has settled
     fall, accuracy, converged, iteration = 1.0, math.inf, False, 0
-    taken: list[Any] = []  # of the squared errors, by each step
+    bounded, taken = False, list[Any]()  # of the squared errors, by each step
     for iteration in range(1, max_iterations + 1):
         q = apply(p)
         bend = (p * q).sum(0)
@@ -74,7 +74,8 @@ def conjugate_gradient(
         rho, old = (r * z).sum(0), rho
         fall = float((rho.clip(min=0.0) ** 0.5 / unit).max())
         left = None if error is None else _left(taken)
-        if fall <= residual or (left is not None and bool((left <= error).all())):
+        bounded = left is not None and bool((left <= error).all())
+        if fall <= residual or bounded:
             converged = True
         elif left is None and probe is not None and iteration % check_every == 0:
             now = probe(x)
@@ -84,6 +85,8 @@ def conjugate_gradient(
             break
         p = z + rho / old.clip(min=1e-300) * p
     details = {"iterations": iteration, "residual": fall, "accuracy": accuracy, "converged": converged}
+    if bounded:
+        details |= {"accuracy": math.inf, "bounded": True}
     return x, Report("conjugate gradients", len(b), details)
 
 

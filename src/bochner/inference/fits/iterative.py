@@ -187,5 +187,7 @@ def _solver(system: SolvedSystem) -> Choice:
 def _settled(system: SolvedSystem) -> str:
     """What is left open of the predictions of very many rows, where the residual did not end the iteration."""
     accuracy = system.report.details["accuracy"]
+    if system.report.details.get("bounded"):
+        return f", predictions within {limits.CG_UNKNOWN:.1%} of the sd of the surface"
     few = len(system.alpha) <= limits.MANY_CG_ROWS
     return "" if few or not np.isfinite(accuracy) else f", predictions settled to {accuracy:.0e} of their size"

@@ -148,6 +148,8 @@ def _in_turn(
     worst: dict[str, Any] = {name: max(one[name] for one in details) for name in ("iterations", "residual")}
     settled = all(one["converged"] for one in details)
     worst |= {"accuracy": details[-1]["accuracy"], "converged": settled}
+    if any("bounded" in one for one in details):
+        worst["bounded"] = True
     return solution, Report("conjugate gradients", len(columns), worst)
 
 
