@@ -16,6 +16,7 @@ from bochner.inference.schemes.choose import scheme_named
 from bochner.inference.tuning import branches, laplace_integration, learning, limits
 from bochner.inference.tuning.averaging import average, average_of_several
 from bochner.inference.tuning.bounds import starts
+from bochner.inference.tuning.climb import Climb
 from bochner.inference.tuning.search import tune
 from bochner.kernels import Matern, Scale
 from tests.inference.tuning.objectives import NOISE, quadratic, search
@@ -58,7 +59,7 @@ def task_of(n: int) -> Task:
 )
 def test_few_rows_are_averaged_over(n, scheme, folds, several):
     looked = search(quadratic((0.2,), steepness=STEEPNESS))
-    climb = learning.Climb(looked, tune(looked, Matern()), ())
+    climb = Climb(looked, tune(looked, Matern()), ())
     found, told = learning._averaged(replace(task_of(n), folds=folds), scheme_named(scheme), climb)
     assert told.value == np.count_nonzero(found.mass)
     assert (len(found.mass) > 1) == several

@@ -18,7 +18,8 @@ from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.fits.folds import HeldOut
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.choose import scheme_named
-from bochner.inference.tuning import learning, limits, multiscale
+from bochner.inference.tuning import laplace_climb, limits, multiscale
+from bochner.inference.tuning.climb import Climb
 from bochner.inference.tuning.lattice_search import LatticeSearch
 from bochner.inference.tuning.search import Tuned
 from bochner.kernels import Matern, SquaredExponential
@@ -109,36 +110,36 @@ def test_waves_choose_a_smoothness_and_keep_its_rivals(monkeypatch):
     task = counts()
     begun, _ = looked(task)
     first = Tuned(Matern(0.6, 0.6, nu=1.5), 0.02, 0.0, 1, ())
-    free = learning._on_lattice(task, begun, first)
+    free = laplace_climb._on_lattice(task, begun, first)
     assert free.choices[0].name == "kernel" and not free.choices[0].given
     assert free.laplace is not None and free.tuned.by_all_rows
     assert all(rival.kernel.nu != free.tuned.kernel.nu and not rival.failed for rival in free.rivals)
     kernel = SquaredExponential(0.5)
     given = replace(task, settings=Settings(kernel=kernel))
-    found = learning._on_lattice(given, begun, Tuned(kernel, 0.02, 0.0, 1, ()))
+    found = laplace_climb._on_lattice(given, begun, Tuned(kernel, 0.02, 0.0, 1, ()))
     assert found.choices[0].given and found.rivals == () and isinstance(found.tuned.kernel, SquaredExponential)
     monkeypatch.setattr(LatticeSearch, "plan", lambda *_: None)
-    assert learning._on_lattice(given, begun, Tuned(kernel, 0.02, 0.0, 1, ())) is None
+    assert laplace_climb._on_lattice(given, begun, Tuned(kernel, 0.02, 0.0, 1, ())) is None
 
 
 def test_parts_are_preferred_where_a_short_field_explains_more(monkeypatch):
     task = counts()
     begun, parts = looked(task)
     long, short = Tuned(SquaredExponential(0.5, 0.5), 0.02, 0.0, 1, ()), Tuned(Matern(1e-4, nu=0.5), 0.02, 0.0, 1, ())
-    assert not learning._rather_by_parts(begun, parts, long, long)  # waves hold it
-    assert not learning._rather_by_parts(begun, parts, replace(short, value=-1e300), long)  # nothing was found
+    assert not laplace_climb._rather_by_parts(begun, parts, long, long)  # waves hold it
+    assert not laplace_climb._rather_by_parts(begun, parts, replace(short, value=-1e300), long)  # nothing was found
     monkeypatch.setattr(LatticeSearch, "holds", lambda *_: False)
     # two parts of a quarter of the rows each: of all rows, what they gain counts twice
     half = LaplaceObjective([task.data[np.arange(0, 15)], task.data[np.arange(30, 45)]], ExactBound, reml=True)
-    monkeypatch.setattr(learning, "field_gain", lambda *_: 10.0)
+    monkeypatch.setattr(laplace_climb, "field_gain", lambda *_: 10.0)
     for gain, rather in ((19.0, True), (21.0, False)):
         monkeypatch.setattr(LatticeSearch, "gain", lambda *_, gain=gain: gain)
-        assert learning._rather_by_parts(begun, half, short, long) == rather
+        assert laplace_climb._rather_by_parts(begun, half, short, long) == rather
     monkeypatch.undo()
     monkeypatch.setattr(LatticeSearch, "holds", lambda *_: False)
     for gain, rather in ((1e6, False), (-1e6, True)):
         monkeypatch.setattr(LatticeSearch, "gain", lambda *_, gain=gain: gain)
-        assert learning._rather_by_parts(begun, parts, short, long) == rather
+        assert laplace_climb._rather_by_parts(begun, parts, short, long) == rather
 
 
 @pytest.mark.parametrize(("n", "kernel", "asked"), [(60, None, True), (59, None, False), (60, Matern(), False)])
@@ -150,15 +151,15 @@ def test_a_sum_of_fields_is_asked_for_of_many_counts(monkeypatch, n, kernel, ask
     coarse, fine = (LaplaceObjective([task.data], ExactBound, reml=True) for _ in range(2))
     told = Choice("tuning", "composite", text="parts")
     first = Tuned(Matern(0.5, nu=0.5), 0.02, 0.0, 1, ())  # waves have held the roughest
-    monkeypatch.setattr(learning, "laplace_objectives", lambda *_: ([coarse, fine], told))
-    monkeypatch.setattr(learning, "_first_climb", lambda *_: first)
-    monkeypatch.setattr(learning, "_on_lattice", lambda *_: learning.Climb(looked(counts())[0], first, ()))
-    monkeypatch.setattr(learning, "_rather_by_parts", lambda *_: False)
+    monkeypatch.setattr(laplace_climb, "laplace_objectives", lambda *_: ([coarse, fine], told))
+    monkeypatch.setattr(laplace_climb, "_first_climb", lambda *_: first)
+    monkeypatch.setattr(laplace_climb, "_on_lattice", lambda *_: Climb(looked(counts())[0], first, ()))
+    monkeypatch.setattr(laplace_climb, "_rather_by_parts", lambda *_: False)
     seen = []
     monkeypatch.setattr(
-        learning, "_near_and_far", lambda _, objective, *__: seen.append(objective) or learning.Climb(None, first, ())
+        laplace_climb, "_near_and_far", lambda _, objective, *__: seen.append(objective) or Climb(None, first, ())
     )
-    found = learning._by_laplace(task, scheme_named("exact"), None)
+    found = laplace_climb.by_laplace(task, scheme_named("exact"), None)
     assert seen == ([fine] if asked else [])
     assert (found.laplace is fine) == asked and found.choices[0].value == ("composite" if asked else "lattice")
 
@@ -167,10 +168,10 @@ def test_a_sum_of_fields_is_asked_for_of_many_counts(monkeypatch, n, kernel, ask
 def test_the_roughest_smoothness_that_was_judged_is_told(found, rivals, told):
     """Unless it is the roughest of all; of a kernel that was given nothing was judged."""
     tuned, *others = (Tuned(Matern(0.5, nu=nu), 0.02, 0.0, 1, ()) for nu in (found, *rivals))
-    climb = learning.Climb(None, tuned, (), rivals=tuple(others))
-    assert [choice.value for choice in learning._unjudged(counts(), climb)] == ([] if told is None else [told])
+    climb = Climb(None, tuned, (), rivals=tuple(others))
+    assert [choice.value for choice in laplace_climb._unjudged(counts(), climb)] == ([] if told is None else [told])
     given = replace(counts(), settings=Settings(kernel=Matern()))
-    assert learning._unjudged(given, climb) == []
+    assert laplace_climb._unjudged(given, climb) == []
 
 
 def test_scatter_is_sought_in_a_rough_field_as_well_as_in_the_dispersion():

@@ -15,7 +15,8 @@ from bochner.inference.observed.task import Task
 from bochner.inference.schemes import limits as scheme_limits
 from bochner.inference.schemes.choose import scheme_named
 from bochner.inference.schemes.lattice_scheme import _why_no_iteration
-from bochner.inference.tuning.learning import Climb, _on_grid
+from bochner.inference.tuning.climb import Climb
+from bochner.inference.tuning.learning import _on_grid
 from bochner.inference.tuning.search import Tuned
 from bochner.kernels import Matern
 from tests.inference.tuning.objectives import NOISE, quadratic, search

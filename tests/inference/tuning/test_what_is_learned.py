@@ -15,8 +15,8 @@ from bochner.inference import Domain, Responses, Settings
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.choose import scheme_named
-from bochner.inference.tuning import learning, limits, rare_cases
-from bochner.inference.tuning.learning import Climb
+from bochner.inference.tuning import laplace_climb, learning, limits, rare_cases
+from bochner.inference.tuning.climb import Climb
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Matern, Sum
 from tests.inference.tuning.objectives import NOISE, SCALE, quadratic, search
@@ -213,7 +213,7 @@ def test_a_near_and_a_far_field_must_be_worth_their_parameters(gain, taken):
         return float(gain * isinstance(kernel, Sum) - pull - noise**2), np.r_[slope, -2 * noise]
 
     task, first = task_of(Poisson()), Tuned(Matern(0.3), NOISE, 0.0, 1, ())
-    found = learning._near_and_far(task, objective, first, None)
+    found = laplace_climb._near_and_far(task, objective, first, None)
     assert (found is not None) == taken
     if found is not None:
         short, long = sorted(k.length_scale for k in found.tuned.kernel.leaves())

@@ -1,0 +1,84 @@
+"""Climbs: the best hyperparameters by one objective after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bochner.choices import Choice
+from bochner.inference.evidence.objective import Objective
+from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.observed.average import Average
+from bochner.inference.observed.responses import Responses
+from bochner.inference.observed.task import Task
+from bochner.inference.tuning import limits
+from bochner.inference.tuning.drift import beside_drift
+from bochner.inference.tuning.guided_search import GuidedSearch
+from bochner.inference.tuning.lattice_search import Told
+from bochner.inference.tuning.objectives import guiding_objective
+from bochner.inference.tuning.peaks import informed_starts
+from bochner.inference.tuning.search import Search, Tuned, tune
+from bochner.inference.tuning.selection import select_kernel
+from bochner.kernels import Kernel, Matern, Scale
+
+
+@dataclass(frozen=True)
+class Climb:
+    """The end of a search for hyperparameters."""
+
+    search: Search
+    tuned: Tuned
+    choices: tuple[Choice, ...]
+    laplace: LaplaceObjective | None = None  # of other families than the Gaussian
+    per_axis: Tuned | None = None  # the best with a length scale per axis, where no kernel was given
+    stack: Average | None = None  # a mixture of kernels, or an amplitude, where one alone is not enough
+    turned: tuple[Tuned, ...] = ()  # kernels of several forms, the best first, where none alone is averaged about
+    rivals: tuple[Tuned, ...] = ()  # those of other smoothness, by the evidence of all rows on waves
+
+
+def climbed(task: Task, objectives: Sequence[Objective], noise: float | None) -> Climb:
+    """Tune by the first objective; the next, dearer ones start where it ended."""
+    kernel, scale = task.settings.kernel, task.scale
+    prior = len(task.obs) < limits.MAX_AVERAGING_ROWS and task.settings.reml
+    prior_scale: Scale | None = None
+    if not prior and isinstance(task.data, Responses) and not task.gaussian and task.settings.reml:
+        told = Told.by(task.data, scale)
+        prior, prior_scale = told.little, told.scale if told.little else None
+    shared = None if kernel is not None else task.domain.shared
+    guide = guiding_objective(task, objectives)
+    search = Search(objectives[0], scale, noise, prior, shared=shared, prior_scale=prior_scale)
+    if guide is not None:
+        # chosen among a few, it need not be known to the last digit
+        enough = limits.SETTLED if kernel is None and task.settings.reml else 0.0
+        guided = GuidedSearch(objectives[0], scale, noise, prior, shared=shared, guide=guide, enough=enough)
+        search = guided if guided.trusted(Matern(nu=1.5) if kernel is None else kernel) else search
+    # a likelihood is compared with other software to the last digit
+    sampled = task.gaussian and len(objectives) > 1 and task.settings.reml
+    enough = limits.SETTLED if sampled else limits.CLIMBED
+    per_axis: Tuned | None = None
+    turned: tuple[Tuned, ...] = ()
+    if kernel is None:
+        toll = 0.0 if task.gaussian else 0.5 * np.log(task.obs.total)
+        selected = select_kernel(search, task.obs.total, task.dim, toll)
+        tuned, choice, per_axis, turned = selected.tuned, selected.choice, selected.per_axis, selected.turned
+        sloped = beside_drift(search, tuned, task.obs) if task.gaussian and len(objectives) == 1 else None
+        if sloped is not None:
+            (tuned, *_), per_axis = sloped[0], None
+            turned, choice = sloped
+    else:
+        tuned, choice = tune(search, kernel, given_starts(task, kernel, noise), tolerance=enough), as_given(kernel)
+    for objective in objectives[1:]:
+        search = Search(objective, scale, noise, prior, shared=shared, prior_scale=prior_scale)
+        tuned = search.maximise(tuned.kernel, tuned.noise_variance, 50, enough)
+    return Climb(search, tuned, (choice,), per_axis=per_axis, turned=turned)
+
+
+def as_given(kernel: Kernel) -> Choice:
+    return Choice("kernel", repr(kernel), given=True, text="as given; its values were learned")
+
+
+def given_starts(task: Task, kernel: Kernel, noise: float | None) -> list[tuple[Kernel, float]]:
+    at = noise if noise is not None else 0.1 * task.scale.variance
+    return [(kernel, at), *informed_starts(kernel, task.scale, task.obs, at)]

@@ -1,0 +1,160 @@
+"""The climb of other families: by parts of many rows first; then all of them on waves, or few with the exact kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bochner.choices import Choice
+from bochner.inference.evidence.laplace import ExactBound
+from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.observed.responses import Responses
+from bochner.inference.observed.task import Task
+from bochner.inference.schemes.base import Scheme
+from bochner.inference.tuning import limits
+from bochner.inference.tuning.bounds import starts
+from bochner.inference.tuning.climb import Climb, as_given, climbed, given_starts
+from bochner.inference.tuning.lattice_search import LatticeSearch, field_gain
+from bochner.inference.tuning.objectives import laplace_objectives
+from bochner.inference.tuning.search import Search, Tuned, tune
+from bochner.inference.tuning.selection import select_kernel
+from bochner.kernels import Matern
+
+
+def by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
+    """Other families: by parts of many rows first; then all of them on waves, or few with the exact kernel."""
+    data = task.data
+    assert isinstance(data, Responses)
+    climbs, told = laplace_objectives(task, scheme)
+    if told.value != "composite" or not task.settings.reml:
+        climb = climbed(task, climbs, noise)
+        return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
+    first = _first_climb(task, climbs[0], noise)
+    if task.settings.kernel is None and len(data) >= limits.MIN_SUM_ROWS and not first.failed:
+        summed = _near_and_far(task, climbs[1], first, noise)
+        if summed is not None:
+            return replace(summed, choices=(told, *summed.choices), laplace=climbs[1])
+    shared = None if task.settings.kernel is not None else task.domain.shared
+    search = LatticeSearch.of(data, task.scale, noise, climbs[0], shared)
+    on_waves = _on_lattice(task, search, first)
+    dense = scheme.exact and len(data) <= limits.MAX_DENSE_ENDING_ROWS
+    unjudged = dense and task.settings.kernel is None and on_waves is not None and not _rough_was_judged(on_waves)
+    if on_waves is None or unjudged or _rather_by_parts(search, climbs[1], first, on_waves.tuned):
+        climb = climbed(task, climbs[:1] if dense else climbs, noise)
+        if not dense or climb.tuned.failed:
+            return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
+        whole = LaplaceObjective([data], ExactBound, reml=True)
+        whole.family = climbs[-1].family
+        ending = search.plain(whole)
+        tuned = ending.maximise(climb.tuned.kernel, climb.tuned.noise_variance, limits.DENSE_ENDING, limits.SETTLED)
+        text = f"Laplace evidence of the exact kernel, {len(data):,} distinct rows; begun on parts of them"
+        climb = replace(climb, search=ending, tuned=tuned, laplace=whole)
+        return replace(climb, choices=(Choice("tuning", "exact", text=text), *climb.choices))
+    text = f"Laplace evidence of all {len(data):,} distinct rows, on waves of a lattice; begun on parts of them"
+    told = Choice("tuning", "lattice", text=text)
+    return replace(on_waves, choices=(told, *on_waves.choices, *_unjudged(task, on_waves)))
+
+
+def _near_and_far(task: Task, objective: LaplaceObjective, first: Tuned, noise: float | None) -> Climb | None:
+    """A sum of a short and a long field, if by the finer evidence of parts it is worth its parameters.
+
+    Households share what their village does not, and stands of trees what their county does not: one field then takes
+    the short range, and places without rows around are predicted by the trend alone.
+    """
+    search = Search(objective, task.scale, noise, shared=task.domain.shared)
+    nu = min(limits.SELECTED_SMOOTHNESS)
+    single = search.maximise(first.kernel.replace(nu=nu), first.noise_variance, tolerance=limits.SETTLED)
+    one: Any = single.kernel
+    extent = float(task.scale.extent.max())
+    short = one.replace(length_scale=min(float(one.length_scale), extent * limits.SHORT_START) / 2)
+    long = one.replace(length_scale=extent * limits.LONG_START)
+    share = limits.SUMMED_SHARE
+    sums = [
+        short.scaled(0.5) + long.scaled(0.5),
+        *(other.scaled(share) + one.scaled(1 - share) for other in (short, long)),
+    ]
+    values = [search.evaluate(k, single.noise_variance)[0] for k in sums]
+    if single.failed or max(values) <= single.value:  # the best single field gains by neither
+        return None
+    two = search.maximise(sums[int(np.argmax(values))], single.noise_variance, tolerance=limits.SETTLED)
+    gain = two.value - single.value
+    if two.failed or gain <= limits.WORTH_SUM:
+        return None
+    ranges = sorted(float(k.length_scale) for k in two.kernel.leaves())  # type: ignore[attr-defined]
+    text = (
+        f"sum of two Matern fields with nu = {nu:g}, of length scales {ranges[0]:.3g} and {ranges[1]:.3g}: it gains "
+        f"{gain:.1f} > {limits.WORTH_SUM:g} over one"
+    )
+    return Climb(search, two, (Choice("kernel", "sum of two scales", text=text),))
+
+
+def _first_climb(task: Task, objective: LaplaceObjective, noise: float | None) -> Tuned:
+    """A kernel to begin from: the one given, or a Matern of middling smoothness."""
+    search, kernel = Search(objective, task.scale, noise), task.settings.kernel
+    if kernel is None:
+        return tune(search, Matern(nu=limits.SELECTED_SMOOTHNESS[0]), tolerance=limits.SETTLED)
+    return tune(search, kernel, given_starts(task, kernel, noise), tolerance=limits.SETTLED)
+
+
+def _on_lattice(task: Task, search: LatticeSearch, first: Tuned) -> Climb | None:
+    """The evidence of all rows chooses; None where the waves do not hold what it came to."""
+    kernel = task.settings.kernel
+    rivals: list[Tuned] = []
+    candidates = [] if first.failed else [(first.kernel, first.noise_variance)]
+    # on the link a field of variance 1 is middling, whatever working responses at the common mean vary by
+    sizes = search.prior_scale or task.scale
+    begun = search.begun([*candidates, *starts(first.kernel, sizes, search.noise_variance)])
+    if begun is None:
+        return None
+    if kernel is None:
+        # where one smoothness must serve, the doubt is on the rough side: waves hold less of rough fields, and
+        # intervals of one taken to be too smooth are narrow
+        toll = limits.SMOOTHER_TOLL if search.prior else 0.5 * np.log(task.obs.total)
+        selected = select_kernel(search, task.obs.total, task.dim, toll, begun)
+        tuned, told = selected.tuned, selected.choice
+        nu = tuned.kernel.nu  # type: ignore[attr-defined]
+        rivals = [t for t in selected.isotropic if t.kernel.nu != nu and not t.failed]  # type: ignore[attr-defined]
+    else:
+        tuned = search.maximise(*begun)
+        told = as_given(kernel)
+    plan = search.plan(tuned.kernel)
+    if tuned.failed or plan is None:
+        return None
+    assert isinstance(search.objective, LaplaceObjective)
+    whole = search.at(plan, search.objective)
+    return Climb(search.plain(whole), tuned, (told,), whole, rivals=tuple(rivals))
+
+
+def _rough_was_judged(climb: Climb) -> bool:
+    """Whether waves held the roughest field, too; else a smoother one was chosen by what waves can hold."""
+    return _roughest_judged(climb) <= min(limits.SELECTED_SMOOTHNESS)
+
+
+def _roughest_judged(climb: Climb) -> float:
+    return min(float(t.kernel.nu) for t in (climb.tuned, *climb.rivals))  # type: ignore[attr-defined]
+
+
+def _unjudged(task: Task, climb: Climb) -> list[Choice]:
+    """What is told where the smoothness was chosen, and not among all."""
+    if task.settings.kernel is not None or _rough_was_judged(climb):
+        return []
+    nu = _roughest_judged(climb)
+    text = f"nu = {nu:g} is the roughest that was judged: waves of a lattice hold no rougher field of such a range"
+    return [Choice("smoothness", nu, text=text)]
+
+
+def _rather_by_parts(search: LatticeSearch, parts: LaplaceObjective, first: Tuned, found: Tuned) -> bool:
+    """Whether a field too short for waves explains more of the rows than the one that waves have found.
+
+    What it adds to the evidence of the parts, it adds to that of all rows in proportion.
+    """
+    if first.failed or search.holds(first.kernel):
+        return False
+    assert search.responses is not None
+    tuned = Search(parts, search.scale, search.noise_variance).maximise(
+        first.kernel, first.noise_variance, tolerance=limits.SETTLED
+    )
+    share = sum(len(part) for part in parts.parts) / len(search.responses)
+    return not tuned.failed and field_gain(parts, tuned) / share > search.gain(found)
