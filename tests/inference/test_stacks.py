@@ -11,6 +11,7 @@ from bochner.features import Rows, covariance_operator
 from bochner.features.operators.grid import cropped_irfftn, padded_rfftn
 from bochner.inference import Observations
 from bochner.inference.fits import limits
+from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.iterative import IterativeEngine
 from bochner.inference.fits.iterative_system import solve_system
 from bochner.inference.fits.local_folds import held_out_by_each, held_out_locally
@@ -94,3 +95,18 @@ def test_kernels_that_share_their_neighbours_say_what_they_say_alone():
         alone = held_out_locally(k, obs, noise, folds)
         assert_allclose(held.mean, alone.mean, atol=0.02 * obs.y.std())
         assert_allclose(held.variance, alone.variance, rtol=0.05)
+
+
+def test_rows_far_more_exact_than_most_are_met_as_exactly():
+    """Errors are bounded by the least sd of all rows: where most are noisy, the exact ones are met all the same."""
+    rng = np.random.default_rng(4)
+    n = 1200
+    coords, exact = rng.uniform(size=(n, 2)), rng.uniform(size=n) < 0.45
+    error = np.where(exact, 1e-8, 0.1)
+    y = np.sin(9 * coords[:, 0]) + 0.5 * rng.normal(size=n)
+    obs = Observations(Rows(coords, np.ones((n, 1))), y, np.ones(n), error, np.zeros(n))
+    kernel = Matern(0.02, nu=0.5)
+    found = IterativeEngine(kernel, 1e-12).fit(obs)
+    rows = Rows(coords[exact], np.ones((exact.sum(), 1)))
+    off = found.posterior.mean(rows) - ExactEngine(kernel, 1e-12).fit(obs).posterior.mean(rows)
+    assert np.max(np.abs(off)) < 0.05 * np.sqrt(1e-8)

@@ -12,6 +12,7 @@ from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.evidence.share_evidence import Line, Tridiagonal
 from bochner.inference.observed.scale import scale_of
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.averaging import curvature_at_mode
 from bochner.inference.tuning.branches import isotropic, stretched
 from bochner.inference.tuning.integration import integrate
 from bochner.inference.tuning.range_grid import Branch, RangeGrid
@@ -152,3 +153,32 @@ def test_a_peak_between_two_of_the_first_ranges_is_not_lost(masses, monkeypatch)
     fine, _ = masses(*given)
     assert_allclose(coarse, fine, atol=0.02)
     assert 0.2 < fine[2] < 0.8
+
+
+def test_a_smoothness_begins_where_it_was_climbed():
+    """A step is no Matern field: the rough one lies far from where the smooth one, made rougher, falls off as far."""
+    rng = np.random.default_rng(4)
+    coords, n = rng.uniform(size=(300, 2)), 300
+    y = 5.0 * (coords[:, 0] > 0.5) + 0.1 * rng.normal(size=n)
+    obs = Observations(Rows(coords, np.ones((n, 1))), y, np.ones(n), np.zeros(n), np.zeros(n))
+    scale = scale_of(obs)
+    search = Search(ExactEvidence(obs, reml=True), scale, None, prior=True)
+    each = [search.maximise(Matern(0.3, nu=nu), 0.1) for nu in limits.SMOOTHNESS_PRIOR]
+    branches = isotropic(None, scale, 0.0)
+    for best in each:  # whichever is taken for the best
+        found = integrate(obs, scale, None, branches, (best.kernel, best.noise_variance), each)
+        masses = [found.mass_of(lambda b, nu=nu: b.kernel.nu == nu) for nu in limits.SMOOTHNESS_PRIOR]
+        assert np.argmax(masses) == np.argmax([t.value for t in each])
+
+
+def test_ratios_are_as_open_as_the_evidence_falls():
+    """Of many rows: the nodes about the learned stretch are as far from it as the slopes of the evidence say."""
+    obs, scale, branches, best = stretched_field(260, (0.1, 0.4), 1, 1.5)
+    search = Search(ExactEvidence(obs, reml=True), scale, None, prior=True)
+    tuned = search.maximise(*best)
+    spread = {ring: [b.log_units[0] - b.log_units[1] for b in branches if b.ring == ring] for ring in (1, 2)}
+    sd = np.ptp(spread[2]) / (2 * np.sqrt(3) * np.sqrt(2))
+    curvature = curvature_at_mode(search, tuned)
+    across = np.array([1.0, -1.0]) / np.sqrt(2)
+    known = across @ np.linalg.inv(curvature)[:2, :2] @ across
+    assert_allclose(sd, np.sqrt(1 / (1 / known + 1 / limits.RATIO_SD**2)), rtol=0.15)

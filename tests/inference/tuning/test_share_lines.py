@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from bochner.features import Rows
 from bochner.inference import Observations
-from bochner.inference.evidence.share_evidence import ShareEvidence, Tridiagonal
+from bochner.inference.evidence.share_evidence import Direct, ShareEvidence, Tridiagonal
 from bochner.inference.tuning.share_lines import SHARES, Parabola, ShareLines, log_share_prior
 from bochner.kernels import Matern
 
@@ -71,6 +71,18 @@ def test_a_share_that_is_left_open_has_a_whole_line(forms):
         (whole,) = ShareLines(evidence, None, 1.0).of(correlation, -1.6, 0.0)
         assert len(forms) == 2
         assert_allclose(followed.log_density, whole.log_density)
+
+
+def test_lines_that_cannot_be_followed_are_soon_not_tried(forms, monkeypatch):
+    """Two in a row, and the others are whole at once: as quick as if none had been tried."""
+    evidence, rows = evidence_of(120, 1e-12)
+    tried, plain = [], Direct.shifted
+    monkeypatch.setattr(Direct, "shifted", lambda *a: (tried.append(1), plain(*a))[1])
+    lines, counts = ShareLines(evidence, None, 1.0, (1.0, 0.3)), []
+    for log_range in (-2.0, -1.8, -1.6, -1.4):
+        lines.of(rows.covariance_within(Matern(float(np.exp(log_range)), nu=1.5)), log_range, 0.0)
+        counts.append(len(tried))
+    assert len(forms) == 4 and counts[1] == counts[2] == counts[3] > 0
 
 
 def test_a_parabola_is_sought_step_by_step():

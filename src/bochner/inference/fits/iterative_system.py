@@ -148,7 +148,7 @@ def _in_turn(
     worst: dict[str, Any] = {name: max(one[name] for one in details) for name in ("iterations", "residual")}
     settled = all(one["converged"] for one in details)
     worst |= {"accuracy": details[-1]["accuracy"], "converged": settled}
-    if any("bounded" in one for one in details):
+    if "bounded" in details[-1]:  # the responses
         worst["bounded"] = True
     return solution, Report("conjugate gradients", len(columns), worst)
 
@@ -158,7 +158,8 @@ class _Enough:
     """How exact the solutions for the trend's columns and for the responses need be.
 
     What they are for is a part of the surface's sd; at a row of error variance s its variance is s - s^2 [Sigma^-1]_ii.
-    What the trend's columns explain enters times the coefficients beside their first guess.
+    What the trend's columns explain enters times the coefficients beside their first guess. Errors are bounded by the
+    least sd of all rows, changes by the median: some rows may be far more exact than most.
 
     Attributes
     ----------
@@ -173,13 +174,17 @@ class _Enough:
 
     @classmethod
     def of(cls, tolerance: float, kernel: Kernel, root: Any, noise: FloatArray, columns: FloatArray) -> _Enough:
-        sd = float(np.sqrt(np.median(np.maximum(noise - noise**2 * _leverage(root), 0.0))))
+        variance = noise - noise**2 * _leverage(root)
+        sd, least = (
+            float(np.sqrt(each))
+            for each in (max(np.median(variance), 0.0), np.min(np.maximum(variance, limits.CG_LEAST_KNOWN * noise)))
+        )
         size, q = np.sqrt(np.mean(columns**2, axis=0)), columns.shape[1] - 1
         whitened = root @ columns
         gram = whitened.T @ whitened
         spread = np.linalg.pinv(gram[:q, :q])
         coef = np.abs(spread @ gram[:q, q]) + np.sqrt(np.diag(spread).clip(min=0.0))
-        bound = limits.CG_UNKNOWN * sd / np.sqrt(total_variance(kernel))
+        bound = limits.CG_UNKNOWN * least / np.sqrt(total_variance(kernel))
         error = bound / np.maximum(np.r_[coef, 1.0], 1e-300)
         if len(noise) <= limits.MANY_CG_ROWS:
             return cls((tolerance, tolerance), error)

@@ -39,6 +39,8 @@ CG_TOLERANCE               1e-5      change of the predictions at probes, relati
 MANY_CG_ROWS               200,000   rows beyond which a part of the sd of the surface is all    benchmarks/images
                                      the accuracy there need be: ...
 CG_UNKNOWN                 0.005     ... the change of predictions at probes, relative to it    benchmarks/images
+CG_LEAST_KNOWN             1e-4      of a row's error variance: what is left of the surface's   tests/inference
+                                     own at the row, at least
 CG_TREND_UNKNOWN           0.02      the same of what the trend's columns explain, times the    benchmarks/images
                                      coefficients beside their first guess: near data it
                                      hardly matters, and is slow to settle
@@ -113,6 +115,7 @@ LEAST_CG_NOISE = 1e-9
 CG_TOLERANCE = 1e-5
 MANY_CG_ROWS = 200_000
 CG_UNKNOWN = 0.005
+CG_LEAST_KNOWN = 1e-4
 CG_TREND_UNKNOWN = 0.02
 CG_TREND_TOLERANCE = 0.02
 CG_DRAFT_TOLERANCE = 1e-3

@@ -82,15 +82,12 @@ def curvature_at_mode(search: Search, tuned: Tuned) -> FloatArray:
 def _curvature(search: Search, tuned: Tuned, mode: FloatArray, free: FloatArray) -> FloatArray:
     """By differences of slopes; parameters of the objective's own follow the others.
 
-    Slopes of the exact evidence are so exact that a short step to one side is enough, and dear: of many rows the
-    information is as good.
+    Slopes of the exact evidence are so exact that a short step to one side is enough, and dear.
     """
-    n, objective = len(mode), search.objective
-    if isinstance(objective, ExactEvidence) and len(objective.obs) >= limits.THRIFTY_ROWS:
-        return search.information_at(tuned.kernel, tuned.noise_variance)[np.ix_(free, free)]
+    n = len(mode)
     whole = np.r_[mode, search.hidden(tuned.kernel, tuned.noise_variance)]
     moved = np.r_[free, np.ones(len(whole) - n, dtype=bool)]
-    exact = isinstance(objective, ExactEvidence)
+    exact = isinstance(search.objective, ExactEvidence)
     step = limits.ONE_SIDED_STEP if exact else limits.CENTRAL_STEP
 
     def slopes(point: FloatArray) -> FloatArray:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
+from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
@@ -19,9 +20,17 @@ from bochner.kernels import Kernel, Matern, Scale
 
 
 def integrated(
-    kernel: Kernel | None, obs: Observations, search: Search, best: Tuned, per_axis: Tuned | None
+    kernel: Kernel | None,
+    obs: Observations,
+    search: Search,
+    best: Tuned,
+    per_axis: Tuned | None,
+    each: Sequence[Tuned] = (),
 ) -> tuple[Average, Choice]:
-    """Hyperparameters integrated over, and what is told of it; `kernel` is the one given, if any."""
+    """Hyperparameters integrated over, and what is told of it; `kernel` is the one given, if any.
+
+    `each` are those of every smoothness that was climbed, with one length scale.
+    """
     scale = search.scale
     if kernel is not None and len(kernel.theta) > 2:
         branches = stretched(kernel, search, best, 0.0)
@@ -30,7 +39,7 @@ def integrated(
         if per_axis is not None and per_axis.value > best.value - limits.WORTH_STRETCHING:
             odds = limits.STRETCHED_PRIOR
             branches = [*isotropic(kernel, scale, np.log(1 - odds)), *stretched(kernel, search, per_axis, np.log(odds))]
-    found = integrate(obs, scale, search.noise_variance, branches, (best.kernel, best.noise_variance))
+    found = integrate(obs, scale, search.noise_variance, branches, (best.kernel, best.noise_variance), each)
     n_sets = int(np.count_nonzero(found.average.mass))
     text = (
         f"averaged over {n_sets} sets of hyperparameters: {len(obs)} rows (fewer than {limits.MAX_AVERAGING_ROWS}) do "
@@ -98,11 +107,37 @@ def _contrasts(dim: int) -> FloatArray:
 
 def _ratio_covariance(search: Search, found: Tuned, contrast: FloatArray) -> FloatArray:
     """Posterior covariance of the log ratios, the Gaussian prior included."""
-    values, vectors = np.linalg.eigh(curvature_at_mode(search, found))
-    inverse = (vectors / np.maximum(values, 1 / limits.WIDEST**2)) @ vectors.T
-    dim = len(contrast)
-    precision = np.linalg.inv(contrast.T @ inverse[:dim, :dim] @ contrast)
-    return np.asarray(np.linalg.inv(precision + np.eye(dim - 1) / limits.RATIO_SD**2))
+    objective, dim = search.objective, len(contrast)
+    if isinstance(objective, ExactEvidence) and len(objective.obs) >= limits.THRIFTY_ROWS:
+        covariance = _as_it_falls(search, found, contrast)
+    else:
+        covariance = contrast.T @ _inverse(curvature_at_mode(search, found))[:dim, :dim] @ contrast
+    return np.asarray(np.linalg.inv(np.linalg.inv(covariance) + np.eye(dim - 1) / limits.RATIO_SD**2))
+
+
+def _inverse(curvature: FloatArray) -> FloatArray:
+    """Covariance, no wider than is known in advance."""
+    values, vectors = np.linalg.eigh(curvature)
+    return np.asarray((vectors / np.maximum(values, 1 / limits.WIDEST**2)) @ vectors.T)
+
+
+def _as_it_falls(search: Search, found: Tuned, contrast: FloatArray) -> FloatArray:
+    """Covariance of the log ratios along the axes that the information foretells, as wide as the evidence there.
+
+    Of many rows slopes are dear, and the information alone is wrong where the field is no such field.
+    """
+    n_free = len(found.kernel.theta) + (search.noise_variance is None)
+    whole = _inverse(search.information_at(found.kernel, found.noise_variance)[:n_free, :n_free])[:, : len(contrast)]
+    values, axes = np.linalg.eigh(contrast.T @ whole[: len(contrast)] @ contrast)
+    point = np.r_[found.kernel.theta, np.log(max(found.noise_variance, 1e-300))]
+    scales = []
+    for value, axis in zip(values, axes.T, strict=True):
+        step = np.zeros(len(point))
+        step[:n_free] = whole @ contrast @ axis / np.sqrt(value)  # of one sd, the others at their best
+        ends = [point + sign * step for sign in (-1, 1)]
+        falls = [found.value - search.value(found.kernel.with_theta(e[:-1]), float(np.exp(e[-1]))) for e in ends]
+        scales.append(value / np.clip(np.mean(falls) * 2, 1 / limits.FALL_RATIO, limits.FALL_RATIO))
+    return np.asarray((axes * np.array(scales)) @ axes.T)
 
 
 def _star(k: int) -> Iterator[tuple[FloatArray, float]]:

@@ -35,6 +35,7 @@ class Climb:
     per_axis: Tuned | None = None  # the best with a length scale per axis, where no kernel was given
     stack: Average | None = None  # a mixture of kernels, or an amplitude, where one alone is not enough
     turned: tuple[Tuned, ...] = ()  # kernels of several forms, the best first, where none alone is averaged about
+    each: tuple[Tuned, ...] = ()  # one length scale and every smoothness, where no kernel was given
     rivals: tuple[Tuned, ...] = ()  # those of other smoothness, by the evidence of all rows on waves
 
 
@@ -59,10 +60,12 @@ def climbed(task: Task, objectives: Sequence[Objective], noise: float | None) ->
     enough = limits.SETTLED if sampled else limits.CLIMBED
     per_axis: Tuned | None = None
     turned: tuple[Tuned, ...] = ()
+    each: tuple[Tuned, ...] = ()
     if kernel is None:
         toll = 0.0 if task.gaussian else 0.5 * np.log(task.obs.total)
         selected = select_kernel(search, task.obs.total, task.dim, toll)
         tuned, choice, per_axis, turned = selected.tuned, selected.choice, selected.per_axis, selected.turned
+        each = selected.each
         sloped = beside_drift(search, tuned, task.obs) if task.gaussian and len(objectives) == 1 else None
         if sloped is not None:
             (tuned, *_), per_axis = sloped[0], None
@@ -72,7 +75,7 @@ def climbed(task: Task, objectives: Sequence[Objective], noise: float | None) ->
     for objective in objectives[1:]:
         search = Search(objective, scale, noise, prior, shared=shared, prior_scale=prior_scale)
         tuned = search.maximise(tuned.kernel, tuned.noise_variance, 50, enough)
-    return Climb(search, tuned, (choice,), per_axis=per_axis, turned=turned)
+    return Climb(search, tuned, (choice,), per_axis=per_axis, turned=turned, each=each)
 
 
 def as_given(kernel: Kernel) -> Choice:

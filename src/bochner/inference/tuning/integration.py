@@ -20,6 +20,7 @@ from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.node_rules import thinned
 from bochner.inference.tuning.range_grid import Branch, RangeGrid
+from bochner.inference.tuning.search import Tuned
 from bochner.inference.tuning.share_lines import SHARES, NoiseLevels, ShareLines, log_share_prior, log_sum
 from bochner.kernels import Kernel, Scale
 
@@ -55,6 +56,7 @@ def integrate(
     noise_variance: float | None,
     branches: Sequence[Branch],
     best: tuple[Kernel, float],
+    each: Sequence[Tuned] = (),
 ) -> Integral:
     """Average over the branches, their ranges, and the variances of field and noise.
 
@@ -66,10 +68,13 @@ def integrate(
         Those that are stretched are left out where the evidence speaks against them.
     best : (Kernel, float)
         The best hyperparameters, which come first and have no mass of their own.
+    each : sequence of Tuned
+        Climbs with one length scale, of every smoothness: where others lie beside the best.
     """
     levels = _noise_levels(obs, scale, noise_variance, best[0])
-    thrift = _Thrift.of(len(obs), best[0])
-    first = (_logit(*best), limits.LINE_SD) if thrift.sparing else None
+    thrift = _Thrift.of(len(obs), best[0], each)
+    logit = _logit(*best)
+    first = (logit, limits.LINE_SD) if thrift.sparing and logit < limits.LINE_NOISELESS else None
     lines = ShareLines(ShareEvidence.of(obs), levels, scale.variance, first)
     grids: list[RangeGrid] = []
     top = -np.inf
@@ -112,18 +117,20 @@ def integrate(
 class _Thrift:
     """Where the ranges of branches begin, and how far they are followed: of many rows, each line of which is dear.
 
-    There the range is known so well that a first grid would miss its peaks: it begins where the best kernel, made
-    rougher or smoother, falls off as far away.
+    There the range is known so well that a first grid would miss its peaks: it begins where that of every smoothness
+    has been found, beside the best; or where the best kernel, made rougher or smoother, falls off as far away.
     """
 
     sparing: bool
     middle: float
     nu: float | None
+    climbed: dict[float, float]  # log ranges of every smoothness with one length scale
 
     @classmethod
-    def of(cls, n_rows: int, best: Kernel) -> _Thrift:
+    def of(cls, n_rows: int, best: Kernel, each: Sequence[Tuned]) -> _Thrift:
+        climbed = {float(t.kernel.nu): float(t.kernel.theta[0]) for t in each if not t.failed}  # type: ignore[attr-defined]
         ranges = [t for h, t in zip(best.hyperparameters, best.theta, strict=True) if h.role.is_range]
-        return cls(n_rows >= limits.THRIFTY_ROWS, float(np.mean(ranges)), getattr(best, "nu", None))
+        return cls(n_rows >= limits.THRIFTY_ROWS, float(np.mean(ranges)), getattr(best, "nu", None), climbed)
 
     @property
     def depths(self) -> tuple[float, float]:
@@ -138,7 +145,13 @@ class _Thrift:
     def start(self, branch: Branch) -> float:
         """Relative range that a branch begins with."""
         nu, middle = getattr(branch.kernel, "nu", None), self.middle - float(np.mean(branch.log_units))
-        return middle + limits.TAIL_POWER * np.log(self.nu / nu) if self.sparing and self.nu and nu else middle
+        if not (self.sparing and self.nu and nu):
+            return middle
+        if branch.ring == 0 and nu in self.climbed:
+            return self.climbed[nu] - float(np.mean(branch.log_units))
+        if {nu, self.nu} <= self.climbed.keys():
+            return middle + self.climbed[nu] - self.climbed[self.nu]
+        return middle + limits.TAIL_POWER * float(np.log(self.nu / nu))
 
     def through(self, branch: Branch) -> float | None:
         """A relative range that is to be one of the first grid, if any."""

@@ -256,7 +256,7 @@ def _averaged(task: Task, scheme: Scheme, climb: Climb) -> tuple[Average, Choice
         return (best, Choice("intervals", 1, text="at the best hyperparameters")) if left is None else left
     if _integrable(task, scheme, climb):
         per_axis = None if climb.search.shared is not None else climb.per_axis  # the sphere has no axes of its own
-        return integrated(task.settings.kernel, task.obs, climb.search, climb.tuned, per_axis)
+        return integrated(task.settings.kernel, task.obs, climb.search, climb.tuned, per_axis, climb.each)
     if climb.laplace is not None and _on_grid(task, scheme, climb, climb.laplace):
         gridded = laplace_integrated(task.settings.kernel, climb.laplace, climb.search, climb.tuned, n)
         if gridded is not None:

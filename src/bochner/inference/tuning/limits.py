@@ -162,7 +162,7 @@ FACTOR_NUMBERS         2,000,000                            numbers in the facto
                                                             sets: 16 MB of a model file         coverage
 THRIFTY_ROWS           250                                  from which on stretches about the   benchmarks/latent_
                                                             learned one have one smoothness ... coverage
-THRIFTY_NATS           (7.0, 9.0)                           ... the two depths above are less,  benchmarks/latent_
+THRIFTY_NATS           (7.0, 8.0)                           ... the two depths above are less,  benchmarks/latent_
                                                             ...                                 coverage
 BESIDE_STEP            1.3                                  ... sds of the range of the best    benchmarks/latent_
                                                             smoothness, at which others are     coverage
@@ -188,10 +188,18 @@ LINE_UNLIKE            1.5                                  ... and once more, w
                                                             less, ...
 LINE_TRIALS            3                                    ... at most, ...                    benchmarks/latent_
                                                                                                 coverage
+LINE_MISSES            2                                    ... until so many in a row could    tests/inference/
+                                                            not be, ...                         tuning
+LINE_NOISELESS         10.0                                 ... and none where the best logit   tests/inference/
+                                                            is larger: the share then has no    tuning
+                                                            peak, ...
 LINE_ENDS              3.0                                  ... for a normal law that ends at   benchmarks/latent_
                                                             so many sds ...                     coverage
 LINE_POINTS            13                                   ... and has so many points          benchmarks/latent_
                                                                                                 coverage
+FALL_RATIO             16.0                                 of what the evidence falls by to    tests/inference/
+                                                            what the information foretells, at  tuning
+                                                            most, either way
 INTEGRATION_NODES      (9, 40)                              least and most sets: widths within  benchmarks/latent_
                                                             1 % of those of 400                 coverage
 MAX_LAPLACE_GRID_ROWS  200                                  rows of other families up to which  benchmarks/calibration
@@ -545,7 +553,7 @@ SHARE_NODES = 2
 FEW_SHARE_NODES = 1
 FACTOR_NUMBERS = 2_000_000
 THRIFTY_ROWS = 250
-THRIFTY_NATS = (7.0, 9.0)
+THRIFTY_NATS = (7.0, 8.0)
 BESIDE_STEP = 1.3
 BESIDE_WIDEST = 0.4
 BESIDE_MOVES = 4
@@ -556,8 +564,11 @@ LINE_SD = 0.3
 LINE_NEAR = 1.5
 LINE_UNLIKE = 1.5
 LINE_TRIALS = 3
+LINE_MISSES = 2
+LINE_NOISELESS = 10.0
 LINE_ENDS = 3.0
 LINE_POINTS = 13
+FALL_RATIO = 16.0
 INTEGRATION_NODES = (9, 40)
 MAX_LAPLACE_GRID_ROWS = 200
 FIELD_LOGS = (-7.0, -5.0, -3.5, -2.5, -1.5, -0.75, 0.0, 0.75, 1.5, 2.5)

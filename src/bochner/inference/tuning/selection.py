@@ -23,6 +23,7 @@ class Selected:
     per_axis: Tuned | None = None
     turned: tuple[Tuned, ...] = ()  # of every smoothness, where length scales lie along turned axes
     isotropic: tuple[Tuned, ...] = ()  # the same with one length scale, where that is the choice
+    each: tuple[Tuned, ...] = ()  # the same in any case
 
 
 def select_kernel(
@@ -97,12 +98,13 @@ def select_kernel(
             if now != smoothness:
                 told += f", and then nu = {now:g} is best ({split.value:.1f})"
             choice = Choice("kernel", f"matern {now:g} per axis", text=told)
-            return Selected(replace(split, n_evaluations=count + n_more), choice, split)
+            return Selected(replace(split, n_evaluations=count + n_more), choice, split, each=tuple(found.values()))
         reason += f"; one length scale per axis gains {max(split.value - best.value, 0):.1f}, less than {price:.1f}"
     elif dim > 1:
         reason += f"; one length scale per axis would gain less than {price:.1f}"
     choice = Choice("kernel", f"matern {smoothness:g}", text=reason)
-    return Selected(replace(best, n_evaluations=count), choice, split, isotropic=tuple(found.values()))
+    each = tuple(found.values())
+    return Selected(replace(best, n_evaluations=count), choice, split, isotropic=each, each=each)
 
 
 def _scatter_as_field(search: Search, best: Tuned) -> Tuned:

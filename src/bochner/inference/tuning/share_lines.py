@@ -104,6 +104,7 @@ class ShareLines:
     variance: float
     first: tuple[float, float] | None = None
     trail: list[tuple[float, float, float]] = field(default_factory=list)
+    missed: int = 0  # lines in a row that could not be followed
 
     def of(self, correlation: FloatArray, log_range: float, log_prior: float) -> list[Weighed]:
         """Lines of one correlation, one for each level of the noise."""
@@ -112,7 +113,10 @@ class ShareLines:
                 self._weighed(self.evidence.along_fields(correlation, noise, SHARES, self.variance), log_prior + weight)
                 for noise, weight in self.levels
             ]
-        line = None if self.first is None else self._followed(correlation, log_range, log_prior)
+        line = None
+        if self.first is not None and self.missed < limits.LINE_MISSES:
+            line = self._followed(correlation, log_range, log_prior)
+            self.missed = self.missed + 1 if line is None else 0
         if line is None:
             line = self._weighed(self.evidence.along_shares(correlation, SHARES), log_prior)
         self.trail.append((log_range, *line.peak))
