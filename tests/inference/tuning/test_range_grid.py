@@ -182,3 +182,15 @@ def test_ratios_are_as_open_as_the_evidence_falls():
     across = np.array([1.0, -1.0]) / np.sqrt(2)
     known = across @ np.linalg.inv(curvature)[:2, :2] @ across
     assert_allclose(sd, np.sqrt(1 / (1 / known + 1 / limits.RATIO_SD**2)), rtol=0.15)
+
+
+def test_rows_that_tell_nothing_keep_what_was_known_of_smoothness(masses, monkeypatch):
+    """Without a field every range is as likely, and so is every smoothness: no edge is taken for a peak."""
+    rng = np.random.default_rng(7)
+    coords, n = rng.uniform(size=(300, 2)), 300
+    obs = Observations(Rows(coords, np.ones((n, 1))), rng.normal(size=n), np.ones(n), np.zeros(n), np.zeros(n))
+    scale = scale_of(obs)
+    given = obs, scale, isotropic(None, scale, 0.0), (Matern(0.2, 0.01, nu=2.5), 1.0)
+    thrifty, _ = masses(*given)
+    monkeypatch.setattr(limits, "THRIFTY_ROWS", 10_000)
+    assert_allclose(thrifty, masses(*given)[0], atol=0.05)

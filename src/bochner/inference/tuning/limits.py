@@ -169,6 +169,8 @@ BESIDE_STEP            1.3                                  ... sds of the range
                                                             looked at, ...
 BESIDE_WIDEST          0.4                                  ... for a parabola, if the log of   benchmarks/latent_
                                                             their range has a lesser sd, ...    coverage
+BESIDE_SHARPEST        50.0                                 ... and falls by no more nats on    tests/inference/
+                                                            both sides together, ...            tuning
 BESIDE_MOVES           4                                    ... moved so often, if their peak   benchmarks/latent_
                                                             lies elsewhere, ...                 coverage
 FOLLOWED_NODES         3                                    ... and so many ranges, of the      benchmarks/latent_
@@ -556,6 +558,7 @@ THRIFTY_ROWS = 250
 THRIFTY_NATS = (7.0, 8.0)
 BESIDE_STEP = 1.3
 BESIDE_WIDEST = 0.4
+BESIDE_SHARPEST = 50.0
 BESIDE_MOVES = 4
 FOLLOWED_NODES = 3
 LINE_STEP = 1.2

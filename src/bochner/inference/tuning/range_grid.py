@@ -180,7 +180,7 @@ class RangeGrid:
 
         It is then taken for a parabola, whose mass the three ranges share. Below `hopeless` one range is enough.
         """
-        step = limits.BESIDE_STEP * like.sd
+        step = limits.BESIDE_STEP * min(like.sd, limits.BESIDE_WIDEST)
         known = {0: self._evaluated(log_range)}
         if known[0] < hopeless:
             return True
@@ -191,7 +191,7 @@ class RangeGrid:
             return known[k] if k in known else self._evaluated(log_range + k * step)
 
         peak = Parabola.sought(value, limits.BESIDE_WIDEST / step, limits.BESIDE_MOVES)
-        if peak is None:
+        if peak is None or peak.bend > limits.BESIDE_SHARPEST:  # the edge of what is ruled out is no peak
             return False
         values = np.array([log_sum(np.array([w.log_sum for w in lines])) for lines in self.points.values()])
         self.rule = dict.fromkeys(self.points, float(peak.log_mass + np.log(step) - log_sum(values)))
