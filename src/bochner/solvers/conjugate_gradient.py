@@ -77,7 +77,7 @@ def conjugate_gradient(
         bounded = left is not None and bool((left <= error).all())
         if fall <= residual or bounded:
             converged = True
-        elif left is None and probe is not None and iteration % check_every == 0:
+        elif probe is not None and iteration % check_every == 0:
             now = probe(x)
             accuracy = 1.0 if seen is None else _change(now, seen)
             converged, seen = accuracy <= tolerance and fall <= 1e-3, now

@@ -2,7 +2,7 @@
 
 Few rows leave the share open: one tridiagonal form serves all shares. Many rows know it so well that its logit is as
 good as normal, and that the peak of the next line lies near those of the last: three factors about it are then enough,
-for a fifth of the time.
+for half of the time or less.
 """
 
 from __future__ import annotations
