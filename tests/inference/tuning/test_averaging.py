@@ -10,14 +10,16 @@ from numpy.testing import assert_allclose
 
 from bochner.families import Gaussian
 from bochner.features import Rows
-from bochner.inference import Responses, Settings
+from bochner.inference import Observations, Responses, Settings
+from bochner.inference.evidence.exact_evidence import ExactEvidence
+from bochner.inference.observed.scale import scale_of
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.choose import scheme_named
 from bochner.inference.tuning import branches, laplace_integration, learning, limits
 from bochner.inference.tuning.averaging import average, average_of_several
 from bochner.inference.tuning.bounds import starts
 from bochner.inference.tuning.climb import Climb
-from bochner.inference.tuning.search import tune
+from bochner.inference.tuning.search import Search, tune
 from bochner.kernels import Matern, Scale
 from tests.inference.tuning.objectives import NOISE, quadratic, search
 
@@ -115,3 +117,33 @@ def test_parts_of_a_sum_start_apart():
     begun = [start for start, _ in starts(kernel, looked.scale, None)]
     ratios = [round(float(start.k1.length_scale / start.k2.length_scale), 6) for start in begun]
     assert set(ratios) == {limits.STAGGER, 1 / limits.STAGGER} and ratios[0] > 1
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_many_rows_are_averaged_about_by_the_information_as_by_slopes(dim, monkeypatch):
+    """Points as far off as differences of slopes would put them, of as much mass, for a third of the work."""
+    rng = np.random.default_rng(3)
+    n = limits.THRIFTY_ROWS
+    coords = rng.uniform(size=(n, dim))
+    root = np.linalg.cholesky(Matern(0.2 * dim, nu=1.5).covariance(coords, coords) + 1e-9 * np.eye(n))
+    y = root @ rng.normal(size=n) + 0.3 * rng.normal(size=n)
+    obs = Observations(Rows(coords, np.ones((n, 1))), y, np.ones(n), np.zeros(n), np.zeros(n))
+    asked, sloped = [], ExactEvidence.__call__
+    monkeypatch.setattr(ExactEvidence, "__call__", lambda *a: (asked.append(1), sloped(*a))[1])
+    looked = Search(ExactEvidence(obs, reml=True), scale_of(obs), None, prior=True)
+    best = looked.maximise(Matern((0.2,) * dim, nu=1.5) if dim > 1 else Matern(0.2, nu=1.5), 0.1)
+    asked.clear()
+    told = average(looked, best)
+    assert not asked
+    monkeypatch.setattr(limits, "THRIFTY_ROWS", 10_000)
+    by_slopes = average(looked, best)
+    assert asked and told.kernels[0] == by_slopes.kernels[0] == best.kernel
+    spread = [_spread(found, best) for found in (told, by_slopes)]
+    assert_allclose(np.sqrt(np.diag(spread[0])), np.sqrt(np.diag(spread[1])), rtol=0.25)
+
+
+def _spread(found, best):
+    """Covariance of the points in [theta, log noise variance] about the best."""
+    theta = np.array([np.r_[k.theta, np.log(s)] for k, s in zip(found.kernels, found.noise_variances, strict=True)])
+    away = theta - np.r_[best.kernel.theta, np.log(best.noise_variance)]
+    return (away.T * found.mass) @ away

@@ -127,3 +127,15 @@ def test_a_climb_that_cannot_win_ends_early_where_evaluations_are_dear():
     for rival, ends in ((Rival(50.0, dear=True), False), (Rival(-0.9999, dear=True), True), (Rival(50.0), True)):
         value = scored(function, np.ones(1), np.eye(1), box, 100, 1e-12, rival)[1]
         assert (abs(value + 1) < 1e-6) == ends
+
+
+def test_a_climb_ends_where_its_last_step_would_gain_too_little():
+    function, asked = hill(np.array([0.3, -0.2]), np.diag([4.0, 2.0]))
+    box = np.array([[-4.0, 4.0]] * 2)
+    ends = {}
+    for enough in (1e-9, 0.05):
+        asked.clear()
+        _, value = scored(function, np.ones(2), 3 * np.eye(2), box, 100, 1e-15, None, enough)
+        ends[enough] = len(asked), -value
+    assert ends[0.05][0] < ends[1e-9][0] and 1e-8 < ends[0.05][1] < 0.05
+    assert ends[1e-9][1] == pytest.approx(0.0, abs=1e-8)

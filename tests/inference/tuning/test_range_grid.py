@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -194,3 +196,51 @@ def test_rows_that_tell_nothing_keep_what_was_known_of_smoothness(masses, monkey
     thrifty, _ = masses(*given)
     monkeypatch.setattr(limits, "THRIFTY_ROWS", 10_000)
     assert_allclose(thrifty, masses(*given)[0], atol=0.05)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_a_smoothness_whose_climb_fell_far_short_has_no_part(dim, monkeypatch):
+    """The masses of the others are as they would be with it."""
+    rng = np.random.default_rng(5)
+    n = 300
+    coords = rng.uniform(size=(n, dim))
+    root = np.linalg.cholesky(Matern(0.2 * dim, nu=2.5).covariance(coords, coords) + 1e-9 * np.eye(n))
+    y = root @ rng.normal(size=n) + 0.1 * rng.normal(size=n)
+    obs = Observations(Rows(coords, np.ones((n, 1))), y, np.ones(n), np.zeros(n), np.zeros(n))
+    scale = scale_of(obs)
+    search = Search(ExactEvidence(obs, reml=True), scale, None, prior=True)
+    each = [search.maximise(Matern(0.3, nu=nu), 0.1) for nu in limits.SMOOTHNESS_PRIOR]
+    best = max(each, key=lambda t: t.value)
+    short = np.array([best.value - t.value for t in each])
+    assert short.max() > limits.HOPELESS_CLIMB
+    given = obs, scale, None, isotropic(None, scale, 0.0), (best.kernel, best.noise_variance)
+    found = integrate(*given, each)
+    with monkeypatch.context() as patched:
+        patched.setattr(limits, "HOPELESS_CLIMB", np.inf)
+        whole = integrate(*given, each)
+    parts = sorted(branch.kernel.nu for branch in found.branches)
+    assert parts == [nu for nu, by in zip(limits.SMOOTHNESS_PRIOR, short, strict=True) if by <= limits.HOPELESS_CLIMB]
+    for nu in limits.SMOOTHNESS_PRIOR:
+        assert found.mass_of(lambda b, nu=nu: b.kernel.nu == nu) == pytest.approx(
+            whole.mass_of(lambda b, nu=nu: b.kernel.nu == nu), abs=0.03
+        )
+    # a stretched kernel that is not averaged over rules out no other
+    far = Search(ExactEvidence(obs, reml=True), scale, None).maximise(Matern((0.3,) * dim, nu=0.5), 0.1)
+    above = replace(far, value=best.value + 100)
+    assert len(integrate(*given, [*each, above]).branches) == len(parts)
+
+
+def test_ranges_beside_a_wide_peak_are_those_of_the_first_grid():
+    """What was looked at for a parabola is not looked at again where there is none."""
+    first = np.linspace(-6.0, 6.0, 25)
+    wide = grid_of(lambda t: -0.5 * (t / 1.5) ** 2, first)
+    wide.flood(0.0, -np.inf)
+    assert wide.is_wide
+    grid = grid_of(lambda t: -0.5 * (t / 1.5) ** 2, first)
+    assert not grid.beside(0.1, wide, -100.0)
+    begun = set(grid.points)
+    assert begun <= set(first.tolist())
+    looked, evaluate = [], grid.evaluate
+    grid.evaluate = lambda t: (looked.append(t), evaluate(t))[1]
+    grid.flood(0.0, -np.inf)
+    assert not begun & set(looked) and set(looked) | begun == set(grid.points)

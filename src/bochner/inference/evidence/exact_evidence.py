@@ -60,6 +60,13 @@ class ExactEvidence:
         The mean of the observed and the expected information (Gilmour, Thompson & Cullis 1995): minus the Hessian,
         nearly, and never negative. Scatter among copies of a row adds what it expects to tell of the noise.
         """
+        kept = self._kept(kernel, noise_variance)
+        if "bend" not in kept:
+            kept["bend"] = self._information(kernel, noise_variance)
+        found: FloatArray = kept["bend"]
+        return found.copy()
+
+    def _information(self, kernel: Kernel, noise_variance: float) -> FloatArray:
         obs = self.obs
         fit, slopes, _ = self._fit(kernel, noise_variance)
         posterior = fit.posterior

@@ -27,23 +27,44 @@ def average(search: Search, tuned: Tuned) -> Average:
     k = int(free.sum())
     if not k:
         return Average.single(tuned.kernel, tuned.noise_variance)
-    values, vectors = np.linalg.eigh(_curvature(search, tuned, mode, free))
+    told = is_informed(search)
+    curvature = search.information_at(tuned.kernel, tuned.noise_variance)[np.ix_(free, free)] if told else None
+    values, vectors = np.linalg.eigh(_curvature(search, tuned, mode, free) if curvature is None else curvature)
     widths = 1 / np.sqrt(np.maximum(values, 1 / limits.WIDEST**2))
     radius = limits.DESIGN_REACH * np.sqrt(k)
-    points, log_mass = [mode], [np.log(1 - 1 / limits.DESIGN_REACH**2)]
+    points, log_mass, rest = [mode], [0.0], 1.0
     for width, direction in zip(widths, vectors.T, strict=True):
-        for sign in (-1, 1):
-            point = mode.copy()
-            point[free] += sign * radius * width * direction
-            point = np.clip(point, *intervals.T)
-            # mass of the design point under the Gaussian, corrected by how wrong the Gaussian is there
-            fall = search.value(*_unpack(search, tuned.kernel, point)) - tuned.value
-            correction = np.clip(fall + radius**2 / 2, -3.0, 3.0)
-            points.append(point)
-            log_mass.append(-np.log(2 * k * limits.DESIGN_REACH**2) + correction)
+
+        def ends(reach: float, along: FloatArray = direction) -> tuple[list[FloatArray], FloatArray]:
+            """Points on both sides, and how the objective falls to them."""
+            both = [mode.copy(), mode.copy()]
+            both[0][free] -= reach * along
+            both[1][free] += reach * along
+            both = [np.clip(point, *intervals.T) for point in both]
+            return both, tuned.value - np.array([search.value(*_unpack(search, tuned.kernel, p)) for p in both])
+
+        both, falls = ends(radius * width)
+        square = radius**2  # of the distance in sds
+        if told:
+            ratio = float(np.clip(falls.mean() * 2 / square, 1 / limits.FALL_RATIO, limits.FALL_RATIO))
+            if not 1 / limits.ALIKE_FALL < ratio < limits.ALIKE_FALL:
+                both, falls = ends(radius * min(width / np.sqrt(ratio), limits.WIDEST))
+                ratio = float(falls.mean() * 2 / square)
+            square *= float(np.clip(ratio, 1 / limits.ALIKE_FALL, limits.ALIKE_FALL))
+        points += both
+        # mass of the design points under the Gaussian, corrected by how wrong the Gaussian is there
+        log_mass += list(-np.log(2 * square) + np.clip(square / 2 - falls, -3.0, 3.0))
+        rest -= 1 / square
+    log_mass[0] = np.log(max(rest, limits.LEAST_MIDDLE))
     mass = np.exp(np.array(log_mass) - np.max(log_mass))
     kernels, noises = zip(*(_unpack(search, tuned.kernel, p) for p in points), strict=True)
     return Average(tuple(kernels), np.array(noises), mass / mass.sum())
+
+
+def is_informed(search: Search) -> bool:
+    """Whether widths are told by the information and by what the objective falls: slopes of many rows are dear."""
+    objective = search.objective
+    return isinstance(objective, ExactEvidence) and len(objective.obs) >= limits.THRIFTY_ROWS
 
 
 def average_of_several(search: Search, found: Sequence[Tuned]) -> Average:

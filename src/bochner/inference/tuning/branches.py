@@ -8,11 +8,10 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
-from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.averaging import curvature_at_mode
+from bochner.inference.tuning.averaging import curvature_at_mode, is_informed
 from bochner.inference.tuning.integration import Integral, integrate
 from bochner.inference.tuning.range_grid import Branch
 from bochner.inference.tuning.search import Search, Tuned
@@ -107,8 +106,8 @@ def _contrasts(dim: int) -> FloatArray:
 
 def _ratio_covariance(search: Search, found: Tuned, contrast: FloatArray) -> FloatArray:
     """Posterior covariance of the log ratios, the Gaussian prior included."""
-    objective, dim = search.objective, len(contrast)
-    if isinstance(objective, ExactEvidence) and len(objective.obs) >= limits.THRIFTY_ROWS:
+    dim = len(contrast)
+    if is_informed(search):
         covariance = _as_it_falls(search, found, contrast)
     else:
         covariance = contrast.T @ _inverse(curvature_at_mode(search, found))[:dim, :dim] @ contrast

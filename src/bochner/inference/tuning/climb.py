@@ -16,6 +16,7 @@ from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.drift import beside_drift
 from bochner.inference.tuning.guided_search import GuidedSearch
+from bochner.inference.tuning.guided_selection import select_guided
 from bochner.inference.tuning.lattice_search import Told
 from bochner.inference.tuning.objectives import guiding_objective
 from bochner.inference.tuning.peaks import informed_starts
@@ -51,8 +52,10 @@ def climbed(task: Task, objectives: Sequence[Objective], noise: float | None) ->
     guide = guiding_objective(task, objectives)
     search = Search(objectives[0], scale, noise, prior, shared=shared, prior_scale=prior_scale)
     if guide is not None:
-        # chosen among a few, it need not be known to the last digit
-        enough = limits.SETTLED if kernel is None and task.settings.reml else 0.0
+        # chosen among a few, it need not be known to the last digit; averaged about, not to the third
+        enough = limits.SCORED
+        if kernel is None and task.settings.reml:
+            enough = limits.AVERAGED_ENOUGH if prior else limits.CHOSEN_ENOUGH
         guided = GuidedSearch(objectives[0], scale, noise, prior, shared=shared, guide=guide, enough=enough)
         search = guided if guided.trusted(Matern(nu=1.5) if kernel is None else kernel) else search
     # a likelihood is compared with other software to the last digit
@@ -63,7 +66,10 @@ def climbed(task: Task, objectives: Sequence[Objective], noise: float | None) ->
     each: tuple[Tuned, ...] = ()
     if kernel is None:
         toll = 0.0 if task.gaussian else 0.5 * np.log(task.obs.total)
-        selected = select_kernel(search, task.obs.total, task.dim, toll)
+        if isinstance(search, GuidedSearch):
+            selected = select_guided(search, task.obs.total, task.dim)
+        else:
+            selected = select_kernel(search, task.obs.total, task.dim, toll)
         tuned, choice, per_axis, turned = selected.tuned, selected.choice, selected.per_axis, selected.turned
         each = selected.each
         sloped = beside_drift(search, tuned, task.obs) if task.gaussian and len(objectives) == 1 else None

@@ -7,7 +7,7 @@ it is told how far the peak is, compares them and has the last word.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,22 +20,63 @@ from bochner.kernels import Kernel
 
 
 @dataclass(frozen=True)
+class Guide(Search):
+    """Climbs on the cheap evidence, of which the peaks with kernels of every form are kept, the highest first."""
+
+    peaks: dict[Kernel, list[Tuned]] = field(default_factory=dict, repr=False, compare=False)
+
+    def maximise(
+        self,
+        kernel: Kernel,
+        noise_variance: float,
+        max_iterations: int = 200,
+        tolerance: float = limits.CLIMBED,
+        *,
+        against: float | Tuned | Rival | None = None,
+    ) -> Tuned:
+        """A climb from one start, as any."""
+        found = super().maximise(kernel, noise_variance, max_iterations, tolerance, against=against)
+        if not found.failed:
+            others = [peak for peak in self.peaks.get(form(kernel), []) if self._apart(peak, found)]
+            same = [peak for peak in self.peaks.get(form(kernel), []) if peak not in others]
+            highest = max([*same, found], key=lambda t: t.value)
+            self.peaks[form(kernel)] = sorted([*others, highest], key=lambda t: -t.value)
+        return found
+
+    def _apart(self, a: Tuned, b: Tuned) -> bool:
+        """Whether there is a valley between the ends of two climbs."""
+        theta = (a.kernel.theta + b.kernel.theta) / 2
+        between = self.value(a.kernel.with_theta(theta), float(np.sqrt(a.noise_variance * b.noise_variance)))
+        return between < min(a.value, b.value)
+
+
+@dataclass(frozen=True)
 class GuidedSearch(Search):
-    """A search whose climbs are begun by another objective, the `guide`, of about the same shape."""
+    """A search whose climbs are begun by another objective, the `guide`, of about the same shape.
+
+    Attributes
+    ----------
+    leads : dict of Kernel to list of Tuned
+        Peaks that the guide has found for kernels of a form, the highest first: its climbs are not repeated.
+    pairs : list of (float, float)
+        What the guide says of peaks, and the evidence itself.
+    """
 
     guide: Objective | None = None
-    enough: float = 0.0  # relative gain that ends a climb whatever is asked for
+    leads: dict[Kernel, list[Tuned]] = field(default_factory=dict, repr=False, compare=False)
+    pairs: list[tuple[float, float]] = field(default_factory=list, repr=False, compare=False)
 
     @cached_property
-    def before(self) -> Search:
+    def before(self) -> Guide:
         """The same search by the guide."""
         assert self.guide is not None
         names = ("scale", "noise_variance", "prior", "least_noise", "shared", "prior_scale", "reach")
-        return Search(self.guide, **{name: getattr(self, name) for name in names})
+        return Guide(self.guide, **{name: getattr(self, name) for name in names}, enough=limits.GUIDED_ENOUGH)
 
     def rank(self, kernel: Kernel, noise_variance: float) -> float:
-        """By the guide: starts are compared with each other alone."""
-        return self.before.rank(kernel, noise_variance)
+        """By the guide: starts are compared with each other alone; where it has a lead, by how near they are."""
+        leads = self.leads.get(form(kernel))
+        return self.before.rank(kernel, noise_variance) if leads is None else -_away(leads[0], kernel, noise_variance)
 
     def trusted(self, kernel: Kernel) -> bool:
         """Whether the guide leads near a peak of the evidence; of smooth fields with little noise it does not."""
@@ -55,22 +96,51 @@ class GuidedSearch(Search):
 
         Where the evidence would go far from where the guide leads, that is not followed.
         """
-        found = self.before.maximise(kernel, noise_variance, max_iterations, limits.SETTLED)
+        leads = self.leads.get(form(kernel))
+        if leads is None:
+            leads = [self.before.maximise(kernel, noise_variance, max_iterations, limits.SETTLED)]
+        elif isinstance(against, Tuned) and form(against.kernel) == form(kernel):
+            return replace(against, n_evaluations=1)
+        found = leads[0]
         if found.failed:
             return super().maximise(kernel, noise_variance, max_iterations, tolerance, against=against)
         if isinstance(against, Tuned) and _alike(found, against):
             return replace(against, n_evaluations=1)
+        if isinstance(against, float) and self.leads:
+            expected, doubt = self._expected(found)
+            if expected + doubt < against:
+                return replace(found, value=expected, n_evaluations=0)
+        if len(leads) > 1 and leads[1].value > found.value - limits.GUIDED_DOUBT:
+            found = max(leads[:2], key=lambda t: sum(self.foreseen(t.kernel, t.noise_variance)))
         value, gain = self.foreseen(found.kernel, found.noise_variance)
-        if not gain < limits.GUIDED_ASTRAY:
+        if not gain < limits.GUIDED_ASTRAY and not value > self.evaluate(kernel, noise_variance)[0]:
             return super().maximise(kernel, noise_variance, max_iterations, tolerance, against=against)
+        self.pairs.append((found.value, value + gain))
         if against is not None:
             if value + gain < (against if isinstance(against, float) else against.value) - limits.GUIDED_DOUBT:
-                return replace(found, value=value, n_evaluations=1)
-        enough = max(tolerance, self.enough)
-        return super().maximise(found.kernel, found.noise_variance, max_iterations, enough, against=against)
+                return replace(found, value=value + gain, n_evaluations=1)
+        return super().maximise(found.kernel, found.noise_variance, max_iterations, tolerance, against=against)
+
+    def _expected(self, found: Tuned) -> tuple[float, float]:
+        """The evidence at a peak of the guide, as that of others was, and how far it may be off."""
+        if not self.pairs:
+            return np.inf, np.inf
+        known, value = max(self.pairs, key=lambda pair: pair[1])
+        away = found.value - known
+        return value + away, limits.GUIDED_DOUBT + limits.GUIDED_SHARE * abs(away)
+
+
+def form(kernel: Kernel) -> Kernel:
+    """What all kernels have in common that differ in their hyperparameters alone."""
+    return kernel.with_theta(np.zeros(len(kernel.theta)))
 
 
 def _alike(a: Tuned, b: Tuned) -> bool:
     """Whether two climbs have ended in one place, as far as a guide can tell."""
-    pairs = [np.r_[t.kernel.theta, np.log(max(t.noise_variance, 1e-300))] for t in (a, b)]
-    return bool(np.max(np.abs(pairs[0] - pairs[1])) < limits.GUIDED_NEAR)
+    return _away(a, b.kernel, b.noise_variance) < limits.GUIDED_NEAR
+
+
+def _away(found: Tuned, kernel: Kernel, noise_variance: float) -> float:
+    """The largest difference in [theta, log noise variance]."""
+    noises = (np.log(max(noise, 1e-300)) for noise in (found.noise_variance, noise_variance))
+    return float(np.max(np.abs(np.r_[found.kernel.theta - kernel.theta, np.subtract(*noises)])))

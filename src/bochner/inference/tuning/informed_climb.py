@@ -58,11 +58,12 @@ def scored(
     max_steps: int,
     tolerance: float,
     rival: Rival | None = None,
+    enough: float = limits.SCORED,
 ) -> tuple[FloatArray, float]:
     """Maximum within a box (k, 2) from a point with its information, and the value there.
 
-    It ends where the next step would gain less than `tolerance` of the value, on the peak of its rival, or where that
-    is clearly out of reach.
+    It ends where the next step would gain less than `tolerance` of the value or `enough` nats, on the peak of its
+    rival, or where that is clearly out of reach.
     """
     value, gradient = function(x)
     low, high = box.T
@@ -78,7 +79,7 @@ def scored(
         step = new - x
         # what a tiny variance adds is in proportion to it, not to its logarithm
         gain = float(gradient[rest] @ step[rest] + gradient[tiny] @ np.expm1(step[tiny]))
-        if not gain > max(limits.SCORED, tolerance * abs(value)):
+        if not gain > max(enough, tolerance * abs(value)):
             break
         if rival is not None and rival.won(x, value, gain, curvature):
             break

@@ -8,7 +8,7 @@ place of the grid. Predictions are then a mixture of some dozens of sets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,10 +69,10 @@ def integrate(
     best : (Kernel, float)
         The best hyperparameters, which come first and have no mass of their own.
     each : sequence of Tuned
-        Climbs with one length scale, of every smoothness: where others lie beside the best.
+        Climbs of every smoothness, with one length scale or one for each axis: where others lie beside the best.
     """
     levels = _noise_levels(obs, scale, noise_variance, best[0])
-    thrift = _Thrift.of(len(obs), best[0], each)
+    thrift = _Thrift.of(len(obs), best[0], each, {branch.stretched for branch in branches})
     logit = _logit(*best)
     first = (logit, limits.LINE_SD) if thrift.sparing and logit < limits.LINE_NOISELESS else None
     lines = ShareLines(ShareEvidence.of(obs), levels, scale.variance, first)
@@ -83,16 +83,16 @@ def integrate(
         if ring == 2 and thrift.sparing:
             grids = _about_the_best(grids, branches, lambda b: RangeGrid.of(obs, scale, lines, b))
             break
-        begun = False
         for branch in sorted(branches, key=thrift.turn):
-            if branch.ring == ring and not (ring == 2 and _ruled_out(branch.kernel, grids)):
+            out = thrift.hopeless(branch) or (ring == 2 and _ruled_out(branch.kernel, grids))
+            if branch.ring == ring and not out:
                 grid, start = RangeGrid.of(obs, scale, lines, branch, thrift.through(branch)), thrift.start(branch)
-                if known is not None and not begun and known.is_wide:
-                    grid.follow(known)
+                same = _of_same_smoothness(grids, branch) if thrift.sparing else None
+                if same is not None and same.rule is None and same.is_wide:
+                    grid.follow(same)
                 elif known is None or not grid.beside(start, known, top - thrift.depths[1]):
                     top = grid.flood(start, top, *thrift.depths)
                 grids.append(grid)
-                begun = True
                 if thrift.sparing and known is None:
                     known = grid
                     _refine([grid])
@@ -124,13 +124,17 @@ class _Thrift:
     sparing: bool
     middle: float
     nu: float | None
-    climbed: dict[float, float]  # log ranges of every smoothness with one length scale
+    climbed: dict[tuple[float, bool], tuple[float, float]]  # log range and evidence by smoothness, stretched or not
 
     @classmethod
-    def of(cls, n_rows: int, best: Kernel, each: Sequence[Tuned]) -> _Thrift:
-        climbed = {float(t.kernel.nu): float(t.kernel.theta[0]) for t in each if not t.failed}  # type: ignore[attr-defined]
-        ranges = [t for h, t in zip(best.hyperparameters, best.theta, strict=True) if h.role.is_range]
-        return cls(n_rows >= limits.THRIFTY_ROWS, float(np.mean(ranges)), getattr(best, "nu", None), climbed)
+    def of(cls, n_rows: int, best: Kernel, each: Sequence[Tuned], kinds: Container[bool]) -> _Thrift:
+        """Of the climbs those that are averaged over: of fields that are stretched, or not, or both."""
+        climbed = {}
+        for t in each:
+            stretched = isinstance(t.kernel.length_scale, tuple)  # type: ignore[attr-defined]
+            if stretched in kinds and not t.failed:
+                climbed[float(t.kernel.nu), stretched] = _mean_range(t.kernel), t.value  # type: ignore[attr-defined]
+        return cls(n_rows >= limits.THRIFTY_ROWS, _mean_range(best), getattr(best, "nu", None), climbed)
 
     @property
     def depths(self) -> tuple[float, float]:
@@ -147,15 +151,32 @@ class _Thrift:
         nu, middle = getattr(branch.kernel, "nu", None), self.middle - float(np.mean(branch.log_units))
         if not (self.sparing and self.nu and nu):
             return middle
-        if branch.ring == 0 and nu in self.climbed:
-            return self.climbed[nu] - float(np.mean(branch.log_units))
-        if {nu, self.nu} <= self.climbed.keys():
-            return middle + self.climbed[nu] - self.climbed[self.nu]
+        if (nu, branch.stretched) in self.climbed:
+            return self.climbed[nu, branch.stretched][0] - float(np.mean(branch.log_units))
+        if {(nu, False), (self.nu, False)} <= self.climbed.keys():
+            return middle + self.climbed[nu, False][0] - self.climbed[self.nu, False][0]
         return middle + limits.TAIL_POWER * float(np.log(self.nu / nu))
+
+    def hopeless(self, branch: Branch) -> bool:
+        """Whether the climb of a smoothness has fallen so far short of the best that it has next to no mass."""
+        nu, stretched = getattr(branch.kernel, "nu", None), branch.stretched
+        if not self.sparing or not self.climbed or nu is None:
+            return False
+        known = (nu, stretched) in self.climbed
+        others = self.climbed if known else {k: v for k, v in self.climbed.items() if not k[1]}
+        if (nu, stretched and known) not in others:
+            return False
+        top = max(value for _, value in others.values())
+        return others[nu, stretched and known][1] < top - limits.HOPELESS_CLIMB
 
     def through(self, branch: Branch) -> float | None:
         """A relative range that is to be one of the first grid, if any."""
         return self.start(branch) if self.sparing else None
+
+
+def _mean_range(kernel: Kernel) -> float:
+    """Mean log of the ranges of a kernel."""
+    return float(np.mean([t for h, t in zip(kernel.hyperparameters, kernel.theta, strict=True) if h.role.is_range]))
 
 
 def max_nodes(n_rows: int) -> int:
@@ -205,6 +226,12 @@ def _refine(grids: Sequence[RangeGrid]) -> None:
 
 def _total(grids: Sequence[RangeGrid]) -> float:
     return log_sum(np.array([grid.log_mass for grid in grids]))
+
+
+def _of_same_smoothness(grids: Sequence[RangeGrid], branch: Branch) -> RangeGrid | None:
+    """The first with the smoothness of a branch, in whatever ratios of the axes."""
+    nu = getattr(branch.kernel, "nu", None)
+    return next((grid for grid in grids if nu is not None and getattr(grid.branch.kernel, "nu", None) == nu), None)
 
 
 def _about_the_best(

@@ -109,6 +109,10 @@ CENTRAL_STEP           1e-3                                 ... and of others, t
 DESIGN_REACH           1.1                                  distance of the points, in sd       benchmarks/coverage
                                                             sqrt(k), as in Rue, Martino &
                                                             Chopin (2009)
+ALIKE_FALL             1.33                                 of what the objective falls to them benchmarks/coverage
+                                                            to what the information foretells:
+                                                            else they are moved
+LEAST_MIDDLE           0.05                                 of the mass that the middle has     benchmarks/coverage
 LEAST_FREEDOM          3                                    rows beyond the trend's columns     tests/estimators
                                                             from which on variances are
                                                             integrated over
@@ -164,11 +168,15 @@ THRIFTY_ROWS           250                                  from which on stretc
                                                             learned one have one smoothness ... coverage
 THRIFTY_NATS           (7.0, 8.0)                           ... the two depths above are less,  benchmarks/latent_
                                                             ...                                 coverage
+HOPELESS_CLIMB         6.0                                  ... a smoothness has no part if its benchmarks/latent_
+                                                            climb has fallen so far short, ...  coverage
 BESIDE_STEP            1.3                                  ... sds of the range of the best    benchmarks/latent_
                                                             smoothness, at which others are     coverage
                                                             looked at, ...
 BESIDE_WIDEST          0.4                                  ... for a parabola, if the log of   benchmarks/latent_
                                                             their range has a lesser sd, ...    coverage
+SAME_RANGE             1e-9                                 ... are one if their logs are as    tests/inference/
+                                                            near, ...                           tuning
 BESIDE_SHARPEST        50.0                                 ... and falls by no more nats on    tests/inference/
                                                             both sides together, ...            tuning
 BESIDE_MOVES           4                                    ... moved so often, if their peak   benchmarks/latent_
@@ -284,8 +292,18 @@ GUIDED_ASTRAY          5.0                                  ... where from its p
                                                             ...
 GUIDED_DOUBT           2.0                                  ... of which so many may be missed  benchmarks/speed
                                                             ...
+GUIDED_SHARE           0.2                                  ... with so much of what it finds   benchmarks/speed
+                                                            between two kernels, ...
+GUIDED_SURE            10.0                                 ... which are not compared by the   benchmarks/speed
+                                                            exact one from so many nats on,
+                                                            ...
 GUIDED_NEAR            0.1                                  ... and in theta to so much where   benchmarks/speed
                                                             two may be one
+GUIDED_ENOUGH          0.1                                  nats that the last step of a climb  benchmarks/speed
+                                                            of Vecchia's gains there, ...
+CHOSEN_ENOUGH          1e-3                                 ... of the exact one where a kernel benchmarks/speed
+                                                            is chosen, ...
+AVERAGED_ENOUGH        0.02                                 ... and averaged about              benchmarks/speed
 FADED                  0.05                                 nats of slope in the log of a        benchmarks/speed
                                                             variance that is next to nothing,
                                                             if ...
@@ -532,6 +550,8 @@ GLIMPSED_LEAST = 1e-10
 ONE_SIDED_STEP = 1e-4
 CENTRAL_STEP = 1e-3
 DESIGN_REACH = 1.1
+ALIKE_FALL = 1.33
+LEAST_MIDDLE = 0.05
 LEAST_FREEDOM = 3
 SMOOTHNESS_PRIOR = {0.5: 0.46, 1.5: 0.27, 2.5: 0.27}
 SHARE_LOGITS = (-6.0, 16.0)
@@ -556,8 +576,10 @@ FEW_SHARE_NODES = 1
 FACTOR_NUMBERS = 2_000_000
 THRIFTY_ROWS = 250
 THRIFTY_NATS = (7.0, 8.0)
+HOPELESS_CLIMB = 6.0
 BESIDE_STEP = 1.3
 BESIDE_WIDEST = 0.4
+SAME_RANGE = 1e-9
 BESIDE_SHARPEST = 50.0
 BESIDE_MOVES = 4
 FOLLOWED_NODES = 3
@@ -609,7 +631,12 @@ SCORED = 1e-7
 MIN_GUIDED_ROWS = 400
 GUIDED_ASTRAY = 5.0
 GUIDED_DOUBT = 2.0
+GUIDED_SHARE = 0.2
+GUIDED_SURE = 10.0
 GUIDED_NEAR = 0.1
+GUIDED_ENOUGH = 0.1
+CHOSEN_ENOUGH = 1e-3
+AVERAGED_ENOUGH = 0.02
 SAME_PEAK = 0.5
 FADED = 0.05
 FADING = 3.0

@@ -121,8 +121,9 @@ class RangeGrid:
         return top
 
     def _evaluated(self, log_range: float) -> float:
-        """Evaluate one more range: the log of its density."""
-        self.add([log_range])
+        """Evaluate one more range, if it is not known: the log of its density."""
+        if float(log_range) not in self.points:
+            self.add([log_range])
         return log_sum(np.array([w.log_sum for w in self.points[float(log_range)]]))
 
     def add(self, log_ranges: Sequence[float] | FloatArray) -> None:
@@ -181,14 +182,18 @@ class RangeGrid:
         It is then taken for a parabola, whose mass the three ranges share. Below `hopeless` one range is enough.
         """
         step = limits.BESIDE_STEP * min(like.sd, limits.BESIDE_WIDEST)
-        known = {0: self._evaluated(log_range)}
-        if known[0] < hopeless:
+        if like.is_wide and len(self.first) > 1:  # ranges of the first grid, which it may be in need of
+            step = float(self.first[1] - self.first[0])
+            log_range = float(self.first[np.argmin(np.abs(self.first - log_range))])
+        if self._evaluated(log_range) < hopeless:
             return True
         if not step > 0:
             return False
 
         def value(k: int) -> float:
-            return known[k] if k in known else self._evaluated(log_range + k * step)
+            at = log_range + k * step
+            known = self.first[np.argmin(np.abs(self.first - at))]
+            return self._evaluated(known if abs(known - at) < limits.SAME_RANGE else at)
 
         peak = Parabola.sought(value, limits.BESIDE_WIDEST / step, limits.BESIDE_MOVES)
         if peak is None or peak.bend > limits.BESIDE_SHARPEST:  # the edge of what is ruled out is no peak

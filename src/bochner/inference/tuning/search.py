@@ -51,6 +51,7 @@ class Search:
     shared: tuple[int, ...] | None = None  # number of the length scale of each axis; None: each its own
     prior_scale: Scale | None = None  # sizes that the prior goes by, if not those of the data
     reach: float = np.inf  # in theta: how far from its start a climb may go
+    enough: float = limits.SCORED  # nats that the last step of a climb by slopes and information gains
 
     def evaluate(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
         """Objective and gradient, the prior included; a failed factorisation counts as very bad."""
@@ -175,8 +176,9 @@ class Search:
         ties = self._ties(kernel)  # entry of [theta, log noise] that each entry equals
         free = self._free(kernel)
         intervals = bounds(kernel, self.scale, self.least_noise)
-        full = np.r_[kernel.theta, np.log(max(noise_variance, 1e-300))]
+        full = begun = np.r_[kernel.theta, np.log(max(noise_variance, 1e-300))]
         if self.noise_variance is None:
+            full = full.copy()
             full[-1] = np.clip(full[-1], *intervals[-1])
         count = 0
 
@@ -186,6 +188,8 @@ class Search:
             point = full.copy()
             point[free] = x
             point = point[ties]
+            if np.array_equal(point, begun):  # to the last digit, for what is known of it
+                return kernel, noise_variance if self.noise_variance is None else self.noise_variance
             noise = float(np.exp(point[-1])) if self.noise_variance is None else self.noise_variance
             return kernel.with_theta(point[:-1]), noise
 
@@ -212,8 +216,8 @@ class Search:
             rival = None if against is None else self._rival(against, free, len(hidden))
             joint = self.objective if isinstance(self.objective, JointObjective) and len(hidden) else None
             within = np.array(near) if joint is None else np.r_[near, joint.hidden_bounds()]
-            begun = np.r_[x0, hidden]
-            ended, value = scored(positive, begun, information, within, max_iterations, tolerance, rival)
+            ends = max_iterations, tolerance, rival, self.enough
+            ended, value = scored(positive, np.r_[x0, hidden], information, within, *ends)
             x, hidden = ended[:n_free], ended[n_free:]
             if joint is not None:
                 joint.arrived(*unpack(x), hidden)

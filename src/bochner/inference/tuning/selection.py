@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,24 +24,30 @@ class Selected:
     per_axis: Tuned | None = None
     turned: tuple[Tuned, ...] = ()  # of every smoothness, where length scales lie along turned axes
     isotropic: tuple[Tuned, ...] = ()  # the same with one length scale, where that is the choice
-    each: tuple[Tuned, ...] = ()  # the same in any case
+    each: tuple[Tuned, ...] = ()  # the same in any case, and with a length scale per axis as far as those were climbed
+    margin: float = 0.0  # nats by which stretched length scales were chosen before others, at least
 
 
 def select_kernel(
-    search: Search, n_rows: float, dim: int, toll: float = 0.0, first: tuple[Kernel, float] | None = None
+    search: Search,
+    n_rows: float,
+    dim: int,
+    toll: float = 0.0,
+    first: tuple[Kernel, float] | None = None,
+    order: Sequence[float] = limits.SELECTED_SMOOTHNESS,
 ) -> Selected:
     """Matern kernel of the best smoothness; per-axis length scales if the evidence pays for them.
 
     An added length scale must raise the objective by log(n) / 2 (Schwarz's criterion). A kernel smoother than the
     roughest must raise it by `toll`: of counts the evidence hardly sees smoothness, and a field taken to be too
     smooth has intervals too narrow, while the mean is the same either way. `first` is where to begin, if
-    that is known.
+    that is known; `order` is that in which smoothnesses are tried.
     """
     best: Tuned | None = None
     middle: Tuned | None = None
     drafted: Tuned | None = None
     found, count = {}, 0
-    for nu in limits.SELECTED_SMOOTHNESS:
+    for nu in order:
         if best is None and first is not None:
             tuned = middle = search.maximise(first[0].replace(nu=nu), first[1])
         elif best is None:
@@ -80,31 +87,43 @@ def select_kernel(
         # of few Gaussian rows length scales per axis are averaged over, whether they pay or not
         split = _per_axis(search, best, dim, None if search.prior and not toll else best.value + price)
         count += split.n_evaluations
+    short = np.inf  # of what turned axes would have to reach
     if dim == 2 and split is not None and not toll and search.shared is None and first is None:
         more = float(np.log(n_rows))  # of two more than one length scale
         least = max(best.value, split.value - more / 2) + more
-        turned = _turned(search, best, least)
+        turned, value = _turned(search, best, least)
+        short = least - value
         if turned:
-            gain, nu = turned[0].value - best.value, turned[0].kernel.nu  # type: ignore[attr-defined]
-            told = f"Matern with nu = {nu:g} along turned axes, which gain {gain:.1f} > {more:.1f}"
+            gain, each = turned[0].value - best.value, tuple(found.values())
             count += sum(t.n_evaluations for t in turned)
-            choice = Choice("kernel", f"matern {nu:g} turned", text=told)
-            return Selected(replace(turned[0], n_evaluations=count), choice, None, turned)
+            choice = told_of_turned(turned[0], gain, more)
+            return Selected(replace(turned[0], n_evaluations=count), choice, None, turned, each=each, margin=-short)
     if split is not None:
         if split.value > best.value + price:
+            margin = min(split.value - best.value - price, short)
             told = f"{reason}; one length scale per axis gains {split.value - best.value:.1f} > {price:.1f}"
-            split, n_more = _best_per_axis(search, split, toll)
+            apart = best_per_axis(search, split, toll)
+            split, n_more = apart[0], sum(t.n_evaluations for t in apart if t is not split)
             now = split.kernel.nu  # type: ignore[attr-defined]
             if now != smoothness:
                 told += f", and then nu = {now:g} is best ({split.value:.1f})"
             choice = Choice("kernel", f"matern {now:g} per axis", text=told)
-            return Selected(replace(split, n_evaluations=count + n_more), choice, split, each=tuple(found.values()))
+            split = replace(split, n_evaluations=count + n_more)
+            return Selected(split, choice, split, each=(*found.values(), *apart), margin=margin)
         reason += f"; one length scale per axis gains {max(split.value - best.value, 0):.1f}, less than {price:.1f}"
     elif dim > 1:
         reason += f"; one length scale per axis would gain less than {price:.1f}"
     choice = Choice("kernel", f"matern {smoothness:g}", text=reason)
-    each = tuple(found.values())
-    return Selected(replace(best, n_evaluations=count), choice, split, isotropic=each, each=each)
+    one = tuple(found.values())
+    each = one if split is None else (*one, split)
+    return Selected(replace(best, n_evaluations=count), choice, split, isotropic=one, each=each)
+
+
+def told_of_turned(best: Tuned, gain: float, more: float) -> Choice:
+    """What is told of turned axes that gain so many nats, more than they have to."""
+    nu = best.kernel.nu  # type: ignore[attr-defined]
+    text = f"Matern with nu = {nu:g} along turned axes, which gain {gain:.1f} > {more:.1f}"
+    return Choice("kernel", f"matern {nu:g} turned", text=text)
 
 
 def _scatter_as_field(search: Search, best: Tuned) -> Tuned:
@@ -119,18 +138,16 @@ def _scatter_as_field(search: Search, best: Tuned) -> Tuned:
     return search.maximise(rough, best.noise_variance, against=best.value)
 
 
-def _best_per_axis(search: Search, split: Tuned, toll: float) -> tuple[Tuned, int]:
-    """The best of every smoothness, and evaluations: one range for all axes, which chose the first, misleads."""
-    best, count = split, 0
+def best_per_axis(search: Search, split: Tuned, toll: float) -> tuple[Tuned, ...]:
+    """Those of every smoothness, the best first: one range for all axes, which chose the first, misleads."""
+    found, best = [split], split
     for nu in limits.SELECTED_SMOOTHNESS:
         if nu == split.kernel.nu:  # type: ignore[attr-defined]
             continue
         must = best.value - due(best, toll) + toll * (nu > min(limits.SELECTED_SMOOTHNESS))
-        other = search.maximise(_of_smoothness(split.kernel, nu), split.noise_variance, against=must)
-        count += other.n_evaluations
-        if other.value - due(other, toll) > best.value - due(best, toll):
-            best = other
-    return best, count
+        found.append(search.maximise(_of_smoothness(split.kernel, nu), split.noise_variance, against=must))
+        best = max(best, found[-1], key=lambda t: t.value - due(t, toll))
+    return tuple(sorted(found, key=lambda t: due(t, toll) - t.value))
 
 
 def _of_smoothness(kernel: Kernel, nu: float) -> Kernel:
@@ -145,30 +162,31 @@ def due(tuned: Tuned, toll: float) -> float:
     return toll if tuned.kernel.nu > min(limits.SELECTED_SMOOTHNESS) else 0.0  # type: ignore[attr-defined]
 
 
-def _turned(search: Search, best: Tuned, least: float) -> tuple[Tuned, ...]:
-    """Two length scales along axes of any direction, for every smoothness, the best first.
+def _turned(search: Search, best: Tuned, least: float) -> tuple[tuple[Tuned, ...], float]:
+    """Two length scales along axes of any direction, for every smoothness, the best first, and what one reaches.
 
     None where the axes are unlike, where with the same smoothness the objective does not reach `least`, or where the
     direction is that of an axis.
     """
     extent = search.scale.extent
     if extent.max() > limits.UNLIKE_EXTENTS * extent.min():
-        return ()
+        return (), -np.inf
     scale = float(best.kernel.length_scale)  # type: ignore[attr-defined]
     starts = [
         best.kernel.replace(length_scale=(limits.TURNED_START * scale, scale / limits.TURNED_START), rotation=angle)
         for angle in limits.TURNED_ANGLES
     ]
-    ranked = sorted(starts, key=lambda k: -search.rank(k, best.noise_variance))
-    found = [search.maximise(ranked[0], best.noise_variance, against=least)]
+    start = max(starts, key=lambda k: search.rank(k, best.noise_variance))
+    found = [search.maximise(start, best.noise_variance, against=least)]
     angle = float(found[0].kernel.rotation)  # type: ignore[attr-defined]
     if found[0].value <= least or abs(np.sin(2 * angle)) < limits.TURNED_LEAST:
-        return ()
+        return (), found[0].value
     for nu in limits.SELECTED_SMOOTHNESS:
         if nu != best.kernel.nu:  # type: ignore[attr-defined]
             must = None if search.prior else max(t.value for t in found)  # of few rows all are averaged over
             found.append(search.maximise(found[0].kernel.replace(nu=nu), found[0].noise_variance, against=must))
-    return tuple(sorted(found, key=lambda t: -t.value))
+    found.sort(key=lambda t: -t.value)
+    return tuple(found), found[0].value
 
 
 def _alike(search: Search, best: Tuned, dim: int, price: float) -> bool:
