@@ -12,7 +12,7 @@ DISPERSION_RANGE           (1e-4, 1e3)  range of a dispersion that is searched  
 SETTLED_DISPERSION         1e-10        nats that a better dispersion would gain, at the end     tests/inference
 SETTLED_TINY               1e-12        the same of a tiny one: differences of gradients are     tests/inference
                                         taken
-COMPARED_NATS              1e-2         the same where values are compared, that gain foreseen   tests/inference
+COMPARED_NATS              0.1          the same where values are compared, that gain foreseen   tests/inference
 RANKED_NATS                0.5          the same where starts of climbs are ranked               benchmarks/speed
 FIRST_BEND                 0.25         of the rows: curvature in the log dispersion, to begin   benchmarks/speed
                                         with
@@ -58,7 +58,7 @@ BATCH_ROUNDS = 8
 DISPERSION_RANGE = (1e-4, 1e3)
 SETTLED_DISPERSION = 1e-10
 SETTLED_TINY = 1e-12
-COMPARED_NATS = 1e-2
+COMPARED_NATS = 0.1
 RANKED_NATS = 0.5
 FIRST_BEND = 0.25
 DISPERSION_STEP = 1.0

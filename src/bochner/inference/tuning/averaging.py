@@ -13,6 +13,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.inference.evidence.exact_evidence import ExactEvidence
+from bochner.inference.evidence.profile import InformedLaplace
 from bochner.inference.observed.average import Average
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import bounds
@@ -28,11 +29,10 @@ def average(search: Search, tuned: Tuned) -> Average:
     if not k:
         return Average.single(tuned.kernel, tuned.noise_variance)
     told = is_informed(search)
-    curvature = search.information_at(tuned.kernel, tuned.noise_variance)[np.ix_(free, free)] if told else None
-    values, vectors = np.linalg.eigh(_curvature(search, tuned, mode, free) if curvature is None else curvature)
+    values, vectors = np.linalg.eigh(_curvature(search, tuned, mode, free, by_information=told))
     widths = 1 / np.sqrt(np.maximum(values, 1 / limits.WIDEST**2))
     radius = limits.DESIGN_REACH * np.sqrt(k)
-    points, log_mass, rest = [mode], [0.0], 1.0
+    points, log_mass = [mode], [np.log(1 - 1 / limits.DESIGN_REACH**2)]
     for width, direction in zip(widths, vectors.T, strict=True):
 
         def ends(reach: float, along: FloatArray = direction) -> tuple[list[FloatArray], FloatArray]:
@@ -44,21 +44,22 @@ def average(search: Search, tuned: Tuned) -> Average:
             return both, tuned.value - np.array([search.value(*_unpack(search, tuned.kernel, p)) for p in both])
 
         both, falls = ends(radius * width)
-        square = radius**2  # of the distance in sds
-        if told:
-            ratio = float(np.clip(falls.mean() * 2 / square, 1 / limits.FALL_RATIO, limits.FALL_RATIO))
-            if not 1 / limits.ALIKE_FALL < ratio < limits.ALIKE_FALL:
-                both, falls = ends(radius * min(width / np.sqrt(ratio), limits.WIDEST))
-                ratio = float(falls.mean() * 2 / square)
-            square *= float(np.clip(ratio, 1 / limits.ALIKE_FALL, limits.ALIKE_FALL))
+        ratio = _fallen(falls / (radius**2 / 2)) if told else 1.0
+        if ratio != 1.0:
+            both, falls = ends(radius * min(width / np.sqrt(ratio), limits.WIDEST))
         points += both
         # mass of the design points under the Gaussian, corrected by how wrong the Gaussian is there
-        log_mass += list(-np.log(2 * square) + np.clip(square / 2 - falls, -3.0, 3.0))
-        rest -= 1 / square
-    log_mass[0] = np.log(max(rest, limits.LEAST_MIDDLE))
+        log_mass += list(-np.log(2 * radius**2) + np.clip(radius**2 / 2 - falls, -3.0, 3.0))
     mass = np.exp(np.array(log_mass) - np.max(log_mass))
     kernels, noises = zip(*(_unpack(search, tuned.kernel, p) for p in points), strict=True)
     return Average(tuple(kernels), np.array(noises), mass / mass.sum())
+
+
+def _fallen(ratios: FloatArray) -> float:
+    """How much more curved the objective is than foretold, where it falls more on both sides, or less on both."""
+    least, most = float(ratios.min()), float(ratios.max())
+    ratio = least if least > limits.ALIKE_FALL else most if most < 1 / limits.ALIKE_FALL else 1.0
+    return float(np.clip(ratio, 1 / limits.FALL_RATIO, limits.FALL_RATIO))
 
 
 def is_informed(search: Search) -> bool:
@@ -100,31 +101,43 @@ def curvature_at_mode(search: Search, tuned: Tuned) -> FloatArray:
     return _curvature(search, tuned, mode, free)
 
 
-def _curvature(search: Search, tuned: Tuned, mode: FloatArray, free: FloatArray) -> FloatArray:
-    """By differences of slopes; parameters of the objective's own follow the others.
+def _curvature(
+    search: Search, tuned: Tuned, mode: FloatArray, free: FloatArray, *, by_information: bool = False
+) -> FloatArray:
+    """By differences of slopes, or the information; parameters of the objective's own follow the others."""
+    hidden = search.hidden(tuned.kernel, tuned.noise_variance)
+    moved = np.r_[free, np.ones(len(hidden), dtype=bool)]
+    if by_information:
+        hessian = search.information_at(tuned.kernel, tuned.noise_variance, hidden)[np.ix_(moved, moved)]
+    else:
+        hessian = _by_slopes(search, tuned, mode, hidden, moved)
+    k = int(free.sum())
+    follow = np.asarray(np.linalg.lstsq(hessian[k:, k:], hessian[k:, :k], rcond=None)[0], dtype=np.float64)
+    search.hidden(tuned.kernel, tuned.noise_variance)  # back at the mode
+    search.follows(tuned.kernel, -follow)
+    return np.asarray(hessian[:k, :k] - hessian[:k, k:] @ follow)
 
-    Slopes of the exact evidence are so exact that a short step to one side is enough, and dear.
+
+def _by_slopes(search: Search, tuned: Tuned, mode: FloatArray, hidden: FloatArray, moved: FloatArray) -> FloatArray:
+    """Minus the Hessian by differences of slopes.
+
+    Those of the exact evidence are so exact that a short step to one side is enough, and dear; of many counts or
+    classes they are dear.
     """
-    n = len(mode)
-    whole = np.r_[mode, search.hidden(tuned.kernel, tuned.noise_variance)]
-    moved = np.r_[free, np.ones(len(whole) - n, dtype=bool)]
+    n, whole = len(mode), np.r_[mode, hidden]
     exact = isinstance(search.objective, ExactEvidence)
     step = limits.ONE_SIDED_STEP if exact else limits.CENTRAL_STEP
 
     def slopes(point: FloatArray) -> FloatArray:
         return search.evaluate_jointly(*_unpack(search, tuned.kernel, point[:n]), point[n:])[1][moved]
 
-    at_mode = slopes(whole) if exact else None
+    dear = isinstance(search.objective, InformedLaplace) and search.objective.largest >= limits.THRIFTY_ROWS
+    at_mode = slopes(whole) if exact or dear else None
     columns = []
     for e in step * np.eye(len(whole))[moved]:
         ahead = slopes(whole + e)
         columns.append((slopes(whole - e) - ahead) / (2 * step) if at_mode is None else (at_mode - ahead) / step)
-    hessian = (np.array(columns) + np.array(columns).T) / 2
-    k = int(free.sum())
-    follow = np.asarray(np.linalg.lstsq(hessian[k:, k:], hessian[k:, :k], rcond=None)[0], dtype=np.float64)
-    search.hidden(tuned.kernel, tuned.noise_variance)  # back at the mode
-    search.follows(tuned.kernel, -follow)
-    return np.asarray(hessian[:k, :k] - hessian[:k, k:] @ follow)
+    return np.asarray((np.array(columns) + np.array(columns).T) / 2)
 
 
 def _free_part(search: Search, tuned: Tuned) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -15,6 +15,7 @@ from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.drift import beside_drift
+from bochner.inference.tuning.first_rows import begun_on_some
 from bochner.inference.tuning.guided_search import GuidedSearch
 from bochner.inference.tuning.guided_selection import select_guided
 from bochner.inference.tuning.lattice_search import Told
@@ -50,7 +51,9 @@ def climbed(task: Task, objectives: Sequence[Objective], noise: float | None) ->
         prior, prior_scale = told.little, told.scale if told.little else None
     shared = None if kernel is not None else task.domain.shared
     guide = guiding_objective(task, objectives)
-    search = Search(objectives[0], scale, noise, prior, shared=shared, prior_scale=prior_scale)
+    averaged = prior and kernel is None and not task.gaussian and len(task.obs) >= limits.MIN_THINNED_ROWS
+    enough = limits.CHOSEN_ENOUGH if averaged else limits.SCORED
+    search = Search(objectives[0], scale, noise, prior, shared=shared, prior_scale=prior_scale, enough=enough)
     if guide is not None:
         # chosen among a few, it need not be known to the last digit; averaged about, not to the third
         enough = limits.SCORED
@@ -69,7 +72,11 @@ def climbed(task: Task, objectives: Sequence[Objective], noise: float | None) ->
         if isinstance(search, GuidedSearch):
             selected = select_guided(search, task.obs.total, task.dim)
         else:
-            selected = select_kernel(search, task.obs.total, task.dim, toll)
+            begun: list[Tuned] = []
+            if isinstance(task.data, Responses) and len(objectives) == 1:
+                first = Matern(nu=limits.SELECTED_SMOOTHNESS[0])
+                begun = begun_on_some(search, task.data, first, task.settings.seed)
+            selected = select_kernel(search, task.obs.total, task.dim, toll, begun=begun)
         tuned, choice, per_axis, turned = selected.tuned, selected.choice, selected.per_axis, selected.turned
         each = selected.each
         sloped = beside_drift(search, tuned, task.obs) if task.gaussian and len(objectives) == 1 else None

@@ -25,13 +25,15 @@ class Rival:
     """What a climb is up against: the value that it has to reach, and, if that is one of its own, the peak there.
 
     Where evaluations are `dear`, it ends before it is quite certain that it cannot win; but not on a `ledge`, a value
-    that its own kind reaches in any case, and below which slow gains are no end.
+    that its own kind reaches in any case, and below which slow gains are no end. One of its own kind is reached by
+    most, however slowly, unless it is `elsewhere` that the climb has begun.
     """
 
     value: float
     peak: FloatArray | None = None
     dear: bool = False
     ledge: float = -np.inf
+    elsewhere: bool = False
 
     def won(self, x: FloatArray, value: float, gain: float, curvature: FloatArray) -> bool:
         """Whether a climb need not go on from a point, at which it expects to gain so much."""
@@ -39,14 +41,16 @@ class Rival:
 
     def _same(self, x: FloatArray, value: float, curvature: FloatArray) -> bool:
         """Whether a point that lies lower is on the same peak."""
-        if self.peak is None or value > self.value:
+        if self.peak is None or value > self.value or len(self.peak) != len(x):  # some have vanished on the way
             return False
         away = x - self.peak
         return bool(0.5 * away @ curvature @ away < limits.SAME_PEAK)
 
     def _out_of_reach(self, value: float, gain: float) -> bool:
         """Whether a climb of another kind that expects to gain so much more would fall short of it by far."""
-        hopeless = self.dear and self.peak is None and gain < limits.LAST_HOPE and value > self.ledge
+        hopeless = (
+            self.dear and (self.peak is None or self.elsewhere) and gain < limits.LAST_HOPE and value > self.ledge
+        )
         return hopeless and value + limits.HOPED_TIMES * gain < self.value
 
 

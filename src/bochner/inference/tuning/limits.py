@@ -112,7 +112,6 @@ DESIGN_REACH           1.1                                  distance of the poin
 ALIKE_FALL             1.33                                 of what the objective falls to them benchmarks/coverage
                                                             to what the information foretells:
                                                             else they are moved
-LEAST_MIDDLE           0.05                                 of the mass that the middle has     benchmarks/coverage
 LEAST_FREEDOM          3                                    rows beyond the trend's columns     tests/estimators
                                                             from which on variances are
                                                             integrated over
@@ -333,6 +332,11 @@ CLIMBED                1e-11                                relative gain that e
                                                             exact evidence: below, rounding
                                                             leads line searches astray (289
                                                             evaluations of 949 rows, for 176)
+MIN_THINNED_ROWS       300                                  of counts or classes, from which on benchmarks/speed
+                                                            climbs begin on some of the rows
+                                                            ...
+THINNED_SHARE          0.4                                  ... as many of them, ...            benchmarks/speed
+THINNED_ROWS           (120, 300)                           ... no fewer and no more            benchmarks/speed
 DRAFTED                1e-5                                 the same of a climb that is a draft benchmarks/speed
                                                             unless it is the best
 MAX_TOLD_SMOOTHNESS    3.0                                  nu beyond which likelihoods of      benchmarks/fields
@@ -551,7 +555,6 @@ ONE_SIDED_STEP = 1e-4
 CENTRAL_STEP = 1e-3
 DESIGN_REACH = 1.1
 ALIKE_FALL = 1.33
-LEAST_MIDDLE = 0.05
 LEAST_FREEDOM = 3
 SMOOTHNESS_PRIOR = {0.5: 0.46, 1.5: 0.27, 2.5: 0.27}
 SHARE_LOGITS = (-6.0, 16.0)
@@ -651,6 +654,9 @@ LONGEST_STEP = 2.0
 LEAST_CURVATURE = 1e-9
 LEAST_BEND = 1e-10
 CLIMBED = 1e-11
+MIN_THINNED_ROWS = 300
+THINNED_SHARE = 0.4
+THINNED_ROWS = (120, 300)
 DRAFTED = 1e-5
 MAX_TOLD_SMOOTHNESS = 3.0
 LEAST_MODULATED_ROWS = 2_000

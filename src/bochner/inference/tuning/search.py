@@ -129,6 +129,13 @@ class Search:
         information += limits.LEAST_CURVATURE * np.eye(len(slope))
         return value, 0.5 * float(slope @ np.linalg.solve(information, slope))
 
+    def foreseen_of(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> float:
+        """What a climb with the objective's own parameters would gain from there, by the same."""
+        tied = linalg.block_diag(self.tied(kernel), np.eye(len(hidden)))
+        information = tied.T @ self.information_at(kernel, noise_variance, hidden) @ tied
+        slope = tied.T @ self.evaluate_jointly(kernel, noise_variance, hidden)[1]
+        return 0.5 * float(slope @ np.linalg.solve(information + limits.LEAST_CURVATURE * np.eye(len(slope)), slope))
+
     def tied(self, kernel: Kernel) -> FloatArray:
         """Which entries of [theta, log noise] each free value moves, (entries, free)."""
         ties = self._ties(kernel)
@@ -231,6 +238,10 @@ class Search:
         names = np.array([*(h.name for h in kernel.hyperparameters), "noise_variance"])[free]
         stuck = [str(name) for name, x, (low, high) in zip(names, x, box, strict=True) if min(x - low, high - x) < 1e-3]
         return Tuned(*unpack(x), value, count, tuple(stuck))
+
+    def rival(self, tuned: Tuned) -> Rival:
+        """What another climb over the same hyperparameters is up against."""
+        return self._rival(tuned, self._free(tuned.kernel), len(self.hidden(tuned.kernel, tuned.noise_variance)))
 
     def _rival(self, against: float | Tuned | Rival, free: BoolArray, n_hidden: int) -> Rival:
         if isinstance(against, Rival):

@@ -35,13 +35,15 @@ def select_kernel(
     toll: float = 0.0,
     first: tuple[Kernel, float] | None = None,
     order: Sequence[float] = limits.SELECTED_SMOOTHNESS,
+    begun: Sequence[Tuned] = (),
 ) -> Selected:
     """Matern kernel of the best smoothness; per-axis length scales if the evidence pays for them.
 
     An added length scale must raise the objective by log(n) / 2 (Schwarz's criterion). A kernel smoother than the
     roughest must raise it by `toll`: of counts the evidence hardly sees smoothness, and a field taken to be too
     smooth has intervals too narrow, while the mean is the same either way. `first` is where to begin, if
-    that is known; `order` is that in which smoothnesses are tried.
+    that is known; `order` is that in which smoothnesses are tried, and `begun` are ends of climbs
+    with the first of them on a part of the rows.
     """
     best: Tuned | None = None
     middle: Tuned | None = None
@@ -52,7 +54,8 @@ def select_kernel(
             tuned = middle = search.maximise(first[0].replace(nu=nu), first[1])
         elif best is None:
             # the roughest pays no toll and mostly wins: the first to be climbed need not be climbed to the end
-            tuned = drafted = tune(search, Matern(nu=nu), tolerance=limits.DRAFTED if toll else limits.CLIMBED)
+            tolerance = limits.DRAFTED if toll else limits.CLIMBED
+            tuned = drafted = _climbed_on(search, begun, tolerance) or tune(search, Matern(nu=nu), tolerance=tolerance)
         elif middle is not None:
             tuned = search.maximise(_of_smoothness(middle.kernel, nu), middle.noise_variance)
         else:
@@ -119,6 +122,16 @@ def select_kernel(
     return Selected(replace(best, n_evaluations=count), choice, split, isotropic=one, each=each)
 
 
+def _climbed_on(search: Search, begun: Sequence[Tuned], tolerance: float) -> Tuned | None:
+    """The best of climbs from the ends of others; None, where there are none or all fail."""
+    found: list[Tuned] = []
+    for start in begun:
+        before = max(found, key=lambda t: t.value) if found else None
+        found.append(search.maximise(start.kernel, start.noise_variance, tolerance=tolerance, against=before))
+    best = max(found, key=lambda t: t.value) if found else None
+    return None if best is None or best.failed else best
+
+
 def told_of_turned(best: Tuned, gain: float, more: float) -> Choice:
     """What is told of turned axes that gain so many nats, more than they have to."""
     nu = best.kernel.nu  # type: ignore[attr-defined]
@@ -134,8 +147,11 @@ def _scatter_as_field(search: Search, best: Tuned) -> Tuned:
         return best
     kernel: Any = best.kernel
     rough = kernel.replace(nu=min(limits.SELECTED_SMOOTHNESS), variance=kernel.variance + float(np.exp(hidden[0])))
+    against = replace(search.rival(best), elsewhere=True) if rough.nu == kernel.nu else best.value
     joint.arrived(rough, best.noise_variance, joint.hidden_bounds()[:, 0] + np.log(2))
-    return search.maximise(rough, best.noise_variance, against=best.value)
+    found = search.maximise(rough, best.noise_variance, against=against)
+    joint.arrived(best.kernel, best.noise_variance, hidden)
+    return found
 
 
 def best_per_axis(search: Search, split: Tuned, toll: float) -> tuple[Tuned, ...]:
@@ -197,7 +213,11 @@ def _alike(search: Search, best: Tuned, dim: int, price: float) -> bool:
     scale = float(best.kernel.length_scale)  # type: ignore[attr-defined]
     equal = best.kernel.replace(length_scale=(scale,) * dim)
     ranges = np.array([h.role.is_range for h in equal.hyperparameters])
-    search.hidden(best.kernel, best.noise_variance)  # what the objective itself learns begins where it was best
+    hidden = search.hidden(
+        best.kernel, best.noise_variance
+    )  # what the objective itself learns begins where it was best
+    if len(hidden) and 2 * search.foreseen_of(equal, best.noise_variance, hidden) < limits.SPLIT_DOUBT * price:
+        return True
     slope = search.evaluate(equal, best.noise_variance)[1][:-1] * ranges
     apart = slope - ranges * slope.sum() / ranges.sum()
     steepness = float(np.linalg.norm(apart))

@@ -1,0 +1,40 @@
+"""Where a climb of counts or classes begins: at the peaks of the evidence of some of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from bochner.inference.evidence.profile import InformedLaplace
+from bochner.inference.observed.responses import Responses
+from bochner.inference.tuning import limits
+from bochner.inference.tuning.guided_search import Guide, form
+from bochner.inference.tuning.objectives import with_shared_trend
+from bochner.inference.tuning.search import Search, Tuned, tune
+from bochner.kernels import Kernel
+from bochner.random import generator
+
+
+def begun_on_some(search: Search, responses: Responses, kernel: Kernel, seed: int) -> list[Tuned]:
+    """Peaks by some of the rows that those may tell apart from the highest; none, of few rows, or where none is found.
+
+    Where the evidence of all rows learns a dispersion, it begins with what was found of it.
+    """
+    whole, n = search.objective, len(responses)
+    if not (isinstance(whole, InformedLaplace) and whole.reml) or n < limits.MIN_THINNED_ROWS:
+        return []
+    n_some = int(np.clip(limits.THINNED_SHARE * n, *limits.THINNED_ROWS))
+    some = np.sort(generator(seed, "rows to begin with").permutation(n)[:n_some])
+    part = InformedLaplace([with_shared_trend(responses)[some]], reml=True)
+    names = ("scale", "noise_variance", "prior", "least_noise", "shared", "prior_scale", "reach")
+    guide = Guide(part, **{name: getattr(search, name) for name in names}, enough=limits.GUIDED_ENOUGH)
+    if tune(guide, kernel, tolerance=limits.SETTLED).failed:
+        return []
+    peaks = guide.peaks.get(form(kernel), [])
+    found = [t for t in peaks if t.value > peaks[0].value - limits.GUIDED_DOUBT]
+    for t in found:
+        hidden = part.hidden(t.kernel, t.noise_variance)
+        if len(hidden):
+            whole.arrived(t.kernel, t.noise_variance, hidden)
+    return [replace(t, n_evaluations=0) for t in found]

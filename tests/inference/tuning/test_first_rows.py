@@ -1,0 +1,59 @@
+"""Climbs of counts and classes that begin on some of the rows: the same ends, for less of all rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bochner.families import family_named
+from bochner.features import Rows
+from bochner.inference import Responses, Settings
+from bochner.inference.evidence.profile import InformedLaplace
+from bochner.inference.observed.task import Task
+from bochner.inference.tuning import limits
+from bochner.inference.tuning.first_rows import begun_on_some
+from bochner.inference.tuning.search import Search
+from bochner.inference.tuning.selection import select_kernel
+from bochner.kernels import Matern
+
+
+def drawn(family: str, n: int, dim: int) -> Responses:
+    rng = np.random.default_rng(11)
+    coords = rng.uniform(size=(n, dim))
+    root = np.linalg.cholesky(Matern(0.3, nu=1.5).covariance(coords, coords) + 1e-9 * np.eye(n))
+    eta = root @ rng.normal(size=n)
+    y = {
+        "bernoulli": lambda: (rng.uniform(size=n) < 1 / (1 + np.exp(-2 * eta))).astype(float),
+        "poisson": lambda: rng.poisson(np.exp(1 + eta)).astype(float),
+        "negative-binomial": lambda: rng.negative_binomial(3, 3 / (3 + np.exp(1 + eta))).astype(float),
+        "gamma": lambda: rng.gamma(3, np.exp(eta) / 3),
+    }[family]()
+    one, zero = np.ones(n), np.zeros(n)
+    return Responses(family_named(family), Rows(coords, np.ones((n, 1))), y, one, zero, one, zero)
+
+
+def searched(data: Responses) -> Search:
+    return Search(InformedLaplace([data], reml=True), Task.of(Settings(), data).scale, 0.0, prior=True)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("family", ["bernoulli", "poisson", "negative-binomial", "gamma"])
+def test_a_choice_that_begins_on_some_rows_is_that_of_all(family, dim, monkeypatch):
+    n = limits.MIN_THINNED_ROWS
+    data = drawn(family, n, dim)
+    toll = 0.5 * np.log(n)
+    plain = select_kernel(searched(data), n, dim, toll)
+    search = searched(data)
+    ranked, rank = [], InformedLaplace.ranked
+    monkeypatch.setattr(InformedLaplace, "ranked", lambda self, *a: (ranked.append(self.largest), rank(self, *a))[1])
+    begun = begun_on_some(search, data, Matern(nu=limits.SELECTED_SMOOTHNESS[0]), 0)
+    assert begun and all(t.value <= begun[0].value for t in begun)
+    found = select_kernel(search, n, dim, toll, begun=begun)
+    assert found.choice.value == plain.choice.value
+    assert found.tuned.value == pytest.approx(plain.tuned.value, abs=1e-3)
+    assert max(ranked) < n / 2  # starts are compared on some rows alone
+
+
+def test_few_rows_begin_as_they_are():
+    data = drawn("poisson", limits.MIN_THINNED_ROWS - 1, 2)
+    assert begun_on_some(searched(data), data, Matern(nu=1.5), 0) == []
