@@ -289,7 +289,7 @@ def small_counts(plan: Plan) -> Iterator[Row]:
     """Default fits of few binomial rows, hyperparameters averaged over; wanted: a second."""
     from bochner import SpatialRegressor
 
-    for n in (100, 200, 400):
+    for n in (100, 200, 400, 499):
         X, y = field(n)
         trials = np.random.default_rng(1).integers(5, 30, n)
         cases = np.random.default_rng(2).binomial(trials, 1 / (1 + np.exp(1 - y)))
@@ -299,10 +299,10 @@ def small_counts(plan: Plan) -> Iterator[Row]:
 
 
 def small_families(plan: Plan) -> Iterator[Row]:
-    """The same of other families, at 100 and 400 rows; wanted: a second."""
+    """The same of other families, and of measurements whose errors are known; wanted: a second."""
     from bochner import SpatialRegressor
 
-    for n in (100, 400):
+    for n in (100, 400, 499):
         X, eta = field(n)
         rng = np.random.default_rng(2)
         responses = {
@@ -315,6 +315,12 @@ def small_families(plan: Plan) -> Iterator[Row]:
             model = SpatialRegressor(family=family, n_jobs=plan.threads)
             seconds = Plan(plan.quick, 1, plan.threads).seconds(lambda: model.fit(X, y.astype(float)))  # noqa: B023
             yield Row(f"few {family} rows by default", f"{n} rows", seconds, "a second", 1.0)
+        sd = NOISE**0.5 * rng.uniform(0.5, 1.5, n)
+        measured, model = eta + sd * rng.normal(size=n), SpatialRegressor(n_jobs=plan.threads)
+        seconds = Plan(plan.quick, 1, plan.threads).seconds(
+            lambda: model.fit(X, measured, measurement_variance=sd**2)  # noqa: B023
+        )
+        yield Row("few rows with known errors by default", f"{n} rows", seconds, "a second", 1.0)
 
 
 def around_three_thousand(plan: Plan) -> Iterator[Row]:
