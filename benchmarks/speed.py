@@ -285,6 +285,22 @@ def small_stretched(plan: Plan) -> Iterator[Row]:
             yield Row(f"few rows of a stretched field, {name}", f"{n} rows", seconds, "a second", 1.0)
 
 
+def small_weak(plan: Plan) -> Iterator[Row]:
+    """The same of fields under much noise, whose range and share are left open."""
+    from bochner import SpatialRegressor
+    from bochner.kernels import Matern
+
+    fields = {"rough": (Matern(0.1, nu=0.5), 3.0), "smooth": (Matern(0.3, nu=2.5), 5.0)}
+    for name, (kernel, noise) in fields.items():
+        rng, n = np.random.default_rng(0), 499
+        X = rng.uniform(size=(n, 2))
+        root = np.linalg.cholesky(kernel(X, X) + 1e-9 * np.eye(n))
+        y = root @ rng.normal(size=n) + noise**0.5 * rng.normal(size=n)
+        model = SpatialRegressor(n_jobs=plan.threads)
+        seconds = Plan(plan.quick, 1, plan.threads).seconds(lambda: model.fit(X, y))  # noqa: B023
+        yield Row(f"few rows of a weak field, {name}", f"{n} rows", seconds, "a second", 1.0)
+
+
 def small_counts(plan: Plan) -> Iterator[Row]:
     """Default fits of few binomial rows, hyperparameters averaged over; wanted: a second."""
     from bochner import SpatialRegressor
@@ -501,6 +517,7 @@ CASES = (
     dense_features,
     small_fits,
     small_stretched,
+    small_weak,
     small_counts,
     small_families,
     around_a_thousand,

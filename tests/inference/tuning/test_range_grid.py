@@ -244,3 +244,14 @@ def test_ranges_beside_a_wide_peak_are_those_of_the_first_grid():
     grid.evaluate = lambda t: (looked.append(t), evaluate(t))[1]
     grid.flood(0.0, -np.inf)
     assert not begun & set(looked) and set(looked) | begun == set(grid.points)
+
+
+def test_another_smoothness_follows_a_wide_peak_where_it_lies():
+    """Four nodes, moved by how much further it reaches: its mass is that of its whole range."""
+    first = np.linspace(-8.0, 8.0, 65)
+    wide = grid_of(lambda t: -0.5 * (t / 1.2) ** 2, first)
+    wide.flood(0.0, -np.inf)
+    other = grid_of(lambda t: -0.7 - 0.5 * ((t - 0.8) / 1.0) ** 2, first)
+    other.follow(wide, 0.8)
+    assert len(other.points) == limits.FOLLOWED_NODES + 1
+    assert other.log_mass - wide.log_mass == pytest.approx(-0.7 + np.log(1.0 / 1.2), abs=0.02)

@@ -117,7 +117,8 @@ class GuidedSearch(Search):
             return super().maximise(kernel, noise_variance, max_iterations, tolerance, against=against)
         self.pairs.append((found.value, value + gain))
         if against is not None:
-            if value + gain < (against if isinstance(against, float) else against.value) - limits.GUIDED_DOUBT:
+            doubt = 0.0 if self.prior else limits.GUIDED_DOUBT  # of few rows all that may win are averaged over
+            if value + gain < (against if isinstance(against, float) else against.value) - doubt:
                 return replace(found, value=value + gain, n_evaluations=1)
         return super().maximise(found.kernel, found.noise_variance, max_iterations, tolerance, against=against)
 

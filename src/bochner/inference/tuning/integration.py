@@ -90,6 +90,8 @@ def integrate(
                 same = _of_same_smoothness(grids, branch) if thrift.sparing else None
                 if same is not None and same.rule is None and same.is_wide:
                     grid.follow(same)
+                elif known is not None and known.is_wide and thrift.climbed:
+                    grid.follow(known, thrift.shift(known.branch, branch))
                 elif known is None or not grid.beside(start, known, top - thrift.depths[1]):
                     top = grid.flood(start, top, *thrift.depths)
                 grids.append(grid)
@@ -156,6 +158,11 @@ class _Thrift:
         if {(nu, False), (self.nu, False)} <= self.climbed.keys():
             return middle + self.climbed[nu, False][0] - self.climbed[self.nu, False][0]
         return middle + limits.TAIL_POWER * float(np.log(self.nu / nu))
+
+    def shift(self, of: Branch, to: Branch) -> float:
+        """How much further a branch begins than another, in one unit."""
+        starts = (self.start(branch) + float(np.mean(branch.log_units)) for branch in (of, to))
+        return -float(np.subtract(*starts))
 
     def hopeless(self, branch: Branch) -> bool:
         """Whether the climb of a smoothness has fallen so far short of the best that it has next to no mass."""

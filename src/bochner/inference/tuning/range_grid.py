@@ -202,15 +202,18 @@ class RangeGrid:
         self.rule = dict.fromkeys(self.points, float(peak.log_mass + np.log(step) - log_sum(values)))
         return True
 
-    def follow(self, like: RangeGrid) -> None:
+    def follow(self, like: RangeGrid, shift: float = 0.0) -> None:
         """Evaluate at the nodes of the Gauss rule of another, and weigh them by how much more or less likely they are.
 
-        Where the two fall in the same way from their modes, however far these are apart by, three nodes are enough.
+        Where the two fall in the same way from their modes, however far these are apart by, three nodes are enough;
+        those of another smoothness, which lie further by `shift`, take one more.
         """
         t, masses = like.log_ranges, like.log_masses
-        at, share = gauss_rule(t, np.exp(masses - log_sum(masses)), limits.FOLLOWED_NODES)
+        n_nodes = limits.FOLLOWED_NODES + (shift != 0.0)
+        at, share = gauss_rule(t, np.exp(masses - log_sum(masses)), n_nodes)
         density = np.interp(at, t, masses - like.log_widths) - log_sum(masses)
-        at = at + np.mean(like.branch.log_units) - np.mean(self.branch.log_units)  # as far, in whatever unit
+        # as far, in whatever unit
+        at = at + shift + np.mean(like.branch.log_units) - np.mean(self.branch.log_units)
         self.add(at)
         self.rule = {float(x): float(np.log(s) - d) for x, s, d in zip(at, share, density, strict=True)}
 
