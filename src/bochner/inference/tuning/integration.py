@@ -161,8 +161,8 @@ class _Thrift:
 
     def shift(self, of: Branch, to: Branch) -> float:
         """How much further a branch begins than another, in one unit."""
-        starts = (self.start(branch) + float(np.mean(branch.log_units)) for branch in (of, to))
-        return -float(np.subtract(*starts))
+        begun, there = (self.start(branch) + float(np.mean(branch.log_units)) for branch in (of, to))
+        return there - begun
 
     def hopeless(self, branch: Branch) -> bool:
         """Whether the climb of a smoothness has fallen so far short of the best that it has next to no mass."""
