@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bochner import SpatialRegressor
 from bochner.families import family_named
 from bochner.features import Rows
 from bochner.inference import Responses, Settings
@@ -57,3 +58,23 @@ def test_a_choice_that_begins_on_some_rows_is_that_of_all(family, dim, monkeypat
 def test_few_rows_begin_as_they_are():
     data = drawn("poisson", limits.MIN_THINNED_ROWS - 1, 2)
     assert begun_on_some(searched(data), data, Matern(nu=1.5), 0) == []
+
+
+@pytest.mark.parametrize("n", [limits.MIN_THINNED_ROWS, limits.MAX_EXACT_TUNING_ROWS + 1])
+def test_rows_without_a_trend_are_fitted(n):
+    """No intercept and no covariates: there is nothing to be shared, or separated."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(n, 2))
+    y = rng.poisson(np.exp(np.sin(6 * X[:, 0])))
+    model = SpatialRegressor(family="poisson", fit_intercept=False).fit(X, y)
+    assert np.corrcoef(model.predict(X), np.exp(np.sin(6 * X[:, 0])))[0, 1] > 0.8
+
+
+def test_numbers_that_overflow_on_some_rows_are_no_end():
+    """Gamma responses over 40 powers of e: what fails on a part of the rows is left to all of them."""
+    rng = np.random.default_rng(0)
+    n = limits.MIN_THINNED_ROWS + 20
+    X = rng.uniform(size=(n, 2))
+    y = np.exp(40 * np.sin(5 * X[:, 0])) * rng.gamma(5.0, 0.2, n)
+    model = SpatialRegressor(family="gamma").fit(X, y)
+    assert np.isfinite(model.predict_latent(X)[0]).all()

@@ -279,7 +279,7 @@ def _least_known(responses: Responses, eta: FloatArray) -> FloatArray:
     zero; Newton's method stops on the way, when nothing more is to be gained.
     """
     r, trend = responses, responses.rows.trend
-    if r.trend_precision is not None:  # a prior holds what the rows do not
+    if r.trend_precision is not None and trend.shape[1]:  # a prior holds what the rows do not
         size, along = np.linalg.eigh(r.trend_precision)
         trend = trend @ along[:, size <= 1e-12 * max(float(size[-1]), 1e-300)]
     if not trend.shape[1]:

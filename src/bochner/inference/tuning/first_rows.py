@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from bochner.exceptions import ConvergenceError
 from bochner.inference.evidence.profile import InformedLaplace
 from bochner.inference.observed.responses import Responses
 from bochner.inference.tuning import limits
@@ -29,12 +30,15 @@ def begun_on_some(search: Search, responses: Responses, kernel: Kernel, seed: in
     part = InformedLaplace([with_shared_trend(responses)[some]], reml=True)
     names = ("scale", "noise_variance", "prior", "least_noise", "shared", "prior_scale", "reach")
     guide = Guide(part, **{name: getattr(search, name) for name in names}, enough=limits.GUIDED_ENOUGH)
-    if tune(guide, kernel, tolerance=limits.SETTLED).failed:
+    try:
+        if tune(guide, kernel, tolerance=limits.SETTLED).failed:
+            return []
+        peaks = guide.peaks.get(form(kernel), [])
+        found = [t for t in peaks if t.value > peaks[0].value - limits.GUIDED_DOUBT]
+        dispersions = [part.hidden(t.kernel, t.noise_variance) for t in found]
+    except (ConvergenceError, np.linalg.LinAlgError, OverflowError):  # all of them may still do
         return []
-    peaks = guide.peaks.get(form(kernel), [])
-    found = [t for t in peaks if t.value > peaks[0].value - limits.GUIDED_DOUBT]
-    for t in found:
-        hidden = part.hidden(t.kernel, t.noise_variance)
+    for t, hidden in zip(found, dispersions, strict=True):
         if len(hidden):
             whole.arrived(t.kernel, t.noise_variance, hidden)
     return [replace(t, n_evaluations=0) for t in found]

@@ -19,6 +19,10 @@ from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel
 
 
+class LedAstrayError(Exception):
+    """The evidence lies elsewhere than where the guide has led, and so may all that it has led to."""
+
+
 @dataclass(frozen=True)
 class Guide(Search):
     """Climbs on the cheap evidence, of which the peaks with kernels of every form are kept, the highest first."""
@@ -58,13 +62,16 @@ class GuidedSearch(Search):
     ----------
     leads : dict of Kernel to list of Tuned
         Peaks that the guide has found for kernels of a form, the highest first: its climbs are not repeated.
-    pairs : list of (float, float)
-        What the guide says of peaks, and the evidence itself.
+    pairs : dict of (int, bool) to list of (float, float)
+        What the guide says of peaks, and the evidence where climbs from them ended, by the kind of their kernels.
+    strays : list of float
+        Nats that the evidence was foreseen to gain from peaks of the guide.
     """
 
     guide: Objective | None = None
     leads: dict[Kernel, list[Tuned]] = field(default_factory=dict, repr=False, compare=False)
-    pairs: list[tuple[float, float]] = field(default_factory=list, repr=False, compare=False)
+    pairs: dict[tuple[int, bool], list[tuple[float, float]]] = field(default_factory=dict, repr=False, compare=False)
+    strays: list[float] = field(default_factory=list, repr=False, compare=False)
 
     @cached_property
     def before(self) -> Guide:
@@ -113,20 +120,30 @@ class GuidedSearch(Search):
         if len(leads) > 1 and leads[1].value > found.value - limits.GUIDED_DOUBT:
             found = max(leads[:2], key=lambda t: sum(self.foreseen(t.kernel, t.noise_variance)))
         value, gain = self.foreseen(found.kernel, found.noise_variance)
-        if not gain < limits.GUIDED_ASTRAY and not value > self.evaluate(kernel, noise_variance)[0]:
+        self.strays.append(gain)
+        astray = not gain < limits.GUIDED_ASTRAY
+        if form(kernel) in self.leads and not gain < limits.GUIDED_LOST:
+            raise LedAstrayError
+        if astray and not (gain < limits.GUIDED_LOST and value > self.value(kernel, noise_variance)):
             return super().maximise(kernel, noise_variance, max_iterations, tolerance, against=against)
-        self.pairs.append((found.value, value + gain))
-        if against is not None:
-            doubt = 0.0 if self.prior else limits.GUIDED_DOUBT  # of few rows all that may win are averaged over
+        if against is not None and not astray:
+            # of few rows all that may win are averaged over, the best or not
+            doubt = 0.0 if self.prior and gain < limits.GUIDED_DOUBT else limits.GUIDED_DOUBT
             if value + gain < (against if isinstance(against, float) else against.value) - doubt:
                 return replace(found, value=value + gain, n_evaluations=1)
-        return super().maximise(found.kernel, found.noise_variance, max_iterations, tolerance, against=against)
+        ended = super().maximise(found.kernel, found.noise_variance, max_iterations, tolerance, against=against)
+        self.pairs.setdefault(_kind(kernel), []).append((found.value, ended.value))
+        return ended
 
     def _expected(self, found: Tuned) -> tuple[float, float]:
-        """The evidence at a peak of the guide, as that of others was, and how far it may be off."""
-        if not self.pairs:
+        """The evidence at a peak of the guide, as that of others of its kind was, and how far it may be off.
+
+        Nothing is expected of a guide whose peaks are not those of the evidence.
+        """
+        pairs = self.pairs.get(_kind(found.kernel))
+        if not pairs or max(self.strays) > limits.GUIDED_DOUBT:
             return np.inf, np.inf
-        known, value = max(self.pairs, key=lambda pair: pair[1])
+        known, value = max(pairs, key=lambda pair: pair[1])
         away = found.value - known
         return value + away, limits.GUIDED_DOUBT + limits.GUIDED_SHARE * abs(away)
 
@@ -134,6 +151,11 @@ class GuidedSearch(Search):
 def form(kernel: Kernel) -> Kernel:
     """What all kernels have in common that differ in their hyperparameters alone."""
     return kernel.with_theta(np.zeros(len(kernel.theta)))
+
+
+def _kind(kernel: Kernel) -> tuple[int, bool]:
+    """Number of its hyperparameters, and whether its axes are turned."""
+    return len(kernel.theta), getattr(kernel, "rotation", None) is not None
 
 
 def _alike(a: Tuned, b: Tuned) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bochner.choices import Choice
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.guided_search import GuidedSearch
+from bochner.inference.tuning.guided_search import GuidedSearch, LedAstrayError
 from bochner.inference.tuning.search import Tuned
 from bochner.inference.tuning.selection import Selected, best_per_axis, select_kernel, told_of_turned
 
@@ -20,10 +20,14 @@ def select_guided(search: GuidedSearch, n_rows: float, dim: int) -> Selected:
     """
     draft = select_kernel(search.before, n_rows, dim)
     search.leads.update(search.before.peaks)
-    if draft.tuned.failed or draft.margin < limits.GUIDED_SURE:
-        order = [t.kernel.nu for t in sorted(_alike(draft), key=lambda t: -t.value)]  # type: ignore[attr-defined]
-        return select_kernel(search, n_rows, dim, order=order or limits.SELECTED_SMOOTHNESS)
-    return _turned(search, draft, n_rows) if draft.turned else _per_axis(search, draft)
+    order = [t.kernel.nu for t in sorted(_alike(draft), key=lambda t: -t.value)]  # type: ignore[attr-defined]
+    try:
+        if draft.tuned.failed or draft.margin < limits.GUIDED_SURE:
+            return select_kernel(search, n_rows, dim, order=order or limits.SELECTED_SMOOTHNESS)
+        return _turned(search, draft, n_rows) if draft.turned else _per_axis(search, draft)
+    except LedAstrayError:
+        search.leads.clear()
+        return select_kernel(search, n_rows, dim)
 
 
 def _turned(search: GuidedSearch, draft: Selected, n_rows: float) -> Selected:

@@ -289,6 +289,8 @@ MIN_GUIDED_ROWS        400                                  rows from which clim
 GUIDED_ASTRAY          5.0                                  ... where from its peaks on the     benchmarks/speed
                                                             exact one would gain fewer nats,
                                                             ...
+GUIDED_LOST            10.0                                 ... or fewer than so many and its   tests/inference/
+                                                            peak is better than the start, ...  tuning
 GUIDED_DOUBT           2.0                                  ... of which so many may be missed  benchmarks/speed
                                                             ...
 GUIDED_SHARE           0.2                                  ... with so much of what it finds   benchmarks/speed
@@ -633,6 +635,7 @@ SETTLED = 1e-6
 SCORED = 1e-7
 MIN_GUIDED_ROWS = 400
 GUIDED_ASTRAY = 5.0
+GUIDED_LOST = 10.0
 GUIDED_DOUBT = 2.0
 GUIDED_SHARE = 0.2
 GUIDED_SURE = 10.0

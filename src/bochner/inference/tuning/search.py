@@ -94,7 +94,7 @@ class Search:
     def _value_of(self, objective: Callable[[Kernel, float], float], kernel: Kernel, noise_variance: float) -> float:
         try:
             value = objective(kernel, noise_variance)
-        except (ConvergenceError, np.linalg.LinAlgError):
+        except (ConvergenceError, np.linalg.LinAlgError, OverflowError):
             return limits.FAILED_SEARCH
         if not np.isfinite(value):
             return limits.FAILED_SEARCH
