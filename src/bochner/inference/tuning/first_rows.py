@@ -28,8 +28,7 @@ def begun_on_some(search: Search, responses: Responses, kernel: Kernel, seed: in
     n_some = int(np.clip(limits.THINNED_SHARE * n, *limits.THINNED_ROWS))
     some = np.sort(generator(seed, "rows to begin with").permutation(n)[:n_some])
     part = InformedLaplace([with_shared_trend(responses)[some]], reml=True)
-    names = ("scale", "noise_variance", "prior", "least_noise", "shared", "prior_scale", "reach")
-    guide = Guide(part, **{name: getattr(search, name) for name in names}, enough=limits.GUIDED_ENOUGH)
+    guide = Guide.of(search, part)
     try:
         if tune(guide, kernel, tolerance=limits.SETTLED).failed:
             return []

@@ -29,6 +29,12 @@ class Guide(Search):
 
     peaks: dict[Kernel, list[Tuned]] = field(default_factory=dict, repr=False, compare=False)
 
+    @classmethod
+    def of(cls, search: Search, cheap: Objective) -> Guide:
+        """The same search by another objective, whose climbs need not be exact."""
+        names = ("scale", "noise_variance", "prior", "least_noise", "shared", "prior_scale", "reach")
+        return cls(cheap, **{name: getattr(search, name) for name in names}, enough=limits.GUIDED_ENOUGH)
+
     def maximise(
         self,
         kernel: Kernel,
@@ -77,8 +83,7 @@ class GuidedSearch(Search):
     def before(self) -> Guide:
         """The same search by the guide."""
         assert self.guide is not None
-        names = ("scale", "noise_variance", "prior", "least_noise", "shared", "prior_scale", "reach")
-        return Guide(self.guide, **{name: getattr(self, name) for name in names}, enough=limits.GUIDED_ENOUGH)
+        return Guide.of(self, self.guide)
 
     def rank(self, kernel: Kernel, noise_variance: float) -> float:
         """By the guide: starts are compared with each other alone; where it has a lead, by how near they are."""

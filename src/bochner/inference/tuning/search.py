@@ -119,22 +119,20 @@ class Search:
             found = np.eye(len(kernel.theta) + 1 + len(hidden))
         return found if np.all(np.isfinite(found)) else np.eye(len(found))
 
-    def foreseen(self, kernel: Kernel, noise_variance: float) -> tuple[float, float]:
-        """The objective, and what a climb from there would gain by its slope and information."""
-        value, gradient = self.evaluate(kernel, noise_variance)
-        if value <= limits.FAILED_SEARCH:
-            return value, np.inf
-        tied = self.tied(kernel)
-        slope, information = tied.T @ gradient, tied.T @ self.information_at(kernel, noise_variance) @ tied
-        information += limits.LEAST_CURVATURE * np.eye(len(slope))
-        return value, 0.5 * float(slope @ np.linalg.solve(information, slope))
+    def foreseen(self, kernel: Kernel, noise_variance: float, hidden: FloatArray | None = None) -> tuple[float, float]:
+        """The objective, and what a climb from there would gain by its slope and information.
 
-    def foreseen_of(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> float:
-        """What a climb with the objective's own parameters would gain from there, by the same."""
+        `hidden` are parameters of the objective's own, if they are to climb with the others.
+        """
+        hidden = np.zeros(0) if hidden is None else hidden
         tied = linalg.block_diag(self.tied(kernel), np.eye(len(hidden)))
         information = tied.T @ self.information_at(kernel, noise_variance, hidden) @ tied
-        slope = tied.T @ self.evaluate_jointly(kernel, noise_variance, hidden)[1]
-        return 0.5 * float(slope @ np.linalg.solve(information + limits.LEAST_CURVATURE * np.eye(len(slope)), slope))
+        value, gradient = self.evaluate_jointly(kernel, noise_variance, hidden)
+        if value <= limits.FAILED_SEARCH:
+            return value, np.inf
+        slope = tied.T @ gradient
+        information += limits.LEAST_CURVATURE * np.eye(len(slope))
+        return value, 0.5 * float(slope @ np.linalg.solve(information, slope))
 
     def tied(self, kernel: Kernel) -> FloatArray:
         """Which entries of [theta, log noise] each free value moves, (entries, free)."""

@@ -216,7 +216,7 @@ def _alike(search: Search, best: Tuned, dim: int, price: float) -> bool:
     hidden = search.hidden(
         best.kernel, best.noise_variance
     )  # what the objective itself learns begins where it was best
-    if len(hidden) and 2 * search.foreseen_of(equal, best.noise_variance, hidden) < limits.SPLIT_DOUBT * price:
+    if len(hidden) and 2 * search.foreseen(equal, best.noise_variance, hidden)[1] < limits.SPLIT_DOUBT * price:
         return True
     slope = search.evaluate(equal, best.noise_variance)[1][:-1] * ranges
     apart = slope - ranges * slope.sum() / ranges.sum()
