@@ -13,16 +13,44 @@ pytest.importorskip("numba")
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
 @pytest.mark.parametrize("k", [1, 7, 40])
-def test_predecessors(monkeypatch, dim, k):
+@pytest.mark.parametrize("kind", ["grid", "rounded grid", "repeated", "scattered"])
+def test_predecessors(monkeypatch, dim, k, kind):
     """On a grid, where many neighbours are equally far, and with fewer rows before than are asked for."""
     side = {1: 150, 2: 13, 3: 6}[dim]
     places = np.stack(np.meshgrid(*[np.arange(side)] * dim), -1).reshape(-1, dim).astype(float)
+    rng = np.random.default_rng(0)
+    if kind == "rounded grid":
+        places = 0.1 * places + 7.3
+    elif kind == "repeated":
+        places = places[rng.integers(len(places) // 3, size=len(places))]
+    elif kind == "scattered":
+        places = rng.normal(size=places.shape)
     order = maximin_order(places)
     expected = predecessors(places, order, k)
     monkeypatch.setattr("bochner.neighbours.limits.COMPILED_ORDER", 2)
     found = predecessors(places, order, k)
     assert found.dtype == expected.dtype
     assert_array_equal(found, expected)
+    some = rng.integers(len(order), size=20)
+    assert_array_equal(predecessors(places, order, k, some), expected[some])
+
+
+def test_ties_go_to_the_first_of_the_order():
+    """By all pairs: whatever tree finds them, neighbours as far off as each other are taken in order."""
+    places = np.stack(np.meshgrid(*[np.arange(9.0)] * 2), -1).reshape(-1, 2)
+    order = np.random.default_rng(1).permutation(len(places))
+    for position, found in enumerate(predecessors(places, order, 6)):
+        square = np.sum((places[order[:position]] - places[order[position]]) ** 2, axis=1)
+        nearest = order[np.argsort(square, kind="stable")[:6]]
+        assert_array_equal(found[found >= 0], nearest)
+
+
+def test_a_tree_of_many_dimensions(monkeypatch):
+    places = np.random.default_rng(2).normal(size=(400, 9))
+    order = maximin_order(places)
+    expected = predecessors(places, order, 11)
+    monkeypatch.setattr("bochner.neighbours.limits.COMPILED_ORDER", 2)
+    assert_array_equal(predecessors(places, order, 11), expected)
 
 
 def test_empty_sectors(monkeypatch):

@@ -93,6 +93,12 @@ def remainder_loops() -> Any:
 
 
 @cache
+def tree_loops() -> Any:
+    """The compiled loops over a tree of places."""
+    return _loaded("tree_loops")
+
+
+@cache
 def mesh_loops() -> Any:
     """The compiled loops between places and a grid."""
     return _loaded("mesh_loops")

@@ -93,53 +93,79 @@ def _quadratic(lags, n, matrix, out):
 
 
 @inner
+def _put(out, n, factor, x, fresh):
+    """Factor x in place of `out`, or added to it."""
+    if fresh:
+        for p in range(n):
+            out[p] = factor * x[p]
+    else:
+        for p in range(n):
+            out[p] += factor * x[p]
+
+
+@inner
+def _once_told(slopes, theta):
+    """Whether a derivative is one slope of one term."""
+    n = 0
+    for s in range(len(slopes)):
+        n += slopes[s, 0] == theta
+    return n == 1
+
+
+@inner
 def _covariances(lags, n, form, work, covariance, gradients):
-    """Covariance at the first n lags (dim, ...), and its derivatives (n_theta, ...), none if that is empty."""
+    """Covariance at the first n lags (dim, ...), and its derivatives (n_theta, ...), none if that is empty.
+
+    Of one term alone that in the log variance is left out: it is the covariance.
+    """
     variances, begins, metrics, tables, coefficients, slopes, changes = form
     values, u, bits, piece, other = work
     n_functions = coefficients.shape[1]
-    for p in range(n):
-        covariance[p] = 0.0
-    for s in range(len(gradients)):
-        for p in range(n):
-            gradients[s, p] = 0.0
+    for theta in range(len(gradients)):
+        if not _once_told(slopes, theta):
+            gradients[theta, :n] = 0.0
     for t in range(len(variances)):
-        for f in range(begins[t], begins[t + 1]):
+        begin, end = begins[t], begins[t + 1]
+        for f in range(begin, end):
             _quadratic(lags, n, metrics[f], u)
             _looked_up(u, bits, piece, n, tables[f, 0], tables[f, 1], tables[f, 2])
             _evaluated(u, piece, n, coefficients, n_functions if len(gradients) else 1, values[f])
-        for p in range(n):
-            other[p] = variances[t]
-        for f in range(begins[t], begins[t + 1]):
+        whole = values[begin, 0]
+        if end > begin + 1:
+            whole = other
             for p in range(n):
-                other[p] *= values[f, 0, p]
-        for p in range(n):
-            covariance[p] += other[p]
+                whole[p] = values[begin, 0, p] * values[begin + 1, 0, p]
+            for f in range(begin + 2, end):
+                for p in range(n):
+                    whole[p] *= values[f, 0, p]
+        _put(covariance, n, variances[t], whole, t == 0)
         if len(gradients) == 0:
             continue
         for s in range(len(slopes)):
             theta, term, factor, kind = slopes[s, 0], slopes[s, 1], slopes[s, 2], slopes[s, 3]
             if term != t:
                 continue
-            gradient = gradients[theta]
+            gradient, fresh = gradients[theta], _once_told(slopes, theta)
             if kind == 0:
-                for p in range(n):
-                    gradient[p] += other[p]
+                if len(variances) > 1:  # else it is the covariance itself
+                    _put(gradient, n, variances[t], whole, fresh)
                 continue
-            own = values[begins[t] + factor, kind]
+            own, weight = values[begin + factor, kind], variances[t]
             if kind == 1:  # d q / d theta, and -1/2 of the slope: the table holds -2 d rho / d q
                 _quadratic(lags, n, changes[s], u)
+                weight *= -0.5
                 for p in range(n):
-                    u[p] *= -0.5 * variances[t] * own[p]
-            else:
+                    u[p] *= own[p]
+                own = u
+            elif end > begin + 1:
                 for p in range(n):
-                    u[p] = variances[t] * own[p]
-            for f in range(begins[t], begins[t + 1]):
-                if f != begins[t] + factor:
+                    u[p] = own[p]
+                own = u
+            for f in range(begin, end):
+                if f != begin + factor:
                     for p in range(n):
                         u[p] *= values[f, 0, p]
-            for p in range(n):
-                gradient[p] += u[p]
+            _put(gradient, n, weight, own, fresh)
 
 
 @inner
@@ -208,16 +234,27 @@ def _placed(covariance, diagonal, k, width, n_lanes, upper):
 @inner
 def _factorise(upper, k, width, n_lanes, smallest):
     """U with U'U = C in place of C, and U^-T of the further columns of upper (k, width, B)."""
+    row = width * n_lanes
     for i in range(k):
         pivot = (i * width + i) * n_lanes
         for b in range(n_lanes):
             smallest[U(b)] = LEAST_PIVOT * upper[U(pivot + b)]
-        for m in range(i):
-            factor = (m * width + i) * n_lanes
+        for m in range(0, i - 1, 2):  # two rows at once: every entry is read and written half as often
+            first = (m * width + i) * n_lanes
+            second = first + row
             for j in range(i, width):
                 here, above = (i * width + j) * n_lanes, (m * width + j) * n_lanes
+                below = above + row
                 for b in range(n_lanes):
-                    upper[U(here + b)] -= upper[U(factor + b)] * upper[U(above + b)]
+                    upper[U(here + b)] -= (
+                        upper[U(first + b)] * upper[U(above + b)] + upper[U(second + b)] * upper[U(below + b)]
+                    )
+        if i % 2:
+            first = ((i - 1) * width + i) * n_lanes
+            for j in range(i, width):
+                here, above = (i * width + j) * n_lanes, ((i - 1) * width + j) * n_lanes
+                for b in range(n_lanes):
+                    upper[U(here + b)] -= upper[U(first + b)] * upper[U(above + b)]
         for b in range(n_lanes):
             upper[U(pivot + b)] = np.sqrt(max(upper[U(pivot + b)], smallest[U(b)]))
             smallest[U(b)] = 1.0 / upper[U(pivot + b)]
@@ -278,7 +315,7 @@ def vecchia_sums(form, at_zero, coords, columns, noise, d_noise, targets, neighb
     covariance, gradients = np.empty(n_pairs * most), np.empty((n_kernel, n_pairs * most))
     upper, diagonal, smallest = np.zeros(k * width * most), np.empty(k * most), np.empty(most)
     w, z, white = np.empty(k * most), np.empty((q, k * most)), np.empty((q, most))
-    slopes = np.empty((n_theta, most))
+    moved, slope = np.empty((n_theta, k * most)), np.empty(most)
     work = _workspace(form, n_pairs * most, True)
     for first in range(0, len(targets), most):
         n_lanes = min(most, len(targets) - first)
@@ -308,16 +345,26 @@ def vecchia_sums(form, at_zero, coords, columns, noise, d_noise, targets, neighb
             for c in range(q):
                 for b in range(n_lanes):
                     gram[a, c] += counts[first + b] * white[a, b] * white[c, b]
-        for c in range(q + 1):
-            _slopes(w if c == q else z[c], w, rows, k, n_lanes, at_zero, d_noise, gradients, slopes, lags[0])
-            for s in range(n_theta):
+        for i in range(k * n_lanes):
+            moved[n_kernel, i] = 0.0 if rows[i] < 0 else d_noise[rows[i]] * w[i]
+        for s in range(n_kernel):
+            if len(form[0]) == 1 and at_zero[1 + s] != 0.0:  # K w = C w - noise w, and U' e_k is C w
+                for i in range(k * n_lanes):
+                    moved[s, i] = 0.0 if rows[i] < 0 else -noise[rows[i]] * w[i]
+                for b in range(n_lanes):
+                    moved[s, (k - 1) * n_lanes + b] += upper[last + b]
+                continue
+            _moved(gradients[s], at_zero[1 + s] * (1.0 + LIFT), w, k, n_lanes, moved[s])
+        for s in range(n_theta):
+            for c in range(q + 1):
+                _along(w if c == q else z[c], moved[s], k, n_lanes, slope)
                 if c == q:
                     for b in range(n_lanes):
-                        d_out[s] -= 0.5 * counts[first + b] * slopes[s, b]
+                        d_out[s] -= 0.5 * counts[first + b] * slope[b]
                 else:
                     for a in range(q):
                         for b in range(n_lanes):
-                            d_gram[s, c, a] += counts[first + b] * slopes[s, b] * white[a, b]
+                            d_gram[s, c, a] += counts[first + b] * slope[b] * white[a, b]
 
 
 @inner
@@ -340,34 +387,30 @@ def _slope_of_column(upper, k, width, n_lanes, c, w, z, white):
 
 
 @inner
-def _slopes(a, w, rows, k, n_lanes, at_zero, d_noise, gradients, slopes, product):
-    """a' dC w for every entry of theta, the noise last, into slopes (n_theta, B)."""
-    n_kernel = len(gradients)
-    for s in range(n_kernel + 1):
-        for b in range(n_lanes):
-            slopes[s, b] = 0.0
-    level, noisy = np.zeros(n_lanes), slopes[n_kernel]
-    for i in range(k):
-        for b in range(n_lanes):
-            at = i * n_lanes + b
-            if rows[at] >= 0:
-                level[b] += a[at] * w[at]
-                noisy[b] += a[at] * w[at] * d_noise[rows[at]]
+def _moved(gradient, at_zero, w, k, n_lanes, moved):
+    """dC w (k B), where dC has packed entries and one number on its diagonal; where a row is absent w is zero."""
+    for i in range(k * n_lanes):
+        moved[U(i)] = at_zero * w[U(i)]
     p = 0
     for i in range(1, k):
         here = i * n_lanes
         for j in range(i):
             there = j * n_lanes
             for b in range(n_lanes):
-                product[U(p + b)] = a[U(here + b)] * w[U(there + b)] + w[U(here + b)] * a[U(there + b)]
-            p += n_lanes
-    for s in range(n_kernel):
-        gradient, slope = gradients[s], slopes[s]
-        for b in range(n_lanes):
-            slope[b] = at_zero[1 + s] * (1.0 + LIFT) * level[b]
-        for pair in range(0, p, n_lanes):
+                moved[U(here + b)] += gradient[U(p + b)] * w[U(there + b)]
             for b in range(n_lanes):
-                slope[U(b)] += gradient[U(pair + b)] * product[U(pair + b)]
+                moved[U(there + b)] += gradient[U(p + b)] * w[U(here + b)]
+            p += n_lanes
+
+
+@inner
+def _along(a, moved, k, n_lanes, slope):
+    """a' dC w of each system, (B,)."""
+    for b in range(n_lanes):
+        slope[U(b)] = 0.0
+    for i in range(0, k * n_lanes, n_lanes):
+        for b in range(n_lanes):
+            slope[U(b)] += a[U(i + b)] * moved[U(i + b)]
 
 
 @compiled
@@ -484,25 +527,6 @@ def one_per_empty_cell(code, shift, unit, size, waiting, new):
             new[found] = best
             found += 1
     return found
-
-
-@literal
-def first_before(near, position, k, found):
-    """The first k of each row of neighbours that lie before a position, into rows of `found`; whether there are fewer
-    than k, or than there are before it.
-    """
-    short = np.empty(len(near), dtype=np.bool_)
-    for i in range(len(near)):
-        before, n = position[i], 0
-        for j in range(near.shape[1]):
-            if near[i, j] < before:
-                if n < k:
-                    found[i, n] = near[i, j]
-                n += 1
-        for j in range(n, k):
-            found[i, j] = -1
-        short[i] = n < min(k, before)
-    return short
 
 
 @literal

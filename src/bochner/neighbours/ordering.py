@@ -13,6 +13,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.neighbours import limits
 from bochner.neighbours.close_pairs import close_pairs
 from bochner.neighbours.compiled import has_compiler, loops
+from bochner.neighbours.place_tree import PlaceTree
 from bochner.random import generator
 from bochner.resources import block_bytes, n_searchers
 
@@ -70,7 +71,6 @@ class CoarseToFine:
 
     def __init__(self, places: FloatArray, seed: int = 0) -> None:
         self.places, self.seed = places, seed
-        self._trees: dict[int, cKDTree] = {}
 
     @cached_property
     def order(self) -> IntArray:
@@ -87,7 +87,11 @@ class CoarseToFine:
 
     def predecessors(self, n_neighbours: int, positions: IntArray | None = None) -> IntArray:
         """Nearest predecessors, as `predecessors` finds them."""
-        return predecessors(self.places, self.order, n_neighbours, positions, self._trees)
+        return predecessors(self.places, self.order, n_neighbours, positions, self._tree)
+
+    @cached_property
+    def _tree(self) -> PlaceTree | None:
+        return _tree_of(self.places[self.order])
 
 
 class SharedOrder:
@@ -112,7 +116,7 @@ def predecessors(
     order: IntArray,
     n_neighbours: int,
     positions: IntArray | None = None,
-    trees: dict[int, cKDTree] | None = None,
+    tree: PlaceTree | None = None,
 ) -> IntArray:
     """Nearest points among those that come earlier in an order.
 
@@ -126,33 +130,40 @@ def predecessors(
         How many predecessors at most.
     positions : array of int, optional
         Places in the order that are asked for (default: all).
-    trees : dict, optional
-        Trees over first parts of the order, by their number of points: those that are missing are added.
+    tree : PlaceTree, optional
+        Over the places in order, where there is one already.
 
     Returns
     -------
     array of int, shape (len(positions), n_neighbours)
-        Rows of `coords`, nearest first; -1 where there are fewer predecessors.
-        Exact, by one KD-tree for each doubling of the order: n log n.
+        Rows of `coords`, nearest first, of ties the first in the order; -1 where there are fewer predecessors.
+        Exact, by a tree: n log n.
     """
     n = len(order)
     asked = np.arange(n) if positions is None else np.asarray(positions)
-    k = min(n_neighbours, max(n - 1, 0))
-    found = np.full((len(asked), k), -1, dtype=np.int32 if n < 2**31 else np.int64)
-    ordered = coords[order]
-    end = min(n, 64)
-    begin = 0
-    while begin < n:
-        inside = np.flatnonzero((asked >= begin) & (asked < end))
-        if len(inside):
-            tree = (trees or {}).get(end) or cKDTree(ordered[:end])
-            if trees is not None:
-                trees[end] = tree
-            found[inside] = _earlier(tree, ordered[:end], asked[inside], k)
-        begin, end = end, min(n, 2 * end)
+    k, ordered = min(n_neighbours, max(n - 1, 0)), coords[order]
+    tree = _tree_of(ordered) if tree is None else tree
+    found = _by_doubling(ordered, asked, k) if tree is None else tree.predecessors(asked, k)
     rows = order.astype(found.dtype)
     for part in np.array_split(found, max(1, len(found) // limits.ROWS_AT_ONCE)):  # views
         np.copyto(part, rows[part], where=part >= 0)
+    return found
+
+
+def _tree_of(ordered: FloatArray) -> PlaceTree | None:
+    """A compiled tree over places; None of few, or where nothing is compiled."""
+    return PlaceTree(ordered) if len(ordered) >= limits.COMPILED_ORDER and has_compiler() else None
+
+
+def _by_doubling(ordered: FloatArray, asked: IntArray, k: int) -> IntArray:
+    """Positions of the predecessors, by one KD-tree for each doubling of the order."""
+    n, begin, end = len(ordered), 0, min(len(ordered), 64)
+    found = np.full((len(asked), k), -1, dtype=np.int32 if n < 2**31 else np.int64)
+    while begin < n:
+        inside = np.flatnonzero((asked >= begin) & (asked < end))
+        if len(inside):
+            found[inside] = _earlier(cKDTree(ordered[:end]), ordered[:end], asked[inside], k)
+        begin, end = end, min(n, 2 * end)
     return found
 
 
@@ -204,14 +215,13 @@ def _first_before(
     """Write the nearest predecessors among `width` neighbours into `found`; which rows want more neighbours."""
     position = asked[rows]
     near = tree.query(ordered[position], k=np.arange(1, width + 1), workers=n_searchers(len(rows)))[1]
-    if len(ordered) >= limits.COMPILED_ORDER and has_compiler():
-        some = np.empty((len(rows), k), dtype=found.dtype)
-        short = loops().first_before(near, position, k, some)
-        found[rows] = some
-        return np.asarray(short)
+    square = sum((axis[near] - axis[position][:, None]) ** 2 for axis in ordered.T)
     before = near < position[:, None]
-    first = np.argsort(~before, axis=1, kind="stable")[:, :k]
+    away = np.where(before, square, np.inf)
+    first = np.lexsort((near, away), axis=1)[:, :k]  # of ties the first in the order
     taken = np.take_along_axis(near, first, axis=1)
     taken[~np.take_along_axis(before, first, axis=1)] = -1
     found[rows, : taken.shape[1]] = taken
-    return np.asarray(before.sum(axis=1) < np.minimum(k, position))
+    few = before.sum(axis=1) < np.minimum(k, position)
+    last = np.take_along_axis(away, first, axis=1).max(axis=1, initial=0.0)
+    return np.asarray(few | (last == square.max(axis=1)))  # or beside others that are as far off

@@ -431,9 +431,11 @@ def _sample(n: int, n_points: int, coarse_share: float, close: IntArray, seed: i
 
 def _renumbered(targets: IntArray, neighbours: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Rows that occur, and the same targets and neighbours counted among them."""
-    used = np.union1d(targets, neighbours[neighbours >= 0])
-    among = np.where(neighbours >= 0, np.searchsorted(used, neighbours), -1)
-    return used, np.searchsorted(used, targets), among
+    present = neighbours >= 0
+    occurs = np.zeros(max(targets.max(initial=0), neighbours.max(initial=0)) + 1, dtype=bool)
+    occurs[targets] = occurs[neighbours[present]] = True
+    place = np.cumsum(occurs) - 1
+    return np.flatnonzero(occurs), place[targets], np.where(present, place[neighbours], -1)
 
 
 def _trend_basis(trend: FloatArray, y: FloatArray, targets: IntArray) -> tuple[FloatArray, float]:
