@@ -10,7 +10,7 @@ name                     value      what it bounds
 `MAX_TRANSFORM_GRID`     2^24       points of its grid: 256 MB; few waves far apart on a wide one are left to blocks
 `MAX_WAVE_DIMENSIONS`    3          dimensions of a non-uniform FFT: no back end has more
 `MAX_DENSE_ROWS`         8,000      rows whose covariance matrix is held: half a gigabyte
-`MIN_COEFFICIENTS`       2^18       of the series on a torus; four times as many in 3-D
+`MIN_COEFFICIENTS`       2^17       of the series on a torus; four times as many in 3-D
 `MAX_COEFFICIENTS`       2^27       of the same: 2 GB, of some twenty million rows
 `COEFFICIENTS_PER_ROW`   6          between the two: finer waves leave a shorter, sparser remainder
 `NEAR_RADIUS`            5 steps    of the series: reach of the remainder, which has fallen to about a hundredth there
@@ -24,7 +24,7 @@ name                     value      what it bounds
 `MESH_PLACES`            1,000      places of a band: threads add up every other at a time
 `GRID_NODES`             16, 8      per step of the series, by dimensions (1, 2: 16; 3: 8): a table of it near lag zero
 `LEAST_TABLED_PAIRS`     20,000     pairs of places that are worth one; in 3-D, as many as it has nodes
-`TARGETS_AT_ONCE`        2^14       places, or pairs, that a thread takes at a time
+`TARGETS_AT_ONCE`        2^10       places, or pairs, that a thread takes at a time
 `PAIRS_AT_ONCE`          4e6        pairs of places whose covariance is held: 32 MB
 `MAX_NEAR_PAIRS`         4e7, 5e7   pairs of rows of the remainder (by tables: more): beyond, the nearest rows answer
 `BYTES_PER_NEAR_PAIR`    70, 26     while it is made, measured on 60,000 rows of the sphere, and by tables
@@ -46,7 +46,7 @@ TRANSFORM_ROWS = 2_000_000
 MAX_TRANSFORM_GRID = 2**24
 MAX_WAVE_DIMENSIONS = 3
 MAX_DENSE_ROWS = 8_000
-MIN_COEFFICIENTS = 2**18
+MIN_COEFFICIENTS = 2**17
 MAX_COEFFICIENTS = 2**27
 COEFFICIENTS_PER_ROW = 6
 NEAR_RADIUS = 5.0
@@ -62,6 +62,6 @@ MESH_BLOCK = 2**16
 MESH_PLACES = 1_000
 GRID_NODES = {1: 16, 2: 16, 3: 8}
 LEAST_TABLED_PAIRS = 20_000
-TARGETS_AT_ONCE = 2**14
+TARGETS_AT_ONCE = 2**10
 SPLIT_PRODUCT_ERROR = {1: 5e-4, 2: 5e-3, 3: 3e-2}
 SPLIT_PAIRS = 4_000

@@ -26,6 +26,8 @@ N_ROUNDS         40     of a mixture fitted to a periodogram
 COSINES_AT_ONCE  2^22   held at once: 32 MiB
 FIRST_OCTAVE     -68    of squared scaled distances in tables for compiled loops: nearer places are one place
 LAST_OCTAVE      64     of the same: a distance of 4e9 length scales; farther ones count as that
+OCTAVE_NODES     16     places of an octave at which a function is asked for, where its table serves once
+OCTAVE_ERROR     1e-10  of the correlation: one that such a table misses by more is asked for at more places
 ===============  =====  ==============================================================================================
 """
 
@@ -54,3 +56,5 @@ N_ROUNDS = 40
 COSINES_AT_ONCE = 2**22
 FIRST_OCTAVE = -68
 LAST_OCTAVE = 64
+OCTAVE_NODES = 16
+OCTAVE_ERROR = 1e-10

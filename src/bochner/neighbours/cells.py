@@ -19,7 +19,9 @@ from bochner.neighbours.compiled import compiled_kernel, loops, tabulated_kernel
 from bochner.neighbours.device_systems import DeviceKernel, krige_cells
 from bochner.neighbours.nearest_kriging import Covariance, Neighbours, least_noise
 from bochner.neighbours.replicates import merge
-from bochner.resources import blas_threads, in_threads
+from bochner.resources import blas_threads, in_threads, n_searchers
+
+Cell = tuple[FloatArray, IntArray]  # its centre, and the targets in it
 
 
 class CellKriging:
@@ -66,24 +68,20 @@ class CellKriging:
         values = self._merged(np.empty((len(self.coords), 0)) if residual is None else residual)
         mean, variance = np.empty((len(targets), values.shape[1])), np.empty(len(targets))
 
-        def krige(cells: list[tuple[IntArray, IntArray]]) -> None:
-            for rows, here in cells:
+        def krige(cells: list[Cell]) -> None:
+            for rows, (_, here) in zip(self._rows_of(cells), cells, strict=True):
                 mean[here], variance[here] = self._krige(rows, values[rows], targets[here])
 
-        todo = list(self._shared(targets))
+        todo = list(self._cells(targets))
         done = self._on_device(todo, values, targets) or self._by_loops(todo, values, targets)
         if done is not None:
             return done
         with blas_threads(self.neighbours.n):
-            list(
-                in_threads(
-                    krige, (todo[i : i + limits.CELLS_AT_ONCE] for i in range(0, len(todo), limits.CELLS_AT_ONCE))
-                )
-            )
+            list(in_threads(krige, _runs(todo)))
         return mean, variance
 
     def _on_device(
-        self, cells: list[tuple[IntArray, IntArray]], values: FloatArray, targets: FloatArray
+        self, cells: list[Cell], values: FloatArray, targets: FloatArray
     ) -> tuple[FloatArray, FloatArray] | None:
         device = device_for(float(self.neighbours.n) ** 2 * (self.neighbours.n * len(cells) + len(targets)))
         if device is None:
@@ -93,10 +91,11 @@ class CellKriging:
             return None
         prior = self.kernel.covariance(targets[:, None, :], targets[:, None, :])[:, 0, 0]
         kernel = DeviceKernel(device, ready)
-        return krige_cells(kernel, self.known, self.variances, values, targets, cells, prior)
+        shared = list(zip(self._rows_of(cells), (here for _, here in cells), strict=True))
+        return krige_cells(kernel, self.known, self.variances, values, targets, shared, prior)
 
     def _by_loops(
-        self, cells: list[tuple[IntArray, IntArray]], values: FloatArray, targets: FloatArray
+        self, cells: list[Cell], values: FloatArray, targets: FloatArray
     ) -> tuple[FloatArray, FloatArray] | None:
         """The same by compiled loops; None without them, or where a system needs more noise than it has."""
         if self._compiled is None or not cells:
@@ -105,25 +104,27 @@ class CellKriging:
         mean, explained = np.empty((len(targets), values.shape[1])), np.empty(len(targets))
         arrays = tuple(np.ascontiguousarray(a) for a in (self.known, self.variances, values, targets))
 
-        def krige(some: list[tuple[IntArray, IntArray]]) -> None:
-            rows, here = ([part[k] for part in some] for k in (0, 1))
+        def krige(some: list[Cell]) -> None:
+            rows, here = self._rows_of(some), [here for _, here in some]
             lists = (array for parts in (rows, here) for array in (np.concatenate(parts), _edges(parts)))
             loops().krige_cells(*kernel, *arrays, *lists, mean, explained)
 
-        size = limits.CELLS_AT_ONCE
         try:
             with blas_threads(self.neighbours.n):
-                list(in_threads(krige, (cells[i : i + size] for i in range(0, len(cells), size))))
+                list(in_threads(krige, _runs(cells)))
         except np.linalg.LinAlgError:
             return None
         return mean, np.maximum(float(kernel.at_zero[0]) - explained, 0.0)
 
-    def _shared(self, targets: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
-        """Rows of every cell, and the targets that share them."""
-        for centre, members in cells_of(targets / self.unit, self.origin, self.side, self._small):
-            rows, absent = self.neighbours.of(centre)
-            for j, here in enumerate(members):
-                yield rows[~absent[:, j], j], here
+    def _cells(self, targets: FloatArray) -> Iterator[Cell]:
+        """Centre of every cell, and the targets in it."""
+        for centres, members in cells_of(targets / self.unit, self.origin, self.side, self._small):
+            yield from zip(centres, members, strict=True)
+
+    def _rows_of(self, cells: list[Cell]) -> list[IntArray]:
+        """Rows that the targets of each cell share."""
+        rows, absent = self.neighbours.of(np.stack([centre for centre, _ in cells]))
+        return [own[~gone] for own, gone in zip(rows.T, absent.T, strict=True)]
 
     def _krige(self, rows: IntArray, values: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
         known = self.known[rows]
@@ -141,8 +142,14 @@ class CellKriging:
 
     def _small(self, centre: FloatArray, step: float) -> NDArray[np.bool_]:
         """Whether cells of a side are small beside the distance to the neighbours that their places want."""
-        reach = self.neighbours.near.query(centre, k=[self.n_near])[0][:, 0]
+        reach = self.neighbours.near.query(centre, k=[self.n_near], workers=n_searchers(len(centre)))[0][:, 0]
         return np.asarray(step / 2 * np.sqrt(centre.shape[1]) <= limits.CELL_SIZE * reach)
+
+
+def _runs(cells: list[Cell]) -> list[list[Cell]]:
+    """Cells that a thread takes at a time."""
+    size = min(max(len(cells) // limits.LEAST_RUNS, limits.SMALLEST_RUN), limits.CELLS_AT_ONCE)
+    return [cells[i : i + size] for i in range(0, len(cells), size)]
 
 
 def _edges(parts: list[IntArray]) -> IntArray:

@@ -210,7 +210,7 @@ def _without_impostor(name: str) -> Iterator[None]:
 
 def in_runs(work: Callable[[slice], Any], n: int) -> list[Any]:
     """`work` on runs of n systems, in order; the runs are the same whatever the threads, and so are sums over them."""
-    size = limits.COMPILED_RUN
+    size = min(max(n // limits.LEAST_RUNS, limits.SMALLEST_RUN), limits.COMPILED_RUN)
     return list(in_threads(work, _slices(n, size)))
 
 

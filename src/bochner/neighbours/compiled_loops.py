@@ -307,8 +307,13 @@ def _lanes(k):
 
 
 @compiled
-def vecchia_sums(form, at_zero, coords, columns, noise, d_noise, targets, neighbours, counts, out, d_out, gram, d_gram):
-    """Add the sums of `Vecchia` over some targets: log density and its slopes, Gram and its slopes."""
+def vecchia_sums(
+    form, at_zero, coords, columns, noise, d_noise, targets, neighbours, counts, out, d_out, gram, d_gram, each
+):  # fmt: skip
+    """Add the sums of `Vecchia` over some targets: log density and its slopes, Gram and its slopes.
+
+    Slopes of the log density of each target and its last column, (t, n_theta), are written down unless that is empty.
+    """
     k, n_theta, q, dim = neighbours.shape[1] + 1, d_out.shape[0], columns.shape[1], coords.shape[1]
     most, n_pairs, n_kernel, width = _lanes(k), k * (k - 1) // 2, n_theta - 1, k + q
     rows, places, lags = np.empty(k * most, np.int64), np.empty((dim, k * most)), np.empty((dim, n_pairs * most))
@@ -365,6 +370,10 @@ def vecchia_sums(form, at_zero, coords, columns, noise, d_noise, targets, neighb
                     for a in range(q):
                         for b in range(n_lanes):
                             d_gram[s, c, a] += counts[first + b] * slope[b] * white[a, b]
+                if len(each):
+                    for b in range(n_lanes):
+                        own = 0.5 if c == q else (white[c, b] if c == q - 1 else 0.0)
+                        each[first + b, s] = (each[first + b, s] if c else 0.0) - own * slope[b]
 
 
 @inner

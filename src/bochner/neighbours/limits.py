@@ -10,7 +10,7 @@ CLOSE_SAMPLE       100,000  rows that tell what is usual
 CLOSE_SHARE        0.1      of the evaluated points: one of a close pair, which tells noise from a short field
 CELL_SIZE          0.7      half the diagonal of a cell, of the distance to the n-th neighbour of its centre: at most
 CELL_NEIGHBOURS    2.2      neighbours of a cell, as a multiple of those wanted of a place: most of which it then has
-CELLS_AT_ONCE      16       cells that a thread takes at a time
+CELLS_AT_ONCE      64       cells that a thread takes at a time
 MAX_HALVINGS       30       halvings of the box: a cell is then smaller than rounding
 BITS_AT_ONCE       8        halvings by which places are sorted at once: 65,536 boxes of the plane
 LEAST_NOISE_SHARE  1e-12    of the variance of the field: least noise, below which small systems are singular
@@ -26,6 +26,8 @@ PLACES_OF_LEAF     16       places of a box of a compiled tree, at most: quickes
 PAIRS_OF_SECTORS   2e6      places times rows that a thread looks at for empty sectors at a time, and from which on
                             they are compiled
 COMPILED_RUN       256      systems that a thread takes at a time in compiled loops: some milliseconds
+LEAST_RUNS         8        of few systems, so that all threads have some ...
+SMALLEST_RUN       16       ... of so many at least
 MOST_LANES         16       of them side by side, in the innermost loops: two or four vectors of the processor
 PACKED_AT_ONCE     2^15     of all systems side by side: 256 KiB an array, so that all stay in the cache
 ROWS_AT_ONCE       2^17     rows whose neighbours are renamed at a time: 20 MB
@@ -49,7 +51,7 @@ CLOSE_SAMPLE = 100_000
 CLOSE_SHARE = 0.1
 CELL_SIZE = 0.7
 CELL_NEIGHBOURS = 2.2
-CELLS_AT_ONCE = 16
+CELLS_AT_ONCE = 64
 MAX_HALVINGS = 30
 BITS_AT_ONCE = 8
 LEAST_NOISE_SHARE = 1e-12
@@ -64,6 +66,8 @@ COMPILED_ORDER = 3_000
 PLACES_OF_LEAF = 16
 PAIRS_OF_SECTORS = 2_000_000
 COMPILED_RUN = 256
+LEAST_RUNS = 8
+SMALLEST_RUN = 16
 MOST_LANES = 16
 PACKED_AT_ONCE = 2**15
 ROWS_AT_ONCE = 2**17

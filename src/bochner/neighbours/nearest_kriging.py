@@ -15,6 +15,7 @@ from bochner.neighbours import batches, limits
 from bochner.neighbours.compiled import CompiledKernel, compiled_kernel, in_runs, loops
 from bochner.neighbours.ordering import maximin_order
 from bochner.neighbours.replicates import group_sums, groups
+from bochner.resources import n_searchers
 
 
 class Covariance(Protocol):
@@ -172,13 +173,14 @@ class Neighbours:
 
     def of(self, targets: FloatArray) -> tuple[IntArray, NDArray[np.bool_]]:
         """Rows (n, b), and which of them are not there because nearer ones are."""
-        distance, rows = self.near.query(targets, k=np.arange(1, self.n_near + 1))
+        workers = n_searchers(len(targets))
+        distance, rows = self.near.query(targets, k=np.arange(1, self.n_near + 1), workers=workers)
         found, absent = [rows.T], [np.zeros(rows.T.shape, dtype=bool)]
         reach = distance[:, -1]
         for tree, some in self.far:
             # those within reach are had already: ask for more than are wanted, keep the nearest beyond
             k = min(2 * self.n_far, len(some))
-            distance, near = tree.query(targets, k=np.arange(1, k + 1))
+            distance, near = tree.query(targets, k=np.arange(1, k + 1), workers=workers)
             first = np.argsort(distance <= reach[:, None], axis=1, kind="stable")[:, : self.n_far]
             distance, near = (np.take_along_axis(a, first, axis=1) for a in (distance, near))
             found.append(some[near].T)

@@ -163,10 +163,10 @@ class Vecchia:
         return self._fixed_effects(self._sums(kernel, noise_variance, np.ones(len(self.targets))), reml)
 
     def value(self, kernel: Kernel, noise_variance: float, reml: bool) -> float:
-        """The value of `evaluate`; where NumPy finds it, for less than with the gradient."""
-        if len(self.targets) >= limits.COMPILED_FROM:
-            return self.evaluate(kernel, noise_variance, reml)[0]
+        """The value of `evaluate`, for less than with the gradient."""
         counts = np.ones(len(self.targets))
+        if len(self.targets) >= limits.COMPILED_FROM:
+            return self._fixed_effects(self._sums(kernel, noise_variance, counts, slopes=False), reml)[0]
         copies = self._copies(noise_variance, counts, 1)
         terms = batches.in_batches(
             lambda batch: self._values(kernel, noise_variance, counts[batch], batch),
@@ -196,11 +196,9 @@ class Vecchia:
             gradient = gradient - 0.5 * np.sum(inverse * sums.d_gram[:, :q, :q], axis=(1, 2))
         return float(value), gradient
 
-    def _sums(self, kernel: Kernel, noise_variance: float, counts: FloatArray) -> _Sums:
-        copies = self._copies(noise_variance, counts, len(kernel.theta) + 1)
-        d_noise = noise_variance / self.weight
-        noise = d_noise + self.measurement_variance / self.weight
-        arrays = (*(np.ascontiguousarray(a) for a in (self.coords, self.columns)), noise, d_noise)
+    def _sums(self, kernel: Kernel, noise_variance: float, counts: FloatArray, slopes: bool = True) -> _Sums:
+        """Sums over all targets; without `slopes` that in the noise is the only one, where loops are compiled."""
+        arrays, n_theta = self._arrays(noise_variance), len(kernel.theta) + 1
         there, ready = self._on_device(kernel, arrays, counts), None
         if there is None:
             ready = compiled_kernel(kernel, self.coords.shape[1], len(self.targets), lambda: self._lag_range)
@@ -208,14 +206,22 @@ class Vecchia:
         if there is not None:
             terms = [there]
         elif ready is not None:
-            terms = in_runs(lambda run: self._compiled_run(ready, arrays, counts, run), len(self.targets))
+            n_theta = n_theta if slopes else 1
+            terms = in_runs(lambda run: self._compiled_run(ready, arrays, counts, run, n_theta), len(self.targets))
         else:
             terms = batches.in_batches(
                 lambda batch: self._batch(kernel, noise_variance, counts[batch], batch),
                 len(self.targets),
                 self.neighbours.shape[1] + 1,
             )
+        copies = self._copies(noise_variance, counts, n_theta)
         return _Sums(*(sum(parts[1:], parts[0]) for parts in zip(copies, *terms, strict=True)))
+
+    def _arrays(self, noise_variance: float) -> tuple[FloatArray, ...]:
+        """Places, columns, noise and its slope of each row."""
+        d_noise = noise_variance / self.weight
+        noise = d_noise + self.measurement_variance / self.weight
+        return (*(np.ascontiguousarray(a) for a in (self.coords, self.columns)), noise, d_noise)
 
     def _on_device(self, kernel: Kernel, arrays: tuple[FloatArray, ...], counts: FloatArray) -> _Sums | None:
         """Sums over all targets on the device in force, if there is one for so much work."""
@@ -239,10 +245,10 @@ class Vecchia:
         return float(nearest.min()), float(np.linalg.norm(np.ptp(places, axis=0))) + 1e-300
 
     def _compiled_run(
-        self, kernel: CompiledKernel, arrays: tuple[FloatArray, ...], counts: FloatArray, run: slice
+        self, kernel: CompiledKernel, arrays: tuple[FloatArray, ...], counts: FloatArray, run: slice, n_theta: int
     ) -> _Sums:
-        """Sums over some of the targets, as of `_batch`; `arrays`: places, columns, noise and its slope of each row."""
-        n_theta, p = len(kernel.at_zero), self.columns.shape[1]
+        """Sums over some of the targets, as of `_batch`."""
+        p = self.columns.shape[1]
         log_density, d_log_density = np.zeros(1), np.zeros(n_theta)
         gram, half = np.zeros((p, p)), np.zeros((n_theta, p, p))
         loops().vecchia_sums(
@@ -255,6 +261,7 @@ class Vecchia:
             d_log_density,
             gram,
             half,
+            np.empty((0, 0)),
         )
         log_density -= 0.5 * LOG_2PI * counts[run].sum()
         return _Sums(float(log_density[0]), d_log_density, gram, half + half.swapaxes(1, 2))
@@ -266,13 +273,30 @@ class Vecchia:
         products then have the mean of minus the Hessian (Berndt, Hall, Hall & Hausman 1974). A sample of them is taken.
         """
         step = -(-len(self.targets) // limits.INFORMATION_TARGETS)
-        found = self._conditionals(kernel, noise_variance, slice(0, None, step))
-        slopes = -0.5 * np.einsum("kb,tkb->tb", found.w, found.d_w) - found.whitened[-1] * found.d_whitened[:, -1]
+        slopes = self._each_slope(kernel, noise_variance, slice(0, None, step))
         information = step * slopes @ slopes.T
         s2 = np.maximum(noise_variance + self.measurement_variance[self.targets], 1e-300)
         information[-1, -1] += 0.5 * float(self.own_copies[self.targets] @ (noise_variance / s2) ** 2)
         information[-1, -1] += self.repeats.information(noise_variance)
         return np.asarray(information)
+
+    def _each_slope(self, kernel: Kernel, noise_variance: float, some: slice) -> FloatArray:
+        """Slopes of single log densities, (n_theta, t)."""
+        ready = compiled_kernel(kernel, self.coords.shape[1], len(self.targets), lambda: self._lag_range)
+        if ready is None:
+            found = self._conditionals(kernel, noise_variance, some)
+            return -0.5 * np.einsum("kb,tkb->tb", found.w, found.d_w) - found.whitened[-1] * found.d_whitened[:, -1]
+        targets, neighbours, arrays = self.targets[some], self.neighbours[some], self._arrays(noise_variance)
+        n_theta, p = len(ready.at_zero), self.columns.shape[1]
+        each = np.empty((len(targets), n_theta))
+
+        def fill(run: slice) -> None:
+            n = len(targets[run])
+            sums = (np.zeros(1), np.zeros(n_theta), np.zeros((p, p)), np.zeros((n_theta, p, p)))
+            loops().vecchia_sums(*ready, *arrays, targets[run], neighbours[run], np.ones(n), *sums, each[run])
+
+        in_runs(fill, len(targets))
+        return each.T
 
     def _batch(self, kernel: Kernel, noise_variance: float, counts: FloatArray, batch: slice) -> _Sums:
         """Sums over some of the targets."""
