@@ -67,6 +67,8 @@ MAX_LOCAL_TARGETS          1,500     held-out rows of a fold: enough to rank ker
 FOLD_BYTES                 300       of a row in a fold: its copy, its place in trees           benchmarks/memory
 FOLD_ROOM                  0.1       of the memory that may be taken: folds that take more are  benchmarks/memory
                                      kriged one after the other
+MANY_ROUNDS                4         folds and kernels for each thread, from which on each      benchmarks/speed
+                                     takes its own, whether or not some have one more
 MAX_COMPANION_WAVES        2,500     5,000 columns: a factor of 200 MB in some seconds          benchmarks/agreement
 MAX_COMPANION_DIMENSIONS   3         of a lattice                                               benchmarks/agreement
 COMPANION_NOISE            1e-3      of the variance: noise below which neighbours tell all     benchmarks/agreement
@@ -134,6 +136,7 @@ LOCAL_FAR = 12
 MAX_LOCAL_TARGETS = 1_500
 FOLD_BYTES = 300
 FOLD_ROOM = 0.1
+MANY_ROUNDS = 4
 MAX_COMPANION_WAVES = 2_500
 MAX_COMPANION_DIMENSIONS = 3
 COMPANION_NOISE = 1e-3

@@ -47,10 +47,11 @@ def held_out_by_each(
         known, (kernel, noise_variance) = asked
         return known.predicted(kernel, noise_variance, obs, n_systems)
 
-    if _side_by_side(len(folds), len(pairs), len(obs)):
-        found = list(in_threads(held_out, product(in_threads(known_rows, range(len(folds))), pairs)))
-    else:
-        found = [held_out((known, pair)) for known in map(known_rows, range(len(folds))) for pair in pairs]
+    room = len(folds) * limits.FOLD_BYTES * len(obs) <= limits.FOLD_ROOM * current().room
+    known = in_threads(known_rows, range(len(folds))) if room else map(known_rows, range(len(folds)))
+    asked = product(known, pairs) if room else ((rows, pair) for rows in known for pair in pairs)
+    apart = room and _go_round(len(folds) * len(pairs))
+    found = list(in_threads(held_out, asked) if apart else map(held_out, asked))
     return [stacked(found[j :: len(pairs)]) for j in range(len(pairs))]
 
 
@@ -103,7 +104,7 @@ def _units(kernel: Kernel, extent: FloatArray) -> FloatArray:
     return np.ones(len(extent)) if units is None else units
 
 
-def _side_by_side(n_folds: int, n_kernels: int, n_rows: int) -> bool:
-    """Whether there is a fold with a kernel for every thread, and room for the rows of all folds with their trees."""
-    room = n_folds * limits.FOLD_BYTES * n_rows <= limits.FOLD_ROOM * current().room
-    return room and n_folds * n_kernels >= n_threads()
+def _go_round(n_tasks: int) -> bool:
+    """Whether folds with their kernels go round among the threads; all share each where a few would leave some idle."""
+    n = n_threads()
+    return n_tasks >= n and (n_tasks % n == 0 or n_tasks >= limits.MANY_ROUNDS * n)

@@ -8,10 +8,11 @@ likely, and predicts rows in gaps better than one amplitude for all.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
+from scipy.spatial import cKDTree, distance
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
@@ -81,9 +82,8 @@ def varying_amplitude(tuned: Tuned, obs: Observations, folds: list[Fold], held: 
     noise = np.minimum(obs.copy_variance(noise_variance)[i], sd**2)
     inside = Errors(i, obs.rows.coords[i], y - mean, sd**2 - noise, noise)
     best: tuple[float, int] | None = None
-    for n_nodes in limits.AMPLITUDE_NODES:
-        if not _clearly_likelier(everywhere, n_nodes):
-            continue
+    likelier = list(in_threads(lambda n_nodes: _clearly_likelier(everywhere, n_nodes), limits.AMPLITUDE_NODES))
+    for n_nodes in compress(limits.AMPLITUDE_NODES, likelier):
         there = _unseen_amplitude(everywhere, inside, held.fold, folds, n_nodes)
         plain, modulated = (crps(y, mean, s, sample_weight=weight) for s in (sd, inside.sd(there)))
         if modulated < plain * (1 - limits.WORTH_AMPLITUDE) and (best is None or modulated < best[0]):
@@ -123,8 +123,7 @@ def amplitude_of(errors: Errors, n_nodes: int) -> Amplitude:
     nodes = coords[maximin_order(coords / extent)[:n_nodes]]
     apart = cKDTree(nodes / extent).query(nodes / extent, k=2)[0][:, 1]
     unit = extent * float(np.median(apart))
-    lag = (nodes[:, None] - coords[None]) / unit
-    near = np.exp(-0.5 * np.einsum("mnd,mnd->mn", lag, lag))
+    near = np.exp(-0.5 * distance.cdist(nodes / unit, coords / unit, "sqeuclidean"))
     tried = np.linspace(-limits.LARGEST_LOG_AMPLITUDE, limits.LARGEST_LOG_AMPLITUDE, limits.N_AMPLITUDES)
     likely = np.stack([errors.log_density(float(np.exp(a))) for a in tried], axis=1)
     value = near @ likely - 0.5 * (tried / limits.LOG_AMPLITUDE_SD) ** 2
