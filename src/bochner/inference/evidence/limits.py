@@ -9,9 +9,10 @@ FOURTH_STEP                1e-3         difference of linear predictors for a fo
 VALUE_TOLERANCE            1e-6         one more step of Newton's is within 1e-10 of the value   tests/inference
 BATCH_ROUNDS               8            factors for a mode, beyond which a line search is needed  tests/inference
 DISPERSION_RANGE           (1e-4, 1e3)  range of a dispersion that is searched                   benchmarks/references
-SETTLED_DISPERSION         1e-10        nats that a better dispersion would gain, at the end     tests/inference
+SETTLED_DISPERSION         1e-7         nats that a better dispersion would gain, at the end     tests/inference
 SETTLED_TINY               1e-12        the same of a tiny one: differences of gradients are     tests/inference
                                         taken
+SAME_LOG                   1e-12        difference of logs of dispersions that are the same      tests/inference
 COMPARED_NATS              0.1          the same where values are compared, that gain foreseen   tests/inference
 RANKED_NATS                0.5          the same where starts of climbs are ranked               benchmarks/speed
 FIRST_BEND                 0.25         of the rows: curvature in the log dispersion, to begin   benchmarks/speed
@@ -56,8 +57,9 @@ FOURTH_STEP = 1e-3
 VALUE_TOLERANCE = 1e-6
 BATCH_ROUNDS = 8
 DISPERSION_RANGE = (1e-4, 1e3)
-SETTLED_DISPERSION = 1e-10
+SETTLED_DISPERSION = 1e-7
 SETTLED_TINY = 1e-12
+SAME_LOG = 1e-12
 COMPARED_NATS = 0.1
 RANKED_NATS = 0.5
 FIRST_BEND = 0.25

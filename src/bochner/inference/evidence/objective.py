@@ -48,8 +48,10 @@ class JointObjective(InformedObjective, Protocol):
     def ranked(self, kernel: Kernel, noise_variance: float) -> float:
         """Value, roughly: enough to tell good starts from bad ones."""
 
-    def follows(self, kernel: Kernel, slope: FloatArray) -> None:
-        """Be told how its own parameters move with [theta] around the kernel, (k, entries)."""
+    def follows(self, kernel: Kernel, slope: FloatArray, curvature: FloatArray) -> None:
+        """Be told how its own parameters move with [theta] around the kernel, (k, entries), and how curved it is in
+        them, (k, k).
+        """
 
     def arrived(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> None:
         """Be told of the end of a climb."""

@@ -178,16 +178,15 @@ class InformedLaplace(LaplaceObjective):
 
     def __init__(self, parts: Sequence[Responses], *, reml: bool) -> None:
         super().__init__(parts, ExactBound, reml=reml)
-        self.known: tuple[Kernel, float, FloatArray, tuple[float, FloatArray]] | None = None
+        self.known: dict[tuple[Kernel, float], tuple[FloatArray, tuple[float, FloatArray]]] = {}
         self.trail = _Trail()
         self.bend = limits.FIRST_BEND * float(sum(np.sum(part.weight) for part in parts))  # of the log dispersion
         self.ends: dict[tuple[Kernel, float], tuple[float, list[FloatArray | None]]] = {}
 
     def __call__(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
-        none = np.zeros(0)
-        if self._is_known(kernel, noise_variance, none):
-            assert self.known is not None
-            return self.known[-1]
+        known = self._known(kernel, noise_variance, np.zeros(0))
+        if known is not None:
+            return known
         self._foresee(kernel, noise_variance)
         found = super().__call__(kernel, noise_variance)
         self._remember(kernel, noise_variance)
@@ -231,7 +230,7 @@ class InformedLaplace(LaplaceObjective):
             information = sum(bound.information(point) for bound, point in pairs)
         self._remember(kernel, noise_variance)
         value = sum(point.value for point in points) - self._penalty()
-        self.known = (kernel, noise_variance, np.zeros(0), (value, np.asarray(slopes)))
+        self.known[kernel, noise_variance] = np.zeros(0), (value, np.asarray(slopes))
         return np.asarray(information)
 
     # ------------------------------------------------------------- climbing with the kernel
@@ -249,12 +248,14 @@ class InformedLaplace(LaplaceObjective):
 
     def joint(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> tuple[float, FloatArray]:
         """Value and gradient in [theta, log noise variance, log dispersion]."""
-        if self._is_known(kernel, noise_variance, hidden):
-            assert self.known is not None
-            return self.known[-1]
+        known = self._known(kernel, noise_variance, hidden)
+        if known is not None:
+            return known
         with blas_threads(self.largest):
             bounds = [ExactBound(kernel, noise_variance, part) for part in self.parts]
-            return self._joint_of(bounds, self._points(bounds, hidden))
+            found = self._joint_of(bounds, self._points(bounds, hidden))
+        self.known[kernel, noise_variance] = hidden.copy(), found
+        return found
 
     def joint_information(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> FloatArray:
         """About minus the Hessian in the same; value and gradient there are kept.
@@ -266,13 +267,15 @@ class InformedLaplace(LaplaceObjective):
             points = self._points(bounds, hidden)
             pairs = zip(bounds, points, strict=True)
             information = np.asarray(sum(bound.information(point, dispersion=True) for bound, point in pairs))
-            self.known = (kernel, noise_variance, hidden.copy(), self._joint_of(bounds, points))
+            self.known[kernel, noise_variance] = hidden.copy(), self._joint_of(bounds, points)
         factor = np.ones(len(information))
         factor[-1] = np.sqrt(self.bend / max(information[-1, -1], 1e-300))
         return np.asarray(information * factor * factor[:, None])
 
-    def follows(self, kernel: Kernel, slope: FloatArray) -> None:
-        """How the log dispersion moves with theta, as the curvature has it."""
+    def follows(self, kernel: Kernel, slope: FloatArray, curvature: FloatArray) -> None:
+        """How the log dispersion moves with theta, as the curvature has it; that in itself is known better, too."""
+        if curvature[0, 0] > 0:
+            self.bend = float(curvature[0, 0])
         self.trail = _Trail(kernel.theta, float(self._inside()[0]), slope[0, : len(kernel.theta)])
 
     def arrived(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> None:
@@ -285,9 +288,11 @@ class InformedLaplace(LaplaceObjective):
         value = float(sum(point.value for point in points))
         return value, np.r_[np.asarray(slopes), self.slope_of_dispersion(points)]
 
-    def _is_known(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> bool:
-        known = self.known
-        return known is not None and known[:2] == (kernel, noise_variance) and np.array_equal(known[2], hidden)
+    def _known(self, kernel: Kernel, noise_variance: float, hidden: FloatArray) -> tuple[float, FloatArray] | None:
+        """Value and gradient there, if they were asked for before."""
+        at, found = self.known.get((kernel, noise_variance), (None, None))
+        alike = at is not None and at.shape == hidden.shape and np.allclose(at, hidden, rtol=0, atol=limits.SAME_LOG)
+        return found if alike else None
 
     # -------------------------------------------------------------- where the kernel is given
 

@@ -114,7 +114,7 @@ def _curvature(
     k = int(free.sum())
     follow = np.asarray(np.linalg.lstsq(hessian[k:, k:], hessian[k:, :k], rcond=None)[0], dtype=np.float64)
     search.hidden(tuned.kernel, tuned.noise_variance)  # back at the mode
-    search.follows(tuned.kernel, -follow)
+    search.follows(tuned.kernel, -follow, hessian[k:, k:])
     return np.asarray(hessian[:k, :k] - hessian[:k, k:] @ follow)
 
 
@@ -129,7 +129,9 @@ def _by_slopes(search: Search, tuned: Tuned, mode: FloatArray, hidden: FloatArra
     step = limits.ONE_SIDED_STEP if exact else limits.CENTRAL_STEP
 
     def slopes(point: FloatArray) -> FloatArray:
-        return search.evaluate_jointly(*_unpack(search, tuned.kernel, point[:n]), point[n:])[1][moved]
+        at = tuned.kernel, tuned.noise_variance  # itself, to the last digit, for what is known of it
+        at = at if np.array_equal(point[:n], mode) else _unpack(search, tuned.kernel, point[:n])
+        return search.evaluate_jointly(*at, point[n:])[1][moved]
 
     dear = isinstance(search.objective, InformedLaplace) and search.objective.largest >= limits.THRIFTY_ROWS
     at_mode = slopes(whole) if exact or dear else None

@@ -26,7 +26,8 @@ class Rival:
 
     Where evaluations are `dear`, it ends before it is quite certain that it cannot win; but not on a `ledge`, a value
     that its own kind reaches in any case, and below which slow gains are no end. One of its own kind is reached by
-    most, however slowly, unless it is `elsewhere` that the climb has begun.
+    most, however slowly, unless it is `elsewhere` that the climb has begun. One that began with a dispersion next to
+    nothing has come `back` where that is what it was, nearly.
     """
 
     value: float
@@ -34,10 +35,12 @@ class Rival:
     dear: bool = False
     ledge: float = -np.inf
     elsewhere: bool = False
+    back: float = np.inf  # log dispersion
 
     def won(self, x: FloatArray, value: float, gain: float, curvature: FloatArray) -> bool:
         """Whether a climb need not go on from a point, at which it expects to gain so much."""
-        return self._same(x, value, curvature) or self._out_of_reach(value, gain)
+        has_come_back = bool(x[-1] > self.back) and value > self.value - limits.BACK_NATS
+        return has_come_back or self._same(x, value, curvature) or self._out_of_reach(value, gain)
 
     def _same(self, x: FloatArray, value: float, curvature: FloatArray) -> bool:
         """Whether a point that lies lower is on the same peak."""

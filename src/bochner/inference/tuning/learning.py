@@ -348,6 +348,9 @@ def _with_family(task: Task, scheme: Scheme, learned: Learned, climb: Climb | No
     dear = reml and len(data) > limits.MAX_EXACT_TUNING_ROWS
     if dear or len(laplace.parts) > 1 or scheme.adaptive or scheme.own_draw(task) is not None:
         return learned
-    held = LaplaceObjective([replace(data, family=laplace.family)], ExactBound, reml=False) if reml else laplace
+    held = laplace
+    if reml:
+        held = LaplaceObjective([replace(data, family=laplace.family)], ExactBound, reml=False)
+        held.starts = laplace.starts[:]
     value = held.settle(kernel, noise)
     return replace(learned, trend=None if reml else held.trend, log_likelihood=value)

@@ -315,6 +315,10 @@ SAME_PEAK              0.5                                  nats below a peak by
                                                             there
 SCATTERED              0.3                                  dispersion from which on a rough    benchmarks/calibration
                                                             field is tried in its place
+BACK_SHARE             0.8                                  of the first dispersion: where that benchmarks/speed
+                                                            rough field has come back to it ...
+BACK_NATS              10.0                                 ... and lies so near in evidence,   benchmarks/speed
+                                                            it is the first peak again
 LAST_HOPE              0.5                                  nats that a climb still expects to  benchmarks/speed
                                                             gain, below which it ends ...
 HOPED_TIMES            10.0                                 ... if so many times as much would  benchmarks/speed
@@ -647,6 +651,8 @@ SAME_PEAK = 0.5
 FADED = 0.05
 FADING = 3.0
 SCATTERED = 0.3
+BACK_SHARE = 0.8
+BACK_NATS = 10.0
 LAST_HOPE = 0.5
 HOPED_TIMES = 10.0
 FIRST_DAMPING = 0.01

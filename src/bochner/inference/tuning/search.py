@@ -100,10 +100,10 @@ class Search:
             return limits.FAILED_SEARCH
         return value + log_prior(kernel, self.prior_scale or self.scale, few_rows=self.prior)[0]
 
-    def follows(self, kernel: Kernel, slope: FloatArray) -> None:
-        """Tell the objective how parameters of its own move with theta."""
+    def follows(self, kernel: Kernel, slope: FloatArray, curvature: FloatArray) -> None:
+        """Tell the objective how parameters of its own move with theta, and how curved it is in them."""
         if isinstance(self.objective, JointObjective) and len(slope):
-            self.objective.follows(kernel, slope)
+            self.objective.follows(kernel, slope, curvature)
 
     def information_at(self, kernel: Kernel, noise_variance: float, hidden: FloatArray | None = None) -> FloatArray:
         """Of the objective, as far as it can be had; `hidden` are parameters of its own, climbed with the others."""

@@ -11,6 +11,7 @@ import numpy as np
 from bochner.choices import Choice
 from bochner.inference.evidence.objective import JointObjective
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.informed_climb import Rival
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel, Matern
 
@@ -147,7 +148,9 @@ def _scatter_as_field(search: Search, best: Tuned) -> Tuned:
         return best
     kernel: Any = best.kernel
     rough = kernel.replace(nu=min(limits.SELECTED_SMOOTHNESS), variance=kernel.variance + float(np.exp(hidden[0])))
-    against = replace(search.rival(best), elsewhere=True) if rough.nu == kernel.nu else best.value
+    back = float(hidden[0] + np.log(limits.BACK_SHARE))
+    rival = search.rival(best) if rough.nu == kernel.nu else Rival(best.value, dear=True)
+    against = replace(rival, elsewhere=rough.nu == kernel.nu, back=back)
     joint.arrived(rough, best.noise_variance, joint.hidden_bounds()[:, 0] + np.log(2))
     found = search.maximise(rough, best.noise_variance, against=against)
     joint.arrived(best.kernel, best.noise_variance, hidden)
