@@ -9,7 +9,7 @@ FOURTH_STEP                1e-3         difference of linear predictors for a fo
 VALUE_TOLERANCE            1e-6         one more step of Newton's is within 1e-10 of the value   tests/inference
 BATCH_ROUNDS               8            factors for a mode, beyond which a line search is needed  tests/inference
 DISPERSION_RANGE           (1e-4, 1e3)  range of a dispersion that is searched                   benchmarks/references
-SETTLED_DISPERSION         1e-7         nats that a better dispersion would gain, at the end     tests/inference
+SETTLED_DISPERSION         1e-8         nats that a better dispersion would gain, at the end     tests/inference
 SETTLED_TINY               1e-12        the same of a tiny one: differences of gradients are     tests/inference
                                         taken
 SAME_LOG                   1e-12        difference of logs of dispersions that are the same      tests/inference
@@ -57,7 +57,7 @@ FOURTH_STEP = 1e-3
 VALUE_TOLERANCE = 1e-6
 BATCH_ROUNDS = 8
 DISPERSION_RANGE = (1e-4, 1e3)
-SETTLED_DISPERSION = 1e-7
+SETTLED_DISPERSION = 1e-8
 SETTLED_TINY = 1e-12
 SAME_LOG = 1e-12
 COMPARED_NATS = 0.1
