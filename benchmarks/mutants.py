@@ -211,13 +211,18 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("frequencies/structured.py", "walsh_hadamard(rows) * d2", "Mult -> Div", "signs are their own inverses"),
     ("posterior/ranked.py", "_MOST_NODES = 512", "constant 512", "by nodes or one by one, the same sum"),
     (
-        "inference/evidence/profile.py",
+        "inference/evidence/informed_laplace.py",
         "if tiny and gained < 0",
         "And -> Or",
         "a search that goes on by another way to the same peak",
     ),
     ("inference/evidence/profile.py", "self.inverse_hessian[0, 0]", "constant 0", "where a search begins"),
-    ("inference/evidence/profile.py", "value: float = 0.0", "constant 0.0", "not read before there is a theta"),
+    (
+        "inference/evidence/informed_laplace.py",
+        "value: float = 0.0",
+        "constant 0.0",
+        "not read before there is a theta",
+    ),
     (
         "inference/tuning/guided_search.py",
         "max_iterations: int = 200",

@@ -7,9 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bochner.families import Binomial, Gamma, NegativeBinomial, Poisson
+from bochner.inference.evidence.informed_laplace import InformedLaplace
 from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.laplace_batch import evidence_of_many
-from bochner.inference.evidence.profile import InformedLaplace, LaplaceObjective
+from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.newton import find_mode
 from bochner.inference.tuning.limits import GRID_STEP

@@ -9,7 +9,7 @@ from bochner import SpatialRegressor
 from bochner.families import family_named
 from bochner.features import Rows
 from bochner.inference import Responses, Settings
-from bochner.inference.evidence.profile import InformedLaplace
+from bochner.inference.evidence.informed_laplace import InformedLaplace
 from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.first_rows import begun_on_some

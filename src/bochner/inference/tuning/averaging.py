@@ -13,7 +13,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.inference.evidence.exact_evidence import ExactEvidence
-from bochner.inference.evidence.profile import InformedLaplace
+from bochner.inference.evidence.informed_laplace import InformedLaplace
 from bochner.inference.observed.average import Average
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import bounds

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from bochner.exceptions import ConvergenceError
-from bochner.inference.evidence.profile import InformedLaplace
+from bochner.inference.evidence.informed_laplace import InformedLaplace
 from bochner.inference.observed.responses import Responses
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.guided_search import Guide, form

@@ -11,9 +11,10 @@ from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.exceptions import FallbackWarning, InputError, TuningWarning, warn
 from bochner.families import Family
+from bochner.inference.evidence.informed_laplace import InformedLaplace
 from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.objective import Objective
-from bochner.inference.evidence.profile import InformedLaplace, LaplaceObjective
+from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.responses import Responses, distinct_responses
 from bochner.inference.observed.task import Task

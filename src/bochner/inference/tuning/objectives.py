@@ -12,9 +12,10 @@ from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.evidence.feature_evidence import linear_objective
+from bochner.inference.evidence.informed_laplace import InformedLaplace
 from bochner.inference.evidence.laplace import ExactBound, LinearBound
 from bochner.inference.evidence.objective import Objective
-from bochner.inference.evidence.profile import InformedLaplace, LaplaceObjective
+from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.evidence.vecchia_evidence import VecchiaEvidence
 from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.observed.responses import Responses
