@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from bochner.neighbours import empty_sectors, maximin_order, predecessors
+from bochner.neighbours.lots import lots
 
 pytest.importorskip("numba")
 
@@ -35,14 +36,18 @@ def test_predecessors(monkeypatch, dim, k, kind):
     assert_array_equal(predecessors(places, order, k, some), expected[some])
 
 
-def test_ties_go_to_the_first_of_the_order():
-    """By all pairs: whatever tree finds them, neighbours as far off as each other are taken in order."""
+def test_ties_are_broken_by_lot():
+    """By all pairs: whatever tree finds them, and in no direction more than in another."""
     places = np.stack(np.meshgrid(*[np.arange(9.0)] * 2), -1).reshape(-1, 2)
     order = np.random.default_rng(1).permutation(len(places))
     for position, found in enumerate(predecessors(places, order, 6)):
         square = np.sum((places[order[:position]] - places[order[position]]) ** 2, axis=1)
-        nearest = order[np.argsort(square, kind="stable")[:6]]
+        nearest = order[np.lexsort((lots(np.arange(position)), square))[:6]]
         assert_array_equal(found[found >= 0], nearest)
+    drawn = lots(np.arange(100_000))
+    assert len(np.unique(drawn)) == len(drawn) and 0 <= drawn.min() and drawn.max() < 2**32
+    later = drawn[1:] > drawn[:-1]
+    assert 0.3 < later.mean() < 0.7
 
 
 def test_a_tree_of_many_dimensions(monkeypatch):

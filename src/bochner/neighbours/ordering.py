@@ -13,6 +13,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.neighbours import limits
 from bochner.neighbours.close_pairs import close_pairs
 from bochner.neighbours.compiled import has_compiler, loops
+from bochner.neighbours.lots import lots
 from bochner.neighbours.place_tree import PlaceTree
 from bochner.random import generator
 from bochner.resources import block_bytes, n_searchers
@@ -136,8 +137,7 @@ def predecessors(
     Returns
     -------
     array of int, shape (len(positions), n_neighbours)
-        Rows of `coords`, nearest first, of ties the first in the order; -1 where there are fewer predecessors.
-        Exact, by a tree: n log n.
+        Rows of `coords`, nearest first, ties by lot; -1 where there are fewer predecessors. Exact, by a tree: n log n.
     """
     n = len(order)
     asked = np.arange(n) if positions is None else np.asarray(positions)
@@ -218,7 +218,7 @@ def _first_before(
     square = sum((axis[near] - axis[position][:, None]) ** 2 for axis in ordered.T)
     before = near < position[:, None]
     away = np.where(before, square, np.inf)
-    first = np.lexsort((near, away), axis=1)[:, :k]  # of ties the first in the order
+    first = np.lexsort((lots(near), away), axis=1)[:, :k]
     taken = np.take_along_axis(near, first, axis=1)
     taken[~np.take_along_axis(before, first, axis=1)] = -1
     found[rows, : taken.shape[1]] = taken

@@ -25,7 +25,7 @@ class PlaceTree:
         self._tree = (rows, self.places[rows], begins, ends, low, high, first)
 
     def predecessors(self, positions: IntArray, k: int) -> IntArray:
-        """The k nearest of the places before some positions, nearest first; of ties the first; -1 for none."""
+        """The k nearest of the places before some positions, nearest first, ties by lot; -1 for none."""
         rank = np.empty(len(self.places), dtype=np.int64)
         rank[self._tree[0]] = np.arange(len(rank))
         near = np.argsort(rank[positions])  # one after the other as the tree has them: what is read is in the cache

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from bochner.neighbours.compiled_loops import literal
+from bochner.neighbours.lots import LOTS, STEP
 
 
 @literal
@@ -65,7 +66,7 @@ def _parted(places, axis, rows, low, high, middle):
 def nearest_before(tree, targets, before, found):
     """The nearest places to each target (m, dim) that lie before a position, into rows of `found`; -1 for none.
 
-    Of places as far off as each other the first of the order is nearer.
+    Of places as far off as each other that of the smaller lot is nearer.
     """
     rows, places, begins, ends, low, high, first = tree
     m, dim = targets.shape
@@ -104,10 +105,10 @@ def nearest_before(tree, targets, before, found):
                     s += lag * lag
                 if n < k:
                     n += 1
-                elif s > worst or (s == worst and row > who[k - 1]):
+                elif s > worst or (s == worst and lot(row) > lot(who[k - 1])):
                     continue
                 j = n - 1
-                while j > 0 and (square[j - 1] > s or (square[j - 1] == s and who[j - 1] > row)):
+                while j > 0 and (square[j - 1] > s or (square[j - 1] == s and lot(who[j - 1]) > lot(row))):
                     square[j], who[j] = square[j - 1], who[j - 1]
                     j -= 1
                 square[j], who[j] = s, row
@@ -117,6 +118,12 @@ def nearest_before(tree, targets, before, found):
             found[t, j] = who[j]
         for j in range(n, k):
             found[t, j] = -1
+
+
+@literal
+def lot(position):
+    """As `lots` draws it."""
+    return (position * STEP) % LOTS
 
 
 @literal
