@@ -22,6 +22,9 @@ EFFICIENT_BATCH    128      matrices: fewer leave numpy's inner loops too short
 SMALLEST_PIVOT     1e-13    relative to the diagonal entry: smaller ones are rounding
 COMPILED_FROM      1,000    small systems at once: NumPy does fewer in the time that Numba takes to be imported
 COMPILED_ORDER     3,000    rows to be put in order: likewise; so many have their likelihood compiled anyway
+N_LOTS             2^32     numbers by which ties are broken
+LOT_STEP           2.65e9   their step from one place to the next: 2^32 by the golden ratio (Knuth 1973), so that those
+                            of neighbours lie far apart
 PLACES_OF_LEAF     16       places of a box of a compiled tree, at most: quickest of 6 to 16
 PAIRS_OF_SECTORS   2e6      places times rows that a thread looks at for empty sectors at a time, and from which on
                             they are compiled
@@ -63,6 +66,8 @@ EFFICIENT_BATCH = 128
 SMALLEST_PIVOT = 1e-13
 COMPILED_FROM = 1_000
 COMPILED_ORDER = 3_000
+N_LOTS = 2**32
+LOT_STEP = 2_654_435_761
 PLACES_OF_LEAF = 16
 PAIRS_OF_SECTORS = 2_000_000
 COMPILED_RUN = 256

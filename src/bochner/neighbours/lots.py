@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from bochner.arrays import IntArray
-
-STEP, LOTS = 2_654_435_761, 2**32  # the golden ratio's multiple of Knuth (1973): neighbours get lots far apart
+from bochner.neighbours import limits
 
 
 def lots(positions: IntArray) -> IntArray:
     """A number in [0, 2^32) for each position of an order, no two alike below 2^32."""
-    return (positions.astype(np.int64) * STEP) % LOTS
+    return (positions.astype(np.int64) * limits.LOT_STEP) % limits.N_LOTS

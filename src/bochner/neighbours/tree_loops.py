@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from bochner.neighbours import limits
 from bochner.neighbours.compiled_loops import literal
-from bochner.neighbours.lots import LOTS, STEP
+
+LOT_STEP, N_LOTS = limits.LOT_STEP, limits.N_LOTS
 
 
 @literal
@@ -123,7 +125,7 @@ def nearest_before(tree, targets, before, found):
 @literal
 def lot(position):
     """As `lots` draws it."""
-    return (position * STEP) % LOTS
+    return (position * LOT_STEP) % N_LOTS
 
 
 @literal
