@@ -105,6 +105,34 @@ def test_work_is_shared_among_threads_in_order():
     assert names == {threading.current_thread().name}
 
 
+def test_a_part_that_fails_says_so_and_no_more_are_begun():
+    begun = []
+
+    def work(i):
+        begun.append(i)
+        if i == 3:
+            raise InputError("this one")
+        time.sleep(0.01)
+
+    with Resources(n_jobs=2).in_use():
+        with pytest.raises(InputError, match="this one"):
+            list(in_threads(work, range(100)))
+        assert len(begun) < 10
+        assert list(in_threads(abs, range(-9, 0))) == list(range(9, 0, -1))  # threads are there as before
+
+
+def test_parts_that_have_parts_are_done_by_whoever_has_them():
+    def work(i):
+        return sum(in_threads(lambda j: i * j, range(50))), threading.get_ident()
+
+    with Resources(n_jobs=2).in_use():
+        sums, who = zip(*in_threads(work, range(40)), strict=True)
+        assert sums == tuple(i * 1225 for i in range(40)) and len(set(who)) <= 2
+    with Resources(n_jobs=2, memory_limit=2**27).in_use():
+        inside = list(in_threads(lambda _: (n_threads(), block_bytes()), range(4)))
+    assert inside == [(1, 2**23)] * 4  # what is in force here is in force there, and each has one thread
+
+
 def test_two_tasks_share_many_threads():
     with Resources(n_jobs=2).in_use():  # few: one after the other
         assert side_by_side(n_threads, threading.get_ident) == (2, threading.get_ident())

@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import count
 from threading import Lock, get_ident, local
 from typing import Any, TypeVar
 
@@ -199,15 +200,41 @@ def _controller(loaded: tuple[bool, ...]) -> ThreadpoolController:
 
 
 def in_threads(work: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
-    """`work` on every part, in order; threads share the parts, where there are threads and parts enough."""
+    """`work` on every part, in order; threads share the parts, where there are threads and parts enough.
+
+    Each takes the next part when it has done one, this thread among them: short parts are worth it, too.
+    """
     parts = list(parts)
     n = min(len(parts), n_threads(), MAX_POOL)
     if n < 2 or getattr(_WORKER, "busy", False):  # a worker that waits for others of its pool may wait for ever
         yield from map(work, parts)
         return
-    with _pool(n) as pool:
-        # each part in a context of its own, so that the resources in force are in force there, too
-        yield from pool.map(lambda context, part: context.run(work, part), [copy_context() for _ in parts], parts)
+    done: dict[int, R] = {}
+    failed: list[int] = []
+    turn = count()
+
+    def take() -> None:
+        for i in turn:
+            if i >= len(parts) or failed:
+                return
+            try:
+                done[i] = work(parts[i])
+            except BaseException:
+                failed.append(i)  # the others end with what they are at
+                raise
+
+    with _pool(n - 1) as pool:
+        # each in a context of its own, so that the resources in force are in force there, too
+        others = [pool.submit(copy_context().run, take) for _ in range(n - 1)]
+        _WORKER.busy = True
+        try:
+            take()
+        finally:
+            _WORKER.busy = False
+            wait(others)
+        for other in others:
+            other.result()
+    yield from (done.pop(i) for i in range(len(parts)))
 
 
 def side_by_side(first: Callable[[], T], second: Callable[[], R]) -> tuple[T, R]:
