@@ -44,6 +44,13 @@ def test_blas_keeps_to_the_threads_in_force():
         assert {pool["num_threads"] for pool in threadpoolctl.threadpool_info()} == {1}
 
 
+def test_blas_takes_no_more_threads_than_there_are_cores():
+    with Resources(n_jobs=64).in_use():
+        assert n_threads() == 64
+        pools = [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+        assert pools and max(pools) <= n_cores()
+
+
 def test_blas_is_as_before_when_the_last_of_several_has_ended():
     def threads():
         return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]

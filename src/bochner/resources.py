@@ -131,6 +131,8 @@ def block_bytes() -> int:
 def blas_threads(size: int | None = None) -> Iterator[None]:
     """Within: BLAS takes one thread for matrices of a small `size`, else as many as may compute here."""
     limit = 1 if size is not None and size <= SMALL_MATRIX else current().n_jobs
+    if limit is not None and limit > 1:
+        limit = min(limit, n_cores())  # more would spin, and wait for each other
     if limit is None or limit == -1:
         with _BLAS.limited(None):
             yield
@@ -226,8 +228,8 @@ def in_threads(work: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
     with _pool(n - 1) as pool:
         # each in a context of its own, so that the resources in force are in force there, too
         others = [pool.submit(copy_context().run, take) for _ in range(n - 1)]
-        _WORKER.busy = True
         try:
+            _WORKER.busy = True
             take()
         finally:
             _WORKER.busy = False

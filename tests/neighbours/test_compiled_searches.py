@@ -50,12 +50,22 @@ def test_ties_are_broken_by_lot():
     assert 0.3 < later.mean() < 0.7
 
 
-def test_a_tree_of_many_dimensions(monkeypatch):
-    places = np.random.default_rng(2).normal(size=(400, 9))
+@pytest.mark.parametrize("step", [None, 0.3])
+def test_a_tree_of_many_dimensions(monkeypatch, step):
+    """Scattered, and on a lattice, where distances that are equal may be rounded in two ways."""
+    places = np.random.default_rng(2).normal(size=(700, 9))
+    places = places if step is None else step * np.round(places)
     order = maximin_order(places)
     expected = predecessors(places, order, 11)
     monkeypatch.setattr("bochner.neighbours.limits.COMPILED_ORDER", 2)
     assert_array_equal(predecessors(places, order, 11), expected)
+
+
+@pytest.mark.parametrize("least", [2, 10_000])
+def test_no_neighbours_are_none(monkeypatch, least):
+    monkeypatch.setattr("bochner.neighbours.limits.COMPILED_ORDER", least)
+    places = np.random.default_rng(3).normal(size=(50, 2))
+    assert predecessors(places, maximin_order(places), 0).shape == (50, 0)
 
 
 def test_empty_sectors(monkeypatch):

@@ -25,6 +25,7 @@ COMPILED_ORDER     3,000    rows to be put in order: likewise; so many have thei
 N_LOTS             2^32     numbers by which ties are broken
 LOT_STEP           2.65e9   their step from one place to the next: 2^32 by the golden ratio (Knuth 1973), so that those
                             of neighbours lie far apart
+ROUNDING           1e-12    of a squared distance: what two ways to add it up may differ by
 PLACES_OF_LEAF     16       places of a box of a compiled tree, at most: quickest of 6 to 16
 PAIRS_OF_SECTORS   2e6      places times rows that a thread looks at for empty sectors at a time, and from which on
                             they are compiled
@@ -68,6 +69,7 @@ COMPILED_FROM = 1_000
 COMPILED_ORDER = 3_000
 N_LOTS = 2**32
 LOT_STEP = 2_654_435_761
+ROUNDING = 1e-12
 PLACES_OF_LEAF = 16
 PAIRS_OF_SECTORS = 2_000_000
 COMPILED_RUN = 256

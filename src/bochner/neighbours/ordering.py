@@ -215,7 +215,8 @@ def _first_before(
     """Write the nearest predecessors among `width` neighbours into `found`; which rows want more neighbours."""
     position = asked[rows]
     near = tree.query(ordered[position], k=np.arange(1, width + 1), workers=n_searchers(len(rows)))[1]
-    square = sum((axis[near] - axis[position][:, None]) ** 2 for axis in ordered.T)
+    there = np.minimum(near, len(ordered) - 1)  # of places whose distances are no numbers there are fewer
+    square = sum((axis[there] - axis[position][:, None]) ** 2 for axis in ordered.T)
     before = near < position[:, None]
     away = np.where(before, square, np.inf)
     first = np.lexsort((lots(near), away), axis=1)[:, :k]
@@ -224,4 +225,5 @@ def _first_before(
     found[rows, : taken.shape[1]] = taken
     few = before.sum(axis=1) < np.minimum(k, position)
     last = np.take_along_axis(away, first, axis=1).max(axis=1, initial=0.0)
-    return np.asarray(few | (last == square.max(axis=1)))  # or beside others that are as far off
+    # or beside others that are as far off, up to the rounding of either
+    return np.asarray(few | (np.isfinite(last) & (last >= (1 - limits.ROUNDING) * square.max(axis=1))))

@@ -35,7 +35,8 @@ class PlaceTree:
         def search(run: slice) -> None:
             tree_loops().nearest_before(self._tree, self.places[asked[run]], asked[run], found[run])
 
-        in_runs(search, len(asked))
+        if k:
+            in_runs(search, len(asked))
         out = np.empty((len(asked), k), dtype=np.int32 if len(rank) < 2**31 else np.int64)
         out[near] = found
         return out

@@ -286,7 +286,8 @@ class Vecchia:
         if ready is None:
             found = self._conditionals(kernel, noise_variance, some)
             return -0.5 * np.einsum("kb,tkb->tb", found.w, found.d_w) - found.whitened[-1] * found.d_whitened[:, -1]
-        targets, neighbours, arrays = self.targets[some], self.neighbours[some], self._arrays(noise_variance)
+        targets, neighbours = (np.ascontiguousarray(a[some]) for a in (self.targets, self.neighbours))
+        arrays = self._arrays(noise_variance)
         n_theta, p = len(ready.at_zero), self.columns.shape[1]
         each = np.empty((len(targets), n_theta))
 

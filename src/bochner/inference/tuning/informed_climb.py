@@ -35,11 +35,11 @@ class Rival:
     dear: bool = False
     ledge: float = -np.inf
     elsewhere: bool = False
-    back: float = np.inf  # log dispersion
+    back: float = np.inf  # log dispersion, the last of what is climbed
 
     def won(self, x: FloatArray, value: float, gain: float, curvature: FloatArray) -> bool:
         """Whether a climb need not go on from a point, at which it expects to gain so much."""
-        has_come_back = bool(x[-1] > self.back) and value > self.value - limits.BACK_NATS
+        has_come_back = bool(x[-1] > self.back) and self.value >= value > self.value - limits.BACK_NATS
         return has_come_back or self._same(x, value, curvature) or self._out_of_reach(value, gain)
 
     def _same(self, x: FloatArray, value: float, curvature: FloatArray) -> bool:

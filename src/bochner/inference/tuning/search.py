@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg, optimize
@@ -227,7 +227,8 @@ class Search:
             if joint is not None:
                 joint.arrived(*unpack(x), hidden)
                 if not len(self.hidden(*unpack(x))):  # next to nothing is left of them: on without
-                    return self.maximise(*unpack(x), max_iterations, tolerance, against=against)
+                    alone = replace(against, back=np.inf) if isinstance(against, Rival) else against
+                    return self.maximise(*unpack(x), max_iterations, tolerance, against=alone)
         else:
             options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6, "maxls": 30}
             result = optimize.minimize(negative, x0, jac=True, method="L-BFGS-B", bounds=near, options=options)
