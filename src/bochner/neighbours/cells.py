@@ -123,6 +123,8 @@ class CellKriging:
 
     def _rows_of(self, cells: list[Cell]) -> list[IntArray]:
         """Rows that the targets of each cell share."""
+        if not cells:
+            return []
         rows, absent = self.neighbours.of(np.stack([centre for centre, _ in cells]))
         return [own[~gone] for own, gone in zip(rows.T, absent.T, strict=True)]
 
