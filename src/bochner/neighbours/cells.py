@@ -15,7 +15,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.device import device_for
 from bochner.neighbours import limits
 from bochner.neighbours.cell_tree import cells_of
-from bochner.neighbours.compiled import compiled_kernel, loops, tabulated_kernel
+from bochner.neighbours.compiled import compiled_kernel, loops, run_size, tabulated_kernel
 from bochner.neighbours.device_systems import DeviceKernel, krige_cells
 from bochner.neighbours.nearest_kriging import Covariance, Neighbours, least_noise
 from bochner.neighbours.replicates import merge
@@ -150,7 +150,7 @@ class CellKriging:
 
 def _runs(cells: list[Cell]) -> list[list[Cell]]:
     """Cells that a thread takes at a time."""
-    size = min(max(len(cells) // limits.LEAST_RUNS, limits.SMALLEST_RUN), limits.CELLS_AT_ONCE)
+    size = run_size(len(cells), limits.CELLS_AT_ONCE)
     return [cells[i : i + size] for i in range(0, len(cells), size)]
 
 

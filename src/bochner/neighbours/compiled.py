@@ -210,8 +210,12 @@ def _without_impostor(name: str) -> Iterator[None]:
 
 def in_runs(work: Callable[[slice], Any], n: int) -> list[Any]:
     """`work` on runs of n systems, in order; the runs are the same whatever the threads, and so are sums over them."""
-    size = min(max(n // limits.LEAST_RUNS, limits.SMALLEST_RUN), limits.COMPILED_RUN)
-    return list(in_threads(work, _slices(n, size)))
+    return list(in_threads(work, _slices(n, run_size(n, limits.COMPILED_RUN))))
+
+
+def run_size(n: int, most: int) -> int:
+    """How many of n a thread takes at a time: at most so many, and of few so few that all threads have some."""
+    return min(max(n // limits.LEAST_RUNS, limits.SMALLEST_RUN), most)
 
 
 def _slices(n: int, size: int) -> Iterable[slice]:
