@@ -9,16 +9,19 @@ import sys
 import threading
 import time
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import threadpoolctl
 
-from bochner import SpatialRegressor
+from bochner import SpatialRegressor, resources
 from bochner.exceptions import InputError, MemoryLimitError
 from bochner.kernels import Matern
 from bochner.resources import (
     BLOCK_BYTES,
+    CROWDED,
+    Crowd,
     Resources,
     as_threads,
     block_bytes,
@@ -27,6 +30,7 @@ from bochner.resources import (
     n_threads,
     side_by_side,
 )
+from bochner.solvers import cholesky_factor
 
 
 def test_threads_are_those_in_force():
@@ -51,10 +55,13 @@ def test_blas_takes_no_more_threads_than_there_are_cores():
         assert pools and max(pools) <= n_cores()
 
 
-def test_blas_is_as_before_when_the_last_of_several_has_ended():
-    def threads():
-        return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+def blas_pools():
+    return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
 
+
+def test_blas_is_as_before_when_the_last_of_several_has_ended(monkeypatch):
+    monkeypatch.setattr(resources, "crowded", lambda: False)
+    threads = blas_pools
     entered, may_end = [threading.Event() for _ in range(2)], [threading.Event() for _ in range(2)]
 
     def computes(i):
@@ -91,6 +98,51 @@ raise SystemExit(os.waitpid(child, 0)[1])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_on_a_busy_machine_blas_takes_one_thread_until_it_is_quiet_unless_told(monkeypatch):
+    busy, before = [False], blas_pools()
+    monkeypatch.setattr(resources, "crowded", lambda: busy[0])
+    with Resources(n_jobs=2).in_use():
+        busy[0], given = True, blas_pools()
+        resources.look_around()
+        assert blas_pools() == given
+    busy[0] = False
+    with Resources().in_use():
+        usual = blas_pools()
+        for state, wanted in ((True, [1] * len(usual)), (False, usual)):
+            busy[0] = state
+            cholesky_factor(np.eye(3))  # whatever takes long looks around first
+            assert blas_pools() == wanted
+        busy[0] = True
+        resources.look_around()
+    assert blas_pools() == before  # and leaves the libraries as they were
+    resources.look_around()
+    assert blas_pools() == before
+
+
+def test_a_crowd_is_told_by_the_cores_it_takes():
+    now, taken = [0.0], [0]
+    crowded = Crowd(lambda: taken[0], lambda: now[0])
+
+    def after(seconds, times):
+        now[0], taken[0] = now[0] + seconds, taken[0] + times
+        return crowded()
+
+    per_thread = CROWDED * max(2, n_threads())
+    assert not after(0.05, 10**6), "too short a time to tell"
+    assert after(1.0, 0), "what was taken in the meantime counts"
+    assert not after(1.1, 0) and not after(2.1, int(0.9 * 2.1 * CROWDED))
+    waits = []
+    for _ in range(9):  # each time that more threads are tried, they are taken away again
+        assert after(0.2, int(0.2 * per_thread) + 1)
+        start = now[0]
+        while after(0.2, int(0.2 * CROWDED) - 1):
+            pass
+        waits.append(now[0] - start)
+    assert all(b >= a for a, b in pairwise(waits)) and waits[0] < 2.5 and 59 < waits[-1] < 61
+    assert not after(200.0, 0)
+    assert after(0.2, int(0.2 * per_thread) + 1) and not after(1.1, 0), "a new crowd"
+
+
 def test_a_child_that_is_forked_within_ends_well():
     assert subprocess.run([sys.executable, "-c", FORKED_WITHIN], check=False, timeout=240).returncode == 0
 

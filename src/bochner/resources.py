@@ -17,11 +17,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count
 from threading import Lock, get_ident, local
+from time import monotonic
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 from bochner.exceptions import InputError
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 SMALL_MATRIX = 600  # rows up to which a matrix is faster on one thread, and far faster on a busy machine
 BLOCK_BYTES = 64 * 2**20  # of a block of rows and its temporaries, where memory is not limited
@@ -31,6 +37,9 @@ FREE_SHARE = 0.8  # of the machine's free memory that a fit may plan with, where
 SEARCHES_PER_THREAD = 500  # of neighbours in a tree: 10 ms
 THREADS_PER_TASK = 4  # below, two tasks are done one after the other, each on all threads
 MAX_POOL = 8  # threads of a pool of small systems: beyond, Python's part of the work is in the way
+CROWDED = 50  # times a second that a core is taken from each of our threads: 15 on a quiet machine, 90 on a busy one
+CROWD_SECONDS = 0.1  # over which that is counted
+CROWD_WAIT = (1.0, 60.0)  # seconds until more threads are tried again; twice as long each time it was in vain, up to
 
 _WITH_THREADS = ("numpy", "scipy.linalg", "scipy.optimize", "sklearn", "numba", "torch", "ducc0", "finufft", "jax")
 
@@ -147,16 +156,56 @@ def small_systems() -> ContextDecorator:
     return blas_threads(1)
 
 
+def cores_taken() -> int:
+    """How often the system has taken a core from this process to give it to another; 0 where it does not tell."""
+    return 0 if resource is None else int(resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw)
+
+
+class Crowd:
+    """Whether other programs want the cores, too, told by how often one is taken from us.
+
+    Threads of BLAS wait for each other in a loop: where one of two must wait for a core, both take several times as
+    long as one alone would. So a busy machine gets one, and more are tried from time to time.
+
+    Parameters
+    ----------
+    taken, clock : callable
+        How often a core was taken so far, and the seconds.
+    """
+
+    def __init__(self, taken: Callable[[], int] = cores_taken, clock: Callable[[], float] = monotonic) -> None:
+        self._taken, self._clock = taken, clock
+        self._last, self._count = clock(), taken()
+        self._until, self._wait = -float("inf"), CROWD_WAIT[0] / 2
+
+    def __call__(self) -> bool:
+        now = self._clock()
+        if now - self._last >= CROWD_SECONDS:
+            count, alone = self._taken(), self._last < self._until
+            if (count - self._count) / (now - self._last) > CROWDED * (1 if alone else max(2, n_threads())):
+                self._wait = self._wait if alone else min(2 * self._wait, CROWD_WAIT[1])
+                self._until = now + self._wait
+            elif now > self._until + self._wait:  # quiet for as long: the next crowd is another one
+                self._wait = CROWD_WAIT[0] / 2
+            self._last, self._count = now, count
+        return now < self._until
+
+
+crowded = Crowd()
+
+
 class _SharedLimits:
     """Threads of BLAS, one number for the process: the least that those who compute now ask for, each by its last word.
 
-    When nobody asks any more, every library has again what it had, in whatever order they came and went.
+    When nobody asks any more, every library has again what it had, in whatever order they came and went. Where the
+    number was left open it is one while others want the cores; one that was given stands, and with it the last bits.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._asked: dict[int, list[int | None]] = {}  # of each thread, the innermost last; None: as many as there were
         self._before: dict[str, tuple[Any, int]] = {}  # libraries by their file, and the threads they had
+        self._alone = False
 
     @contextmanager
     def limited(self, n: int | None) -> Iterator[None]:
@@ -174,8 +223,20 @@ class _SharedLimits:
                     self._asked[me] = mine
                 self._put_in_force()
 
+    def look(self) -> None:
+        """See whether the machine is as busy as it was; before each long product, which costs nothing beside it."""
+        if self._crowded() != self._alone:
+            with self._lock:
+                self._put_in_force()
+
+    def _crowded(self) -> bool:
+        """Whether others want the cores and somebody here leaves open how many threads are his."""
+        return any(asked[-1] is None for asked in list(self._asked.values())) and crowded()
+
     def _put_in_force(self) -> None:
         least = min((asked[-1] for asked in self._asked.values() if asked[-1] is not None), default=None)
+        self._alone = self._crowded()
+        least = 1 if self._alone else least
         if least is None:
             for library, n in self._before.values():
                 library.set_num_threads(n)
@@ -187,6 +248,7 @@ class _SharedLimits:
 
 
 _BLAS = _SharedLimits()
+look_around = _BLAS.look
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_BLAS.__init__)  # type: ignore[misc]  # threads of the parent do not ask there
 

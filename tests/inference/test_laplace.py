@@ -136,6 +136,20 @@ def test_gradient_on_a_lattice(family):
     check_gradient([r], lambda kernel, noise, _: LatticeBound(plan, kernel, noise), True)
 
 
+@pytest.mark.parametrize("rows", ["plain", "everything"])
+@pytest.mark.parametrize("dim", DIMS)
+def test_information_on_a_lattice_is_that_of_the_exact_kernel(dim, rows):
+    """As far as its waves, which come round after some box, hold the kernel."""
+    kernel, noise, n = SquaredExponential(1.2, 0.8), 0.1, (60, 150, 500)[dim - 1]
+    r = respond(Binomial(), dim, rows, n=n)
+    plan = lattice_plan(kernel, r.rows.coords, 50.0 * n, n // 3)
+    waves, exact = LatticeBound(plan, kernel, noise), ExactBound(kernel, noise, r)
+    found, expected = (bound.information(bound.point(r, None)) for bound in (waves, exact))
+    scale = np.sqrt(np.diag(expected))
+    assert_allclose(found / np.outer(scale, scale), expected / np.outer(scale, scale), atol=0.1)
+    assert np.linalg.eigvalsh(found).min() > -1e-9 * np.trace(found)
+
+
 @every_bound
 @both_criteria
 def test_gradient_without_an_effect_of_single_rows(bind, reml):

@@ -10,7 +10,7 @@ from scipy.linalg import blas
 from bochner.arrays import FloatArray
 from bochner.features import FeatureMap, Rows
 from bochner.moments import limits
-from bochner.resources import block_bytes
+from bochner.resources import block_bytes, look_around
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ def dense_moments(
     projection = np.zeros(p + q)
     waves = _WaveGram(gram[:p, :p])
     for i in features.slices(len(rows), min(block_bytes(), 32 * limits.PARTIAL_ROWS * p)):
+        look_around()
         phi = features.block(rows.coords[i])
         root = np.sqrt(weight[i])
         phi *= root[:, None].astype(phi.dtype)

@@ -10,6 +10,7 @@ from scipy import linalg
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError
+from bochner.resources import look_around
 from bochner.solvers import limits
 from bochner.solvers.base import Factor, Report
 
@@ -35,6 +36,7 @@ class CholeskyFactor(Factor):
             return b
         if b.ndim == 1:
             return np.asarray(linalg.blas.dtrsv(self.root, b * self.scale, lower=1))
+        look_around()
         # X L' = b' from the right: rows of many columns, as numpy keeps them, need no second copy in Fortran's order
         scaled = np.multiply(b, self.scale[:, None], order="C")
         return np.asarray(linalg.blas.dtrsm(1.0, self.root, scaled.T, side=1, lower=1, trans_a=1, overwrite_b=1).T)
@@ -69,6 +71,7 @@ def cholesky_factor(precision: FloatArray, n_trend: int = 0, added: FloatArray |
     """
     if len(precision) == 0:  # no trend columns
         return CholeskyFactor(np.zeros((0, 0)), np.zeros(0), 0, Report("cholesky", 0))
+    look_around()
     diagonal = precision.diagonal() + added
     scale = 1 / np.sqrt(np.maximum(diagonal, 1e-300))
     report = Report("cholesky", len(precision))

@@ -100,7 +100,7 @@ def test_counts_on_waves_come_to_the_exact_evidence(few, family, kernel):
     y = rng.poisson(np.exp(eta)).astype(float)
     exact = SpatialRegressor(kernel or Matern(nu=2.5), family=family).fit(X, y)
     parts = {"COARSE_PARTS": (2, 25, 40), "FINE_PARTS": (2, 30, 40)}
-    few(MAX_EXACT_TUNING_ROWS=80, MAX_EXACT_ENDING_ROWS=50, MAX_AVERAGING_ROWS=50, **parts)
+    few(MAX_EXACT_TUNING_ROWS=80, MAX_EXACT_ENDING_ROWS=50, MAX_EXACT_CHOICE_ROWS=50, MAX_AVERAGING_ROWS=50, **parts)
     waves = SpatialRegressor(kernel, family=family).fit(X, y)
     assert waves.choices_["tuning"].value == "lattice" and "all 150 distinct rows" in str(waves.choices_["tuning"])
     at = SpatialRegressor(
@@ -123,6 +123,19 @@ def test_counts_whose_waves_are_too_many_end_on_the_exact_kernel(few):
     few(MAX_EXACT_TUNING_ROWS=1_000)
     exact = SpatialRegressor(Matern(nu=0.5), family="poisson").fit(X, y)
     assert abs(model.log_evidence_ - exact.log_evidence_) < 0.5
+
+
+def test_more_counts_than_are_averaged_over_choose_their_kernel_together(few):
+    """Parts of rows see little of smoothness; all of them are asked where that takes seconds."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(size=(130, 1))
+    y = rng.poisson(np.exp(1 + 2 * np.sin(8 * X[:, 0]))).astype(float)
+    few(MAX_EXACT_TUNING_ROWS=60, MAX_EXACT_ENDING_ROWS=50, MAX_AVERAGING_ROWS=50)
+    model = SpatialRegressor(family="poisson").fit(X, y)
+    told = model.choices_["tuning"]
+    assert told.value == "exact" and "130 distinct rows; begun on some" in str(told) and model.kernel_.nu > 1
+    few(MAX_EXACT_CHOICE_ROWS=129, COARSE_PARTS=(2, 25, 40), FINE_PARTS=(2, 30, 40))
+    assert "begun on some" not in str(SpatialRegressor(family="poisson").fit(X, y).choices_["tuning"])
 
 
 @pytest.mark.parametrize("grouped", [False, True])

@@ -114,7 +114,7 @@ class LatticeBound:
             seen = self.features.forward(obs.rows.coords, coef[:columns]) + obs.rows.trend @ coef[columns:]
             return np.asarray(weighted - precision * seen)
 
-        self._diagonal, self._spread = diagonal, np.diag(covariance)[:columns].copy()
+        self._diagonal, self._spread, self._product = diagonal, np.diag(covariance)[:columns].copy(), product
         return laplace_point(mode, diagonal, product)
 
     def slopes(self, point: LaplacePoint) -> FloatArray:
@@ -126,23 +126,39 @@ class LatticeBound:
         by_column = 0.5 * (coef**2 + self._spread - 1) + coef * moved
         by_log_mass = by_column[:m] + by_column[m:]
         by_variance = 0.5 * (alpha**2 - self._diagonal + 2 * alpha * point.b)
-        by_theta = self._by_theta(by_log_mass, float(np.sum(by_variance)))
+        by_missing = float(np.sum(by_variance))
+        by_theta = [float(by_log_mass @ mass + by_missing * missing) for mass, missing in self._moves]
         by_noise = 0.0
         if self.noise_variance > 0:
             by_noise = self.noise_variance * float(np.sum(by_variance / obs.weight))
             by_noise += obs.replicate_terms(self.noise_variance)[1]
         return np.array([*by_theta, by_noise])
 
-    def _by_theta(self, by_log_mass: FloatArray, by_missing: float) -> list[float]:
-        """Masses and what they leave out move with theta; both by central differences."""
-        theta, slopes = self.kernel.theta, []
-        for j in range(len(theta)):
-            step = np.zeros(len(theta))
-            step[j] = limits.MASS_STEP
+    def information(self, point: LaplacePoint) -> FloatArray:
+        """1/2 alpha' dSigma Pi dSigma alpha for each pair of [theta, log noise variance]: see `ExactBound`."""
+        fit, obs, alpha = point.mode.fit, point.mode.obs, point.mode.alpha
+        assert isinstance(fit, LinearFit)
+        coef, m = fit.posterior.coef, len(self.plan.omega)
+        moved = [
+            self.features.forward(obs.rows.coords, np.tile(by_mass, 2) * coef[: 2 * m]) + by_missing * alpha
+            for by_mass, by_missing in self._moves
+        ]
+        moved.append(self.noise_variance / obs.weight * alpha)
+        information = np.array(moved) @ np.column_stack([self._product(v) for v in moved]) / 2
+        if self.noise_variance > 0:
+            share = self.noise_variance / obs.copy_variance(self.noise_variance)
+            information[-1, -1] += 0.5 * float(np.sum((obs.weight - 1) * share**2))
+        return np.asarray(information + information.T) / 2
+
+    @cached_property
+    def _moves(self) -> list[tuple[FloatArray, float]]:
+        """How log masses, and what they leave out, move with each entry of theta: by central differences."""
+        theta, moves = self.kernel.theta, []
+        for step in limits.MASS_STEP * np.eye(len(theta)):
             up, down = (self.plan.features(self.kernel.with_theta(theta + s)) for s in (step, -step))
-            by_mass = by_log_mass @ (np.log(up.frequencies.mass) - np.log(down.frequencies.mass))
-            slopes.append(float(by_mass + by_missing * (up.missing - down.missing)) / (2 * limits.MASS_STEP))
-        return slopes
+            by_mass = np.log(up.frequencies.mass) - np.log(down.frequencies.mass)
+            moves.append((by_mass / (2 * limits.MASS_STEP), (up.missing - down.missing) / (2 * limits.MASS_STEP)))
+        return moves
 
     def _variance(self, covariance: FloatArray, obs: Observations) -> FloatArray:
         """Posterior variance of the linear predictor at every row, as the waves carry it, (n,)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy import linalg, optimize
@@ -51,10 +52,23 @@ class LaplaceObjective:
     def held(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
         """The same with family and trend as they are."""
         with blas_threads(self.largest):
-            bounds = [self.bind(kernel, noise_variance, part) for part in self.parts]
-            points = self._points(bounds, self._inside())
-            slopes = sum(bound.slopes(point) for bound, point in zip(bounds, points, strict=True))
-        return sum(point.value for point in points) - self._penalty(), np.asarray(slopes)
+            value, slopes, _ = self._held_at(kernel, noise_variance)
+        return value, slopes
+
+    def held_with_information(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray, FloatArray]:
+        """The same, and about minus the Hessian."""
+        with blas_threads(self.largest):
+            value, slopes, pairs = self._held_at(kernel, noise_variance)
+            information = sum(bound.information(point) for bound, point in pairs)
+        return value, slopes, np.asarray(information)
+
+    def _held_at(
+        self, kernel: Kernel, noise_variance: float
+    ) -> tuple[float, FloatArray, list[tuple[Any, LaplacePoint]]]:
+        bounds = [self.bind(kernel, noise_variance, part) for part in self.parts]
+        pairs = list(zip(bounds, self._points(bounds, self._inside()), strict=True))
+        slopes = sum(bound.slopes(point) for bound, point in pairs)
+        return sum(point.value for _, point in pairs) - self._penalty(), np.asarray(slopes), pairs
 
     def settle(self, kernel: Kernel, noise_variance: float) -> float:
         """Value, leaving the family and the trend that maximise it in `family` and `trend`."""

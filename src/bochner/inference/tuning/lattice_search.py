@@ -183,10 +183,22 @@ def field_gain(objective: Objective, tuned: Tuned) -> float:
 
 
 class _Held:
-    """The evidence with the dispersion that it has."""
+    """The evidence with the dispersion that it has, and its information: what a climb begins with."""
 
     def __init__(self, laplace: LaplaceObjective) -> None:
         self.laplace = laplace
+        self._known: tuple[Kernel, float, tuple[float, FloatArray]] | None = None
 
     def __call__(self, kernel: Kernel, noise_variance: float) -> tuple[float, FloatArray]:
-        return self.laplace.held(kernel, noise_variance)
+        if self._known is None or self._known[:2] != (kernel, noise_variance):
+            self._known = kernel, noise_variance, self.laplace.held(kernel, noise_variance)
+        return self._known[2]
+
+    def value(self, kernel: Kernel, noise_variance: float) -> float:
+        return self(kernel, noise_variance)[0]
+
+    def information(self, kernel: Kernel, noise_variance: float) -> FloatArray:
+        """About minus the Hessian in [theta, log noise variance]; value and gradient there are kept."""
+        value, gradient, information = self.laplace.held_with_information(kernel, noise_variance)
+        self._known = kernel, noise_variance, (value, gradient)
+        return information

@@ -24,6 +24,7 @@ from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
 from bochner.inference.schemes.limits import MAX_EXACT_ROWS
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.lattice_search import Told
 from bochner.kernels import Kernel
 from bochner.neighbours import SharedOrder, Vecchia
 from bochner.random import generator
@@ -81,6 +82,9 @@ def laplace_objectives(task: Task, scheme: Scheme) -> tuple[list[LaplaceObjectiv
     exact = f"Laplace {criterion} of the exact kernel, {len(data):,} distinct rows"
     if len(data) <= limits.MAX_EXACT_TUNING_ROWS:
         return [InformedLaplace([data], reml=reml)], Choice("tuning", "exact", text=exact)
+    if scheme.exact and _chosen_by_all(task, data):
+        told = Choice("tuning", "exact", text=f"{exact}; begun on some of them")
+        return [InformedLaplace([data], reml=True)], told
     whole = with_shared_trend(data) if reml else data
     coarse, fine = (
         composite_parts(whole, task.settings.seed, *sizes) for sizes in (limits.COARSE_PARTS, limits.FINE_PARTS)
@@ -95,6 +99,13 @@ def laplace_objectives(task: Task, scheme: Scheme) -> tuple[list[LaplaceObjectiv
     )
     told = Choice("tuning", "composite", text=text)
     return [LaplaceObjective(parts, ExactBound, reml=reml) for parts in (coarse, fine)], told
+
+
+def _chosen_by_all(task: Task, data: Responses) -> bool:
+    """Whether all rows choose a kernel: parts see little of smoothness. Rows that say little must be averaged over."""
+    if task.settings.kernel is not None or not task.settings.reml or len(data) > limits.MAX_EXACT_CHOICE_ROWS:
+        return False
+    return not Told.by(data, task.scale).little
 
 
 def with_shared_trend(responses: Responses) -> Responses:

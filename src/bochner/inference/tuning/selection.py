@@ -49,7 +49,8 @@ def select_kernel(
     best: Tuned | None = None
     middle: Tuned | None = None
     drafted: Tuned | None = None
-    found, count = {}, 0
+    found: dict[float, Tuned] = {}
+    count = 0
     for nu in order:
         if best is None and first is not None:
             tuned = middle = search.maximise(first[0].replace(nu=nu), first[1])
@@ -62,7 +63,9 @@ def select_kernel(
         else:
             assert best is not None
             must = best.value - due(best, toll) + toll * (nu > min(limits.SELECTED_SMOOTHNESS))
-            tuned = search.maximise(_of_smoothness(best.kernel, nu), best.noise_variance, against=must)
+            # a rough field with a toll to its favour may be the best so far and lie far out along a ridge
+            near = _nearest(found, nu) if toll else best
+            tuned = search.maximise(_of_smoothness(near.kernel, nu), near.noise_variance, against=must)
         found[nu], count = tuned, count + tuned.n_evaluations
         if best is None or tuned.value - due(tuned, toll) > best.value - due(best, toll):
             best = tuned
@@ -121,6 +124,12 @@ def select_kernel(
     one = tuple(found.values())
     each = one if split is None else (*one, split)
     return Selected(replace(best, n_evaluations=count), choice, split, isotropic=one, each=each)
+
+
+def _nearest(found: dict[float, Tuned], nu: float) -> Tuned:
+    """The kernel most like one of another smoothness: of those that could be judged, if any could."""
+    judged = {other: tuned for other, tuned in found.items() if not tuned.failed} or found
+    return judged[min(judged, key=lambda other: abs(np.log(other / nu)))]
 
 
 def _climbed_on(search: Search, begun: Sequence[Tuned], tolerance: float) -> Tuned | None:
