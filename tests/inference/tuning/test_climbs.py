@@ -136,9 +136,9 @@ def test_axes_that_hardly_differ_are_not_climbed_apart(ratio):
 
 def test_a_rougher_kernel_reaches_as_far_by_a_longer_scale():
     one = Matern(0.4, 2.0, nu=2.5)
-    rough = selection._of_smoothness(one, 0.5)
+    rough = selection.of_smoothness(one, 0.5)
     assert rough.nu == 0.5 and rough.variance == 2.0 and rough.length_scale > 0.4
-    back = selection._of_smoothness(rough, 2.5)
+    back = selection.of_smoothness(rough, 2.5)
     assert_allclose(back.length_scale, 0.4)
     assert selection.due(Tuned(rough, 0.1, 0.0, 1, ()), 3.0) == 0.0
     assert selection.due(Tuned(one, 0.1, 0.0, 1, ()), 3.0) == 3.0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bochner.choices import Choice
+from bochner.inference.evidence.informed_laplace import InformedLaplace
 from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.observed.responses import Responses
@@ -19,8 +20,8 @@ from bochner.inference.tuning.climb import Climb, as_given, climbed, given_start
 from bochner.inference.tuning.lattice_search import LatticeSearch, field_gain
 from bochner.inference.tuning.objectives import laplace_objectives
 from bochner.inference.tuning.search import Search, Tuned, tune
-from bochner.inference.tuning.selection import select_kernel
-from bochner.kernels import Matern
+from bochner.inference.tuning.selection import of_smoothness, select_kernel
+from bochner.kernels import Kernel, Matern
 
 
 def by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
@@ -45,16 +46,27 @@ def by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
         climb = climbed(task, climbs[:1] if dense else climbs, noise)
         if not dense or climb.tuned.failed:
             return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
-        whole = LaplaceObjective([data], ExactBound, reml=True)
-        whole.family = climbs[-1].family
-        ending = search.plain(whole)
-        tuned = ending.maximise(climb.tuned.kernel, climb.tuned.noise_variance, limits.DENSE_ENDING, limits.SETTLED)
-        text = f"Laplace evidence of the exact kernel, {len(data):,} distinct rows; begun on parts of them"
-        climb = replace(climb, search=ending, tuned=tuned, laplace=whole)
-        return replace(climb, choices=(Choice("tuning", "exact", text=text), *climb.choices))
+        return _with_dense_ending(climb, search, climbs[-1], on_waves.tuned.kernel if on_waves and unjudged else None)
     text = f"Laplace evidence of all {len(data):,} distinct rows, on waves of a lattice; begun on parts of them"
     told = Choice("tuning", "lattice", text=text)
     return replace(on_waves, choices=(told, *on_waves.choices, *_unjudged(task, on_waves)))
+
+
+def _with_dense_ending(climb: Climb, search: LatticeSearch, parts: LaplaceObjective, waves: Kernel | None) -> Climb:
+    """On by the evidence of all rows with the exact kernel; `waves`, if any, know the range of another smoothness."""
+    data, start = search.responses, climb.tuned.kernel
+    assert data is not None
+    if waves is not None and len(start.theta) == len(waves.theta):
+        start = of_smoothness(waves, start.nu)  # type: ignore[attr-defined]
+    informed = InformedLaplace([data], reml=True)
+    informed.family = parts.family
+    ending = replace(search.plain(informed), enough=limits.CHOSEN_ENOUGH)
+    tuned = ending.maximise(start, climb.tuned.noise_variance, limits.DENSE_ENDING, limits.SETTLED)
+    whole = LaplaceObjective([data], ExactBound, reml=True)  # what is averaged about needs no information
+    whole.family, whole.starts = informed.family, informed.starts
+    text = f"Laplace evidence of the exact kernel, {len(data):,} distinct rows; begun on parts of them"
+    told = Choice("tuning", "exact", text=text)
+    return replace(climb, search=search.plain(whole), tuned=tuned, laplace=whole, choices=(told, *climb.choices))
 
 
 def _near_and_far(task: Task, objective: LaplaceObjective, first: Tuned, noise: float | None) -> Climb | None:

@@ -59,13 +59,13 @@ def select_kernel(
             tolerance = limits.DRAFTED if toll else limits.CLIMBED
             tuned = drafted = _climbed_on(search, begun, tolerance) or tune(search, Matern(nu=nu), tolerance=tolerance)
         elif middle is not None:
-            tuned = search.maximise(_of_smoothness(middle.kernel, nu), middle.noise_variance)
+            tuned = search.maximise(of_smoothness(middle.kernel, nu), middle.noise_variance)
         else:
             assert best is not None
             must = best.value - due(best, toll) + toll * (nu > min(limits.SELECTED_SMOOTHNESS))
             # a rough field with a toll to its favour may be the best so far and lie far out along a ridge
             near = _nearest(found, nu) if toll else best
-            tuned = search.maximise(_of_smoothness(near.kernel, nu), near.noise_variance, against=must)
+            tuned = search.maximise(of_smoothness(near.kernel, nu), near.noise_variance, against=must)
         found[nu], count = tuned, count + tuned.n_evaluations
         if best is None or tuned.value - due(tuned, toll) > best.value - due(best, toll):
             best = tuned
@@ -173,12 +173,12 @@ def best_per_axis(search: Search, split: Tuned, toll: float) -> tuple[Tuned, ...
         if nu == split.kernel.nu:  # type: ignore[attr-defined]
             continue
         must = best.value - due(best, toll) + toll * (nu > min(limits.SELECTED_SMOOTHNESS))
-        found.append(search.maximise(_of_smoothness(split.kernel, nu), split.noise_variance, against=must))
+        found.append(search.maximise(of_smoothness(split.kernel, nu), split.noise_variance, against=must))
         best = max(best, found[-1], key=lambda t: t.value - due(t, toll))
     return tuple(sorted(found, key=lambda t: due(t, toll) - t.value))
 
 
-def _of_smoothness(kernel: Kernel, nu: float) -> Kernel:
+def of_smoothness(kernel: Kernel, nu: float) -> Kernel:
     """A Matern kernel of another smoothness that falls off about as far away: rough ones do so in a longer tail."""
     ratio = (kernel.nu / nu) ** limits.TAIL_POWER  # type: ignore[attr-defined]
     scale = ratio * np.asarray(kernel.length_scale)  # type: ignore[attr-defined]
