@@ -339,6 +339,23 @@ def small_families(plan: Plan) -> Iterator[Row]:
         yield Row("few rows with known errors by default", f"{n} rows", seconds, "a second", 1.0)
 
 
+def thousands_of_counts(plan: Plan) -> Iterator[Row]:
+    """Thousands of classes or counts, by default; wanted: 20 s of the processor for 5,000 presences."""
+    from bochner import SpatialRegressor
+
+    for n in plan.rows or ((1_200,) if plan.quick else (1_200, 2_400, 5_000)):
+        X, eta = field(n)
+        rng = np.random.default_rng(2)
+        responses = {
+            "bernoulli": rng.uniform(size=n) < 1 / (1 + np.exp(-eta)),
+            "negative-binomial": rng.negative_binomial(3, 3 / (3 + np.exp(eta))),
+        }
+        for family, y in responses.items():
+            model = SpatialRegressor(family=family, n_jobs=plan.threads)
+            seconds = Plan(plan.quick, 1, plan.threads).seconds(lambda: model.fit(X, y.astype(float)))  # noqa: B023
+            yield Row(f"many {family} rows by default", f"{n:,} rows", seconds, "20 s", 20.0)
+
+
 def around_three_thousand(plan: Plan) -> Iterator[Row]:
     """Default fits of a short smooth field in one dimension on both sides of 3,000 rows, where waves may take over."""
     from bochner import SpatialRegressor
@@ -520,6 +537,7 @@ CASES = (
     small_weak,
     small_counts,
     small_families,
+    thousands_of_counts,
     around_a_thousand,
     around_three_thousand,
     exact_process,

@@ -218,7 +218,6 @@ PARTS = {
     tuning: {
         "MAX_EXACT_TUNING_ROWS": 60,
         "MAX_EXACT_ENDING_ROWS": 50,
-        "MAX_EXACT_CHOICE_ROWS": 50,
         "MAX_AVERAGING_ROWS": 50,
         "COARSE_PARTS": (2, 25, 40),
         "FINE_PARTS": (2, 30, 40),

@@ -100,7 +100,7 @@ def test_counts_on_waves_come_to_the_exact_evidence(few, family, kernel):
     y = rng.poisson(np.exp(eta)).astype(float)
     exact = SpatialRegressor(kernel or Matern(nu=2.5), family=family).fit(X, y)
     parts = {"COARSE_PARTS": (2, 25, 40), "FINE_PARTS": (2, 30, 40)}
-    few(MAX_EXACT_TUNING_ROWS=80, MAX_EXACT_ENDING_ROWS=50, MAX_EXACT_CHOICE_ROWS=50, MAX_AVERAGING_ROWS=50, **parts)
+    few(MAX_EXACT_TUNING_ROWS=80, MAX_EXACT_ENDING_ROWS=50, MAX_AVERAGING_ROWS=50, **parts)
     waves = SpatialRegressor(kernel, family=family).fit(X, y)
     assert waves.choices_["tuning"].value == "lattice" and "all 150 distinct rows" in str(waves.choices_["tuning"])
     at = SpatialRegressor(
@@ -130,12 +130,28 @@ def test_more_counts_than_are_averaged_over_choose_their_kernel_together(few):
     rng = np.random.default_rng(3)
     X = rng.uniform(size=(130, 1))
     y = rng.poisson(np.exp(1 + 2 * np.sin(8 * X[:, 0]))).astype(float)
-    few(MAX_EXACT_TUNING_ROWS=60, MAX_EXACT_ENDING_ROWS=50, MAX_AVERAGING_ROWS=50)
+    few(MAX_EXACT_TUNING_ROWS=60, MAX_AVERAGING_ROWS=50)
     model = SpatialRegressor(family="poisson").fit(X, y)
     told = model.choices_["tuning"]
     assert told.value == "exact" and "130 distinct rows; begun on some" in str(told) and model.kernel_.nu > 1
-    few(MAX_EXACT_CHOICE_ROWS=129, COARSE_PARTS=(2, 25, 40), FINE_PARTS=(2, 30, 40))
+    few(MAX_EXACT_ENDING_ROWS=129, COARSE_PARTS=(2, 25, 40), FINE_PARTS=(2, 30, 40))
     assert "begun on some" not in str(SpatialRegressor(family="poisson").fit(X, y).choices_["tuning"])
+
+
+@pytest.mark.parametrize(("true", "nu"), [(Matern(0.2, 4.0, nu=2.5), 2.5), (Matern(0.3, 1.5, nu=0.5), 0.5)])
+def test_a_field_too_rough_for_waves_is_judged_with_the_exact_kernel(few, true, nu):
+    """Parts of the rows would choose it too often; so would waves, never."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(size=(300, 1))
+    y = rng.poisson(np.exp(1.5 + field(X, true, rng))).astype(float)
+    few(MAX_EXACT_TUNING_ROWS=60, MAX_EXACT_ENDING_ROWS=50, MAX_AVERAGING_ROWS=50, LATTICE_WAVES=16,
+        COARSE_PARTS=(2, 25, 40), FINE_PARTS=(2, 30, 40))  # fmt: skip
+    model = SpatialRegressor(family="poisson").fit(X, y)
+    assert model.kernel_.nu == nu and "with the exact kernel" in str(model.choices_["kernel"])
+    assert model.choices_["tuning"].value == ("exact" if nu == 0.5 else "lattice")
+    few(MAX_EXACT_TUNING_ROWS=1_000)
+    exact = SpatialRegressor(family="poisson").fit(X, y)
+    assert exact.kernel_.nu == nu and abs(model.log_evidence_ - exact.log_evidence_) < 0.5
 
 
 @pytest.mark.parametrize("grouped", [False, True])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bochner.choices import Choice
+from bochner.families import Family
 from bochner.inference.evidence.informed_laplace import InformedLaplace
 from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.profile import LaplaceObjective
@@ -41,32 +42,69 @@ def by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
     search = LatticeSearch.of(data, task.scale, noise, climbs[0], shared)
     on_waves = _on_lattice(task, search, first)
     dense = scheme.exact and len(data) <= limits.MAX_DENSE_ENDING_ROWS
-    unjudged = dense and task.settings.kernel is None and on_waves is not None and not _rough_was_judged(on_waves)
-    if on_waves is None or unjudged or _rather_by_parts(search, climbs[1], first, on_waves.tuned):
+    if on_waves is None or _rather_by_parts(search, climbs[1], first, on_waves.tuned):
         climb = climbed(task, climbs[:1] if dense else climbs, noise)
         if not dense or climb.tuned.failed:
             return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
-        return _with_dense_ending(climb, search, climbs[-1], on_waves.tuned.kernel if on_waves and unjudged else None)
+        tuned, whole = _dense_ending(search, climbs[-1].family, climb.tuned.kernel, climb.tuned.noise_variance)
+        climb = replace(climb, search=search.plain(whole), tuned=tuned, laplace=whole)
+        return replace(climb, choices=(_by_all(data), *climb.choices))
+    if dense and task.settings.kernel is None and not _rough_was_judged(on_waves):
+        climb = _rough_on_the_exact_kernel(task, search, on_waves)
+        if climb.tuned is not on_waves.tuned:
+            return replace(climb, choices=(_by_all(data), *climb.choices))
+        on_waves = climb
     text = f"Laplace evidence of all {len(data):,} distinct rows, on waves of a lattice; begun on parts of them"
     told = Choice("tuning", "lattice", text=text)
     return replace(on_waves, choices=(told, *on_waves.choices, *_unjudged(task, on_waves)))
 
 
-def _with_dense_ending(climb: Climb, search: LatticeSearch, parts: LaplaceObjective, waves: Kernel | None) -> Climb:
-    """On by the evidence of all rows with the exact kernel; `waves`, if any, know the range of another smoothness."""
-    data, start = search.responses, climb.tuned.kernel
-    assert data is not None
-    if waves is not None and len(start.theta) == len(waves.theta):
-        start = of_smoothness(waves, start.nu)  # type: ignore[attr-defined]
-    informed = InformedLaplace([data], reml=True)
-    informed.family = parts.family
-    ending = replace(search.plain(informed), enough=limits.CHOSEN_ENOUGH)
-    tuned = ending.maximise(start, climb.tuned.noise_variance, limits.DENSE_ENDING, limits.SETTLED)
-    whole = LaplaceObjective([data], ExactBound, reml=True)  # what is averaged about needs no information
-    whole.family, whole.starts = informed.family, informed.starts
+def _by_all(data: Responses) -> Choice:
     text = f"Laplace evidence of the exact kernel, {len(data):,} distinct rows; begun on parts of them"
-    told = Choice("tuning", "exact", text=text)
-    return replace(climb, search=search.plain(whole), tuned=tuned, laplace=whole, choices=(told, *climb.choices))
+    return Choice("tuning", "exact", text=text)
+
+
+def _dense_ending(
+    search: LatticeSearch, family: Family, kernel: Kernel, noise_variance: float
+) -> tuple[Tuned, LaplaceObjective]:
+    """On by the evidence of all rows with the exact kernel; and that evidence."""
+    assert search.responses is not None
+    informed = InformedLaplace([search.responses], reml=True)
+    informed.family = family
+    ending = replace(search.plain(informed), enough=limits.CHOSEN_ENOUGH)
+    tuned = ending.maximise(kernel, noise_variance, limits.DENSE_ENDING, limits.SETTLED)
+    whole = LaplaceObjective([search.responses], ExactBound, reml=True)  # what is averaged about needs no information
+    whole.family, whole.starts = informed.family, informed.starts
+    return tuned, whole
+
+
+def _rough_on_the_exact_kernel(task: Task, search: LatticeSearch, on_waves: Climb) -> Climb:
+    """The roughest field, which waves do not hold, instead of theirs, unless these gain by more than their toll."""
+    smooth, nu = on_waves.tuned, min(limits.SELECTED_SMOOTHNESS)
+    assert on_waves.laplace is not None
+    start = of_smoothness(smooth.kernel, nu)
+    rough, whole = _dense_ending(search, on_waves.laplace.family, start, smooth.noise_variance)
+    toll = _toll(task, search)
+    if rough.failed or rough.value < smooth.value - toll:
+        reason = f"{on_waves.choices[0]}; that, with the exact kernel, comes to {rough.value:.1f}"
+        told = Choice("kernel", on_waves.choices[0].value, text=reason)
+        return replace(on_waves, choices=(told, *on_waves.choices[1:]), rivals=(*on_waves.rivals, rough))
+    per_axis = " per axis" if len(rough.kernel.theta) > 2 else ""
+    text = (
+        f"Matern with nu = {nu:g}: {rough.value:.1f} with the exact kernel; a smoother one, on waves of a lattice, "
+        f"comes to {smooth.value:.1f} and must gain {toll:.1f}"
+    )
+    told = Choice("kernel", f"matern {nu:g}{per_axis}", text=text)
+    return replace(on_waves, search=search.plain(whole), tuned=rough, laplace=whole, choices=(told,), rivals=())
+
+
+def _toll(task: Task, search: LatticeSearch) -> float:
+    """What a field smoother than the roughest must gain.
+
+    Where one smoothness must serve, the doubt is on the rough side: waves hold less of rough fields, and intervals of
+    one taken to be too smooth are narrow.
+    """
+    return limits.SMOOTHER_TOLL if search.prior else 0.5 * float(np.log(task.obs.total))
 
 
 def _near_and_far(task: Task, objective: LaplaceObjective, first: Tuned, noise: float | None) -> Climb | None:
@@ -121,10 +159,7 @@ def _on_lattice(task: Task, search: LatticeSearch, first: Tuned) -> Climb | None
     if begun is None:
         return None
     if kernel is None:
-        # where one smoothness must serve, the doubt is on the rough side: waves hold less of rough fields, and
-        # intervals of one taken to be too smooth are narrow
-        toll = limits.SMOOTHER_TOLL if search.prior else 0.5 * np.log(task.obs.total)
-        selected = select_kernel(search, task.obs.total, task.dim, toll, begun)
+        selected = select_kernel(search, task.obs.total, task.dim, _toll(task, search), begun)
         tuned, told = selected.tuned, selected.choice
         nu = tuned.kernel.nu  # type: ignore[attr-defined]
         rivals = [t for t in selected.isotropic if t.kernel.nu != nu and not t.failed]  # type: ignore[attr-defined]

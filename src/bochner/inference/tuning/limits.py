@@ -7,9 +7,6 @@ MAX_EXACT_TUNING_ROWS  1,000                                an exact evidence wi
                                                             takes about 0.1 s
 MAX_EXACT_ENDING_ROWS  1,500                                the same, where a climb begins on   benchmarks/families
                                                             parts and ends on all
-MAX_EXACT_CHOICE_ROWS  2,500                                rows of other families of which all benchmarks/speed
-                                                            choose a kernel: an evaluation
-                                                            takes one to two seconds
 MAX_AVERAGING_ROWS     500                                  below, intervals average over       benchmarks/coverage
                                                             hyperparameters
 VECCHIA_POINTS         6,000                                conditional densities of the fine   benchmarks/fields
@@ -513,7 +510,6 @@ from __future__ import annotations
 
 MAX_EXACT_TUNING_ROWS = 1_000
 MAX_EXACT_ENDING_ROWS = 1_500
-MAX_EXACT_CHOICE_ROWS = 2_500
 MAX_AVERAGING_ROWS = 500
 VECCHIA_POINTS = 6_000
 COARSE_POINTS = 2_000

@@ -103,7 +103,7 @@ def laplace_objectives(task: Task, scheme: Scheme) -> tuple[list[LaplaceObjectiv
 
 def _chosen_by_all(task: Task, data: Responses) -> bool:
     """Whether all rows choose a kernel: parts see little of smoothness. Rows that say little must be averaged over."""
-    if task.settings.kernel is not None or not task.settings.reml or len(data) > limits.MAX_EXACT_CHOICE_ROWS:
+    if task.settings.kernel is not None or not task.settings.reml or len(data) > limits.MAX_EXACT_ENDING_ROWS:
         return False
     return not Told.by(data, task.scale).little
 
