@@ -58,8 +58,9 @@ TESTS = {  # of a room, where it is not known which tests reach a line
 }
 # compiled loops are not traced: what compares them with NumPy's
 COMPILED = {
+    "neighbours/place_loops.py": ["tests/neighbours/test_compiled_searches.py"],
+    "neighbours/tree_loops.py": ["tests/neighbours/test_compiled_searches.py"],
     "neighbours/compiled_loops.py": [
-        "tests/neighbours/test_compiled_searches.py",
         "tests/laws/test_compiled.py",
         "tests/neighbours/test_compiled_loops.py",
     ],

@@ -93,6 +93,12 @@ def remainder_loops() -> Any:
 
 
 @cache
+def place_loops() -> Any:
+    """The compiled loops over places: their cells and sectors."""
+    return _loaded("place_loops")
+
+
+@cache
 def tree_loops() -> Any:
     """The compiled loops over a tree of places."""
     return _loaded("tree_loops")
@@ -131,10 +137,15 @@ def _loaded(name: str) -> ModuleType:
         loaded = import_module(module)
     _forget_outdated(loaded)
     if not _kept(loaded):
-        # the first run alone; on a terminal or in a notebook somebody waits
-        seen = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
-        logger.log(logging.WARNING if seen else logging.INFO, COMPILING)
+        _tell()
     return loaded
+
+
+@cache
+def _tell() -> None:
+    """Once, of the first run: on a terminal or in a notebook somebody waits."""
+    seen = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+    logger.log(logging.WARNING if seen else logging.INFO, COMPILING)
 
 
 def _kept(module: ModuleType) -> bool:

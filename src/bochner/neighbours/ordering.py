@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray, IntArray
 from bochner.neighbours import limits
 from bochner.neighbours.close_pairs import close_pairs
-from bochner.neighbours.compiled import has_compiler, loops
+from bochner.neighbours.compiled import has_compiler, place_loops
 from bochner.neighbours.lots import lots
 from bochner.neighbours.place_tree import PlaceTree
 from bochner.random import generator
@@ -55,7 +55,7 @@ def maximin_order(coords: FloatArray, seed: int = 0) -> IntArray:
         shift = dim * (n_levels - level)
         if quick:
             some = np.empty(n, dtype=np.int64)
-            new = some[: loops().one_per_empty_cell(code, shift, unit, 2.0**level, waiting, some)]
+            new = some[: place_loops().one_per_empty_cell(code, shift, unit, 2.0**level, waiting, some)]
         else:
             new = _one_per_empty_cell(code >> shift, unit * 2.0**level, waiting)
         waiting[new] = False
@@ -179,7 +179,7 @@ def _morton(unit: FloatArray, n_levels: int) -> IntArray:
 
 def _compiled_morton(unit: FloatArray, n_levels: int) -> IntArray:
     code = np.empty(len(unit), dtype=np.int64)
-    loops().morton(np.ascontiguousarray(unit), n_levels, code)
+    place_loops().morton(np.ascontiguousarray(unit), n_levels, code)
     return code
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.neighbours import limits
-from bochner.neighbours.compiled import has_compiler, loops
+from bochner.neighbours.compiled import has_compiler, place_loops
 from bochner.resources import in_threads
 
 
@@ -20,7 +20,7 @@ def empty_sectors(places: FloatArray, rows: FloatArray, radius: float, n_sectors
     def fill(start: int) -> None:
         part = slice(start, start + size)
         if quick:
-            loops().empty_sectors(places[part], rows, radius**2, n_sectors, empty[part])
+            place_loops().empty_sectors(places[part], rows, radius**2, n_sectors, empty[part])
         else:
             empty[part] = _empty(places[part], rows, radius**2, n_sectors)
 
