@@ -27,6 +27,7 @@ from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.choose import scheme_named
+from bochner.inference.tuning.first_rows import begun_on_some
 from bochner.inference.tuning.learning import known_noise
 from bochner.inference.tuning.limits import SETTLED
 from bochner.inference.tuning.objectives import gaussian_objectives, laplace_objectives, with_shared_trend
@@ -95,8 +96,14 @@ def _field(settings: Settings, responses: Responses, domain: Domain) -> tuple[Tu
     task = Task.of(replace(settings, kernel=kernel), responses)
     noise, scheme = known_noise(task)[0], scheme_named("exact")
     objectives = gaussian_objectives(task, scheme)[0] if task.gaussian else laplace_objectives(task, scheme)[0]
-    tuned = tune(Search(objectives[0], task.scale, noise), kernel, n_climbs=1, tolerance=SETTLED)
     first = objectives[0]
+    search = Search(first, task.scale, noise)
+    begun: list[Tuned] = []
+    if isinstance(task.data, Responses):  # all of them would be dear to rank starts by
+        begun = begun_on_some(search, task.data, kernel, settings.seed)[:1]
+    tuned = next((search.maximise(t.kernel, t.noise_variance, tolerance=SETTLED) for t in begun), None)
+    if tuned is None or tuned.failed:
+        tuned = tune(search, kernel, n_climbs=1, tolerance=SETTLED)
     if not isinstance(first, LaplaceObjective):
         return tuned, responses.family
     if first.learns and not tuned.failed:
