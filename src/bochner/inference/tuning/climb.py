@@ -53,7 +53,7 @@ def climbed(task: Task, objectives: Sequence[Objective], noise: float | None) ->
     guide = guiding_objective(task, objectives)
     averaged = prior and kernel is None and not task.gaussian and len(task.obs) >= limits.MIN_THINNED_ROWS
     dear = kernel is None and not task.gaussian and len(task.obs) > limits.MAX_EXACT_TUNING_ROWS
-    enough = limits.CHOSEN_ENOUGH if averaged or dear else limits.SCORED
+    enough = limits.AVERAGED_ENOUGH if averaged else limits.CHOSEN_ENOUGH if dear else limits.SCORED
     search = Search(objectives[0], scale, noise, prior, shared=shared, prior_scale=prior_scale, enough=enough)
     if guide is not None:
         # chosen among a few, it need not be known to the last digit; averaged about, not to the third
