@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 import warnings
-from itertools import pairwise
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +21,6 @@ from bochner.exceptions import InputError, MemoryLimitError
 from bochner.kernels import Matern
 from bochner.resources import (
     BLOCK_BYTES,
-    CROWDED,
     Crowd,
     Resources,
     as_threads,
@@ -60,7 +60,7 @@ def blas_pools():
 
 
 def test_blas_is_as_before_when_the_last_of_several_has_ended(monkeypatch):
-    monkeypatch.setattr(resources, "crowded", lambda: False)
+    monkeypatch.setattr(resources, "others_use", lambda: 0.0)
     threads = blas_pools
     entered, may_end = [threading.Event() for _ in range(2)], [threading.Event() for _ in range(2)]
 
@@ -98,49 +98,68 @@ raise SystemExit(os.waitpid(child, 0)[1])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_on_a_busy_machine_blas_takes_one_thread_until_it_is_quiet_unless_told(monkeypatch):
-    busy, before = [False], blas_pools()
-    monkeypatch.setattr(resources, "crowded", lambda: busy[0])
+def test_on_a_busy_machine_blas_takes_what_is_left_unless_told(monkeypatch):
+    busy, before = [float(n_cores())], blas_pools()
+    monkeypatch.setattr(resources, "others_use", lambda: busy[0])
     with Resources(n_jobs=2).in_use():
-        busy[0], given = True, blas_pools()
+        given = blas_pools()
         resources.look_around()
-        assert blas_pools() == given
-    busy[0] = False
+        assert blas_pools() == given == [min(2, n_cores())] * len(before)
     with Resources().in_use():
-        usual = blas_pools()
-        for state, wanted in ((True, [1] * len(usual)), (False, usual)):
-            busy[0] = state
+        assert set(blas_pools()) == {1}
+        for cores, wanted in ((0.0, before), (1.2, [max(1, min(n, n_cores() - 1)) for n in before]), (0.2, before)):
+            busy[0] = cores
             cholesky_factor(np.eye(3))  # whatever takes long looks around first
             assert blas_pools() == wanted
-        busy[0] = True
+        busy[0] = 100.0
         resources.look_around()
     assert blas_pools() == before  # and leaves the libraries as they were
     resources.look_around()
     assert blas_pools() == before
 
 
-def test_a_crowd_is_told_by_the_cores_it_takes():
-    now, taken = [0.0], [0]
-    crowded = Crowd(lambda: taken[0], lambda: now[0])
+def test_libraries_are_as_before_whichever_thread_ends_last(monkeypatch):
+    """On a busy machine, too, and though threads of a pool live on."""
+    monkeypatch.setattr(resources, "others_use", lambda: 100.0)
+    before, (first, second) = blas_pools(), (threading.Event(), threading.Event())
 
-    def after(seconds, times):
-        now[0], taken[0] = now[0] + seconds, taken[0] + times
-        return crowded()
+    def computes(entered, other):
+        with Resources().in_use():
+            entered.set()
+            assert other.wait(60)
 
-    per_thread = CROWDED * max(2, n_threads())
-    assert not after(0.05, 10**6), "too short a time to tell"
-    assert after(1.0, 0), "what was taken in the meantime counts"
-    assert not after(1.1, 0) and not after(2.1, int(0.9 * 2.1 * CROWDED))
-    waits = []
-    for _ in range(9):  # each time that more threads are tried, they are taken away again
-        assert after(0.2, int(0.2 * per_thread) + 1)
-        start = now[0]
-        while after(0.2, int(0.2 * CROWDED) - 1):
-            pass
-        waits.append(now[0] - start)
-    assert all(b >= a for a, b in pairwise(waits)) and waits[0] < 2.5 and 59 < waits[-1] < 61
-    assert not after(200.0, 0)
-    assert after(0.2, int(0.2 * per_thread) + 1) and not after(1.1, 0), "a new crowd"
+    with ThreadPoolExecutor(2) as pool:
+        for work in [pool.submit(computes, first, second), pool.submit(computes, second, first)]:
+            work.result()
+        assert blas_pools() == before
+        with Resources(n_jobs=1).in_use():
+            assert set(blas_pools()) == {1}
+    assert blas_pools() == before
+
+
+def test_a_crowd_is_what_cores_do_beside_ours():
+    now, used, own = [100.0], [1000.0], [50.0]
+    crowd = Crowd(lambda: used[0], lambda: own[0], lambda: now[0])
+
+    def after(seconds, ours, theirs):
+        now[0], own[0], used[0] = now[0] + seconds, own[0] + ours, used[0] + ours + theirs
+        return crowd()
+
+    assert crowd() == 0, "nothing is known at first"
+    assert after(0.1, 0.1, 0.1) == 0, "too short a time to tell"
+    assert after(0.4, 0.7, 0.4) == pytest.approx(1.0), "what happened meanwhile counts"
+    assert after(0.5, 1.0, 0.0) == 0, "threads of our own are no crowd"
+    assert after(1.0, 0.0, 1.5) == pytest.approx(1.5)
+    assert after(60.0, 0.0, 90.0) == 0, "that was long ago"
+    assert Crowd(lambda: None)() == 0
+
+
+@pytest.mark.skipif(not Path("/proc/stat").exists(), reason="Linux tells what cores do")
+def test_seconds_of_all_cores_hold_our_own():
+    before, begun = resources.seconds_used(), time.process_time()
+    while time.process_time() < begun + 0.3:
+        pass
+    assert resources.seconds_used() - before > 0.2
 
 
 def test_a_child_that_is_forked_within_ends_well():

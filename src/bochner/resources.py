@@ -17,17 +17,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count
 from threading import Lock, get_ident, local
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 from bochner.exceptions import InputError
-
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
 
 SMALL_MATRIX = 600  # rows up to which a matrix is faster on one thread, and far faster on a busy machine
 BLOCK_BYTES = 64 * 2**20  # of a block of rows and its temporaries, where memory is not limited
@@ -37,9 +32,8 @@ FREE_SHARE = 0.8  # of the machine's free memory that a fit may plan with, where
 SEARCHES_PER_THREAD = 500  # of neighbours in a tree: 10 ms
 THREADS_PER_TASK = 4  # below, two tasks are done one after the other, each on all threads
 MAX_POOL = 8  # threads of a pool of small systems: beyond, Python's part of the work is in the way
-CROWDED = 50  # times a second that a core is taken from each of our threads: 15 on a quiet machine, 90 on a busy one
-CROWD_SECONDS = 0.1  # over which that is counted
-CROWD_WAIT = (1.0, 60.0)  # seconds until more threads are tried again; twice as long each time it was in vain, up to
+CROWD_SECONDS = (0.2, 2.0)  # over which it is seen what other programs use: the clock counts hundredths; older is stale
+SPARED = 0.35  # of a core, that others may use before one thread less is taken
 
 _WITH_THREADS = ("numpy", "scipy.linalg", "scipy.optimize", "sklearn", "numba", "torch", "ducc0", "finufft", "jax")
 
@@ -156,101 +150,126 @@ def small_systems() -> ContextDecorator:
     return blas_threads(1)
 
 
-def cores_taken() -> int:
-    """How often the system has taken a core from this process to give it to another; 0 where it does not tell."""
-    return 0 if resource is None else int(resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw)
+def seconds_used() -> float | None:
+    """Seconds that the cores this process may run on have worked so far, for anybody; None where nobody tells."""
+    try:
+        own = os.sched_getaffinity(0)
+        with open("/proc/stat", encoding="ascii") as told:
+            cores = [line.split() for line in told if line.startswith("cpu") and line[3].isdigit()]
+        ticks = [sum(int(x) for x in core[1:4] + core[6:9]) for core in cores if int(core[0][3:]) in own]
+        return sum(ticks) / os.sysconf("SC_CLK_TCK")  # all but what they were idle, or waited for a disk
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 class Crowd:
-    """Whether other programs want the cores, too, told by how often one is taken from us.
+    """How many cores other programs use.
 
     Threads of BLAS wait for each other in a loop: where one of two must wait for a core, both take several times as
-    long as one alone would. So a busy machine gets one, and more are tried from time to time.
+    long as one alone would, and two programs that do so hold each other up for ever.
 
     Parameters
     ----------
-    taken, clock : callable
-        How often a core was taken so far, and the seconds.
+    used, own, clock : callable
+        Seconds that all programs, and this one, have computed so far, and those of the clock.
     """
 
-    def __init__(self, taken: Callable[[], int] = cores_taken, clock: Callable[[], float] = monotonic) -> None:
-        self._taken, self._clock = taken, clock
-        self._last, self._count = clock(), taken()
-        self._until, self._wait = -float("inf"), CROWD_WAIT[0] / 2
+    def __init__(
+        self,
+        used: Callable[[], float | None] = seconds_used,
+        own: Callable[[], float] = process_time,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._used, self._own, self._clock = used, own, clock
+        self._last, self._before, self._cores = -float("inf"), 0.0, 0.0
 
-    def __call__(self) -> bool:
+    def __call__(self) -> float:
         now = self._clock()
-        if now - self._last >= CROWD_SECONDS:
-            count, alone = self._taken(), self._last < self._until
-            if (count - self._count) / (now - self._last) > CROWDED * (1 if alone else max(2, n_threads())):
-                self._wait = self._wait if alone else min(2 * self._wait, CROWD_WAIT[1])
-                self._until = now + self._wait
-            elif now > self._until + self._wait:  # quiet for as long: the next crowd is another one
-                self._wait = CROWD_WAIT[0] / 2
-            self._last, self._count = now, count
-        return now < self._until
+        passed = now - self._last
+        if passed >= CROWD_SECONDS[0]:
+            used = self._used()
+            others = 0.0 if used is None else used - self._own()
+            self._cores = max(0.0, others - self._before) / passed if passed <= CROWD_SECONDS[1] else 0.0
+            self._last, self._before = now, others
+        return self._cores
 
 
-crowded = Crowd()
+others_use = Crowd()
 
 
 class _SharedLimits:
     """Threads of BLAS, one number for the process: the least that those who compute now ask for, each by its last word.
 
     When nobody asks any more, every library has again what it had, in whatever order they came and went. Where the
-    number was left open it is one while others want the cores; one that was given stands, and with it the last bits.
+    number was left open, it is as many as other programs leave; one that was given stands, and with it the last bits.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._asked: dict[int, list[int | None]] = {}  # of each thread, the innermost last; None: as many as there were
         self._before: dict[str, tuple[Any, int]] = {}  # libraries by their file, and the threads they had
-        self._alone = False
+        self._left: int | None = None  # that others leave us; None: all
 
     @contextmanager
     def limited(self, n: int | None) -> Iterator[None]:
         """Within: at most n threads, or as many as there were."""
         me = get_ident()
         with self._lock:
-            self._asked.setdefault(me, []).append(n)
+            self._asked[me] = [*self._asked.get(me, []), n]
             self._put_in_force()
         try:
             yield
         finally:
             with self._lock:
-                mine = self._asked.pop(me, [])[:-1]  # nothing, in a child that was forked within
+                mine = self._asked.pop(me, [])[:-1]  # nothing, in a child that was forked within by another thread
                 if mine:
                     self._asked[me] = mine
                 self._put_in_force()
 
     def look(self) -> None:
         """See whether the machine is as busy as it was; before each long product, which costs nothing beside it."""
-        if self._crowded() != self._alone:
+        if self._spared() != self._left:
             with self._lock:
                 self._put_in_force()
 
-    def _crowded(self) -> bool:
-        """Whether others want the cores and somebody here leaves open how many threads are his."""
-        return any(asked[-1] is None for asked in list(self._asked.values())) and crowded()
+    def forked(self) -> None:
+        """In a child: other threads of the parent do not ask there."""
+        self._lock, me = Lock(), get_ident()
+        self._asked = {me: self._asked[me]} if me in self._asked else {}
+
+    def _spared(self) -> int | None:
+        """Threads that others leave us, where somebody here has left open how many are his; None: all."""
+        if not any(asked[-1] is None for asked in list(self._asked.values())):
+            return None
+        left = int(n_cores() - others_use() + SPARED)
+        return None if left >= n_cores() else max(1, left)
 
     def _put_in_force(self) -> None:
-        least = min((asked[-1] for asked in self._asked.values() if asked[-1] is not None), default=None)
-        self._alone = self._crowded()
-        least = 1 if self._alone else least
+        self._left = self._spared()
+        wanted = [self._left, *(asked[-1] for asked in self._asked.values())]
+        least = min((n for n in wanted if n is not None), default=None)
         if least is None:
             for library, n in self._before.values():
-                library.set_num_threads(n)
+                _set_threads(library, n)
             self._before.clear()
             return
         for library in _libraries().select(user_api="blas").lib_controllers:
-            self._before.setdefault(library.filepath, (library, library.num_threads))
-            library.set_num_threads(least)
+            _, most = self._before.setdefault(library.filepath, (library, library.num_threads))
+            _set_threads(library, least if self._left is None else min(least, most))
+
+
+def _set_threads(library: Any, n: int) -> None:
+    """From whichever thread: threadpoolctl lets one alone, since 3.7, until it is told that it need not."""
+    release = getattr(library, "clear_controlling_thread", lambda force: None)
+    release(force=True)
+    library.set_num_threads(n)
+    release(force=True)
 
 
 _BLAS = _SharedLimits()
 look_around = _BLAS.look
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_BLAS.__init__)  # type: ignore[misc]  # threads of the parent do not ask there
+    os.register_at_fork(after_in_child=_BLAS.forked)
 
 
 def _libraries() -> ThreadpoolController:

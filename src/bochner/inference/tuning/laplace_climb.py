@@ -86,13 +86,13 @@ def _rough_on_the_exact_kernel(task: Task, search: LatticeSearch, on_waves: Clim
     rough, whole = _dense_ending(search, on_waves.laplace.family, start, smooth.noise_variance)
     toll = _toll(task, search)
     if rough.failed or rough.value < smooth.value - toll:
-        reason = f"{on_waves.choices[0]}; that, with the exact kernel, comes to {rough.value:.1f}"
+        reason = f"{on_waves.choices[0]}; nu = {nu:g}, with the exact kernel, comes to {rough.value:.1f}"
         told = Choice("kernel", on_waves.choices[0].value, text=reason)
         return replace(on_waves, choices=(told, *on_waves.choices[1:]), rivals=(*on_waves.rivals, rough))
     per_axis = " per axis" if len(rough.kernel.theta) > 2 else ""
     text = (
-        f"Matern with nu = {nu:g}: {rough.value:.1f} with the exact kernel; a smoother one, on waves of a lattice, "
-        f"comes to {smooth.value:.1f} and must gain {toll:.1f}"
+        f"Matern with nu = {nu:g}: {rough.value:.1f} with the exact kernel; nu = {smooth.kernel.nu:g}, "  # type: ignore[attr-defined]
+        f"on waves of a lattice, which differ by some tenths, comes to {smooth.value:.1f} and must gain {toll:.1f}"
     )
     told = Choice("kernel", f"matern {nu:g}{per_axis}", text=text)
     return replace(on_waves, search=search.plain(whole), tuned=rough, laplace=whole, choices=(told,), rivals=())

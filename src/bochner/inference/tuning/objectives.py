@@ -102,10 +102,14 @@ def laplace_objectives(task: Task, scheme: Scheme) -> tuple[list[LaplaceObjectiv
 
 
 def _chosen_by_all(task: Task, data: Responses) -> bool:
-    """Whether all rows choose a kernel: parts see little of smoothness. Rows that say little must be averaged over."""
+    """Whether all rows choose a kernel: parts see little of smoothness.
+
+    Not where they say little, or have a dispersion besides: what scatters is that or a rough field, which takes many
+    evaluations to tell.
+    """
     if task.settings.kernel is not None or not task.settings.reml or len(data) > limits.MAX_EXACT_ENDING_ROWS:
         return False
-    return not Told.by(data, task.scale).little
+    return data.with_dispersion().family is data.family and not Told.by(data, task.scale).little
 
 
 def with_shared_trend(responses: Responses) -> Responses:
