@@ -259,7 +259,7 @@ class _SharedLimits:
 
 
 def _set_threads(library: Any, n: int) -> None:
-    """From whichever thread: threadpoolctl lets one alone, since 3.7, until it is told that it need not."""
+    """From whichever thread: some versions of threadpoolctl let one alone until they are told that they need not."""
     release = getattr(library, "clear_controlling_thread", lambda force: None)
     release(force=True)
     library.set_num_threads(n)
