@@ -356,6 +356,38 @@ def thousands_of_counts(plan: Plan) -> Iterator[Row]:
             yield Row(f"many {family} rows by default", f"{n:,} rows", seconds, "20 s", 20.0)
 
 
+SIDE_BY_SIDE = """
+import sys
+import time
+import numpy as np
+from bochner import SpatialRegressor
+X, y = np.load(sys.argv[1]).values()
+begun = time.perf_counter()
+SpatialRegressor(family="bernoulli").fit(X, y)
+print(time.perf_counter() - begun)
+"""
+
+
+def fits_side_by_side(plan: Plan) -> Iterator[Row]:
+    """Two programs that fit at the same time, each by default, and one alone; on the clock, in either case."""
+    import subprocess
+    from tempfile import TemporaryDirectory
+
+    X, eta = field(930)
+    y = (np.random.default_rng(2).uniform(size=930) < 1 / (1 + np.exp(-eta))).astype(float)
+    with TemporaryDirectory() as folder:
+        rows = Path(folder) / "rows.npz"
+        np.savez(rows, X=X, y=y)
+
+        def seconds(n: int) -> float:
+            command = [sys.executable, "-c", SIDE_BY_SIDE, str(rows)]
+            running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(n)]
+            return max(float(each.communicate()[0]) for each in running)
+
+        alone = seconds(1)
+        yield Row("two fits side by side, by default", "930 Bernoulli rows", seconds(2), "one alone", alone)
+
+
 def around_three_thousand(plan: Plan) -> Iterator[Row]:
     """Default fits of a short smooth field in one dimension on both sides of 3,000 rows, where waves may take over."""
     from bochner import SpatialRegressor
@@ -538,6 +570,7 @@ CASES = (
     small_counts,
     small_families,
     thousands_of_counts,
+    fits_side_by_side,
     around_a_thousand,
     around_three_thousand,
     exact_process,

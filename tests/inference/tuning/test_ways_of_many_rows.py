@@ -140,7 +140,7 @@ def test_more_counts_than_are_averaged_over_choose_their_kernel_together(few):
 
 @pytest.mark.parametrize(("true", "nu"), [(Matern(0.2, 4.0, nu=2.5), 2.5), (Matern(0.3, 1.5, nu=0.5), 0.5)])
 def test_a_field_too_rough_for_waves_is_judged_with_the_exact_kernel(few, true, nu):
-    """Parts of the rows would choose it too often; so would waves, never."""
+    """Parts of the rows would choose it too often, and waves never."""
     rng = np.random.default_rng(2)
     X = rng.uniform(size=(300, 1))
     y = rng.poisson(np.exp(1.5 + field(X, true, rng))).astype(float)

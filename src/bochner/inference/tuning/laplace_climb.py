@@ -85,7 +85,9 @@ def _rough_on_the_exact_kernel(task: Task, search: LatticeSearch, on_waves: Clim
     start = of_smoothness(smooth.kernel, nu)
     rough, whole = _dense_ending(search, on_waves.laplace.family, start, smooth.noise_variance)
     toll = _toll(task, search)
-    if rough.failed or rough.value < smooth.value - toll:
+    if rough.failed:
+        return on_waves
+    if rough.value < smooth.value - toll:
         reason = f"{on_waves.choices[0]}; nu = {nu:g}, with the exact kernel, comes to {rough.value:.1f}"
         told = Choice("kernel", on_waves.choices[0].value, text=reason)
         return replace(on_waves, choices=(told, *on_waves.choices[1:]), rivals=(*on_waves.rivals, rough))
