@@ -77,6 +77,16 @@ def test_without_noise_the_data_are_interpolated(kernel):
     assert (variance < 1e-6).all()
 
 
+@pytest.mark.parametrize("n_systems", [0, 5_000], ids=["numpy", "compiled"])
+@pytest.mark.parametrize("kernel", [SquaredExponential(3.0, 1e4), Matern(0.4, nu=18.0), Matern(2.0, 100.0, nu=8.0)])
+def test_systems_that_rounding_makes_singular_are_solved(kernel, n_systems):
+    rng = np.random.default_rng(0)
+    coords, targets = rng.uniform(size=(1_200, 2)), rng.uniform(size=(200, 2))
+    mean, variance = local_kriging(kernel, 0.0, coords, coords[:, 0], targets, 60, n_far=20, n_systems=n_systems)
+    assert np.all(variance > 0) and np.all(variance < 1e-6 * kernel.variance)
+    assert np.median(np.abs(mean - targets[:, 0])) < 1e-3
+
+
 def test_far_away_the_prior_returns():
     """Mean zero and the field's variance."""
     coords, residual, _ = observations(100, 2)

@@ -28,7 +28,7 @@ def left_out(
     kernel : Covariance
         A kernel, or any object with its `covariance`.
     noise : array, shape (n,)
-        Noise variance of each row; lifted to 1e-12 of the field's variance.
+        Noise variance of each row; lifted to 1e-11 of the field's variance.
     coords, residual : array, shapes (n, dim) and (n,)
         Observations: where, and what is left of them without the trend.
     rows, others : array of int

@@ -13,13 +13,16 @@ CELL_NEIGHBOURS    2.2      neighbours of a cell, as a multiple of those wanted 
 CELLS_AT_ONCE      64       cells that a thread takes at a time
 MAX_HALVINGS       30       halvings of the box: a cell is then smaller than rounding
 BITS_AT_ONCE       8        halvings by which places are sorted at once: 65,536 boxes of the plane
-LEAST_NOISE_SHARE  1e-12    of the variance of the field: least noise, below which small systems are singular
+LEAST_NOISE_SHARE  1e-11    of the variance of the field: least noise, below which small systems are singular: ten
+                            times what tables of a kernel err by
+LIFTS              1e2, 1e4, 1e6  times that, one after another, where rounding has made a system fail
 LIKE_UNITS         1.2      ratio of the units of two kernels up to which they share their neighbours
 THINNED            (8, 64)  one of so many observations is kept where farther ones are looked for
 CACHED_ENTRIES     2^16     of a packed batch: 0.5 MiB, so that its arrays stay in the processor's cache
 LARGEST_ENTRIES    2^21     of a packed batch: 16 MiB, whatever the number of neighbours
 EFFICIENT_BATCH    128      matrices: fewer leave numpy's inner loops too short
 SMALLEST_PIVOT     1e-13    relative to the diagonal entry: smaller ones are rounding
+ROUNDED_PIVOT      1.01e-13  the same, with which a system tells that it has failed
 COMPILED_FROM      1,000    small systems at once: NumPy does fewer in the time that Numba takes to be imported
 COMPILED_ORDER     3,000    rows to be put in order: likewise; so many have their likelihood compiled anyway
 N_LOTS             2^32     numbers by which ties are broken
@@ -58,13 +61,15 @@ CELL_NEIGHBOURS = 2.2
 CELLS_AT_ONCE = 64
 MAX_HALVINGS = 30
 BITS_AT_ONCE = 8
-LEAST_NOISE_SHARE = 1e-12
+LEAST_NOISE_SHARE = 1e-11
+LIFTS = (1e2, 1e4, 1e6)
 LIKE_UNITS = 1.2
 THINNED = (8, 64)
 CACHED_ENTRIES = 2**16
 LARGEST_ENTRIES = 2**21
 EFFICIENT_BATCH = 128
 SMALLEST_PIVOT = 1e-13
+ROUNDED_PIVOT = 1.01e-13
 COMPILED_FROM = 1_000
 COMPILED_ORDER = 3_000
 N_LOTS = 2**32

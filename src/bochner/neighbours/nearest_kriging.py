@@ -28,11 +28,14 @@ class Covariance(Protocol):
 
 def least_noise(kernel: Covariance, coords: FloatArray) -> FloatArray:
     """Noise variance that each row has at least, so that systems of a smooth field can be solved, (n,)."""
+    return np.asarray(limits.LEAST_NOISE_SHARE * _prior(kernel, coords) + 1e-300)
+
+
+def _prior(kernel: Covariance, coords: FloatArray) -> FloatArray:
+    """Variance of the field at places, (n,)."""
     if isinstance(kernel, Kernel):
-        prior = kernel.variances(coords)
-    else:
-        prior = kernel.covariance(coords[:, None, :], coords[:, None, :])[:, 0, 0]
-    return np.asarray(limits.LEAST_NOISE_SHARE * prior + 1e-300)
+        return kernel.variances(coords)
+    return kernel.covariance(coords[:, None, :], coords[:, None, :])[:, 0, 0]
 
 
 def local_kriging(
@@ -56,7 +59,7 @@ def local_kriging(
     kernel : Covariance
         A kernel, or any object with its `covariance`; it is asked for batches of pairs, x and z of (p, b, 1, dim).
     noise : float or array, shape (n,)
-        Noise variance of each row; lifted to 1e-12 of the field's variance.
+        Noise variance of each row; lifted to 1e-11 of the field's variance, and further where rounding wants it.
     coords, residual : array, shapes (n, dim) and (n,)
         Observations: where, and what is left of them without the trend.
     targets : array, shape (m, dim)
@@ -79,12 +82,35 @@ def local_kriging(
         Of the field without noise. Cost m k^3 in batches: memory does not grow with m.
     """
     ready = KnownRows(coords, n_neighbours, n_far) if ready is None else ready
-    precision = 1 / np.maximum(noise, least_noise(kernel, coords))
+    n_systems, least = max(len(targets), n_systems), least_noise(kernel, coords)
+    unit = np.ones(coords.shape[1]) if scales is None else scales
+    mean, variance = _kriged(kernel, np.maximum(noise, least), residual, targets, unit, ready, n_systems)
+    rounding = limits.ROUNDED_PIVOT * _prior(kernel, targets)
+    for lift in limits.LIFTS:
+        failed = np.flatnonzero(~(variance > rounding))
+        if not len(failed):
+            break
+        lifted = np.maximum(noise, lift * least)
+        mean[failed], variance[failed] = _kriged(kernel, lifted, residual, targets[failed], unit, ready, n_systems)
+    return mean, variance
+
+
+def _kriged(
+    kernel: Covariance,
+    noise: FloatArray,
+    residual: FloatArray,
+    targets: FloatArray,
+    scales: FloatArray,
+    ready: KnownRows,
+    n_systems: int,
+) -> tuple[FloatArray, FloatArray]:
+    """The same with noise variances that are taken as they are."""
+    precision = 1 / noise
     known, weight = ready.known, group_sums(ready.group, precision)
     values, variances = group_sums(ready.group, precision * residual) / weight, 1 / weight
-    unit, sought = ready.sought(np.ones(coords.shape[1]) if scales is None else scales)
+    unit, sought = ready.sought(scales)
     k = sought.n
-    compiled = compiled_kernel(kernel, coords.shape[1], max(len(targets), n_systems))
+    compiled = compiled_kernel(kernel, targets.shape[1], n_systems)
     if compiled is not None:
 
         def search(run: slice) -> IntArray:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.testing import assert_allclose
 
+from bochner import SpatialRegressor
 from bochner.inference.tuning.varying_amplitude import Errors, _clearly_likelier, amplitude_of
 
 
@@ -34,3 +35,15 @@ def test_an_amplitude_is_clearly_likelier_where_errors_vary_and_not_where_they_d
     varied = errors(np.ones(2))
     even = replace(varied, error=np.random.default_rng(2).standard_normal(600))
     assert _clearly_likelier(varied, 12) and not _clearly_likelier(even, 12)
+
+
+def test_a_field_known_to_many_digits_is_not_divided_by_an_amplitude():
+    def folded(places):
+        return np.abs(places[:, 0] - 0.5) + 0.3 * np.sin(8 * places[:, 1])
+
+    rng = np.random.default_rng(1)
+    X, new = rng.uniform(size=(3_200, 2)), rng.uniform(size=(500, 2))
+    model = SpatialRegressor().fit(X, folded(X))
+    mean, sd = model.predict(new, return_std=True)
+    off = np.abs(mean - folded(new))
+    assert np.mean(off < 1.96 * sd) > 0.9 and np.median(off) < 5e-6

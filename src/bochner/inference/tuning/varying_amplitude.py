@@ -2,7 +2,8 @@
 
 Rows held out at random say how large the field's errors are all over, relative to what the kernel lets expect; around
 some nodes the amplitude that makes them likely is found. It is taken where it makes other such rows clearly more
-likely, and predicts rows in gaps better than one amplitude for all.
+likely, and predicts rows in gaps better than one amplitude for all: a field that is known to many digits has fewer once
+it is divided by an amplitude.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from bochner.choices import Choice
 from bochner.features import Amplitude
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.local_folds import held_out_locally
+from bochner.inference.fits.modulated_fit import steadied
 from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.search import Tuned
@@ -81,18 +83,29 @@ def varying_amplitude(tuned: Tuned, obs: Observations, folds: list[Fold], held: 
     i = held.index
     noise = np.minimum(obs.copy_variance(noise_variance)[i], sd**2)
     inside = Errors(i, obs.rows.coords[i], y - mean, sd**2 - noise, noise)
-    best: tuple[float, int] | None = None
+    best: tuple[float, int, FloatArray] | None = None
+    worth = crps(y, mean, sd, sample_weight=weight) * (1 - limits.WORTH_AMPLITUDE)
     likelier = list(in_threads(lambda n_nodes: _clearly_likelier(everywhere, n_nodes), limits.AMPLITUDE_NODES))
     for n_nodes in compress(limits.AMPLITUDE_NODES, likelier):
         there = _unseen_amplitude(everywhere, inside, held.fold, folds, n_nodes)
-        plain, modulated = (crps(y, mean, s, sample_weight=weight) for s in (sd, inside.sd(there)))
-        if modulated < plain * (1 - limits.WORTH_AMPLITUDE) and (best is None or modulated < best[0]):
-            best = modulated, n_nodes
+        modulated = crps(y, mean, inside.sd(there), sample_weight=weight)
+        if modulated < worth and (best is None or modulated < best[0]):
+            best = modulated, n_nodes, there
     if best is None:
         return None
     found = amplitude_of(everywhere, best[1])
+    own = _modulated_mean(found, tuned, obs, folds)
+    if crps(y, own, inside.sd(best[2]), sample_weight=weight) >= worth:
+        return None
     factor = variance_factor(y, mean, inside.sd(found.at(inside.coords)), weight)
     return replace(found, log_values=found.log_values + 0.5 * np.log(factor))
+
+
+def _modulated_mean(amplitude: Amplitude, tuned: Tuned, obs: Observations, folds: list[Fold]) -> FloatArray:
+    """What is predicted of the held-out rows with the amplitude."""
+    steady, noise = steadied(obs, amplitude, tuned.noise_variance)
+    held = held_out_locally(tuned.kernel, steady, noise, folds)
+    return np.asarray(held.mean * amplitude.at(obs.rows.coords[held.index]))
 
 
 def told_of_amplitude(amplitude: Amplitude, coords: FloatArray) -> Choice:
