@@ -183,17 +183,20 @@ def _margins(fields: list[_Field], extent: FloatArray, level: float) -> FloatArr
     """Extent along each axis of the lags at which a field exceeds `level` of the variance, in any direction."""
     dim = len(extent)
     variance = sum(field.variance * (1.0 if field.lines is None else field.lines[1].sum()) for field in fields)
-    reach = extent.max() * np.logspace(-3, 3, 241)
-    margin = np.full(dim, reach[0])
+    # in extents, since axes may be in units of their own; one range may be that of the longest axis
+    unit = np.where(extent > 0, extent, extent.max())
+    further = np.log10(unit.max() / unit.min())
+    reach = np.logspace(-3, 3 + further, 241 + int(np.ceil(40 * further)))
+    margin = reach[0] * unit
     for field in fields:
         axes = list(field.axes)
         weight = 1.0 if field.lines is None else float(field.lines[1].sum())
         for along in _directions(len(axes)) if axes else ():
             direction = np.zeros(dim)
             direction[axes] = along
-            large = weight * np.abs(field.at(reach[:, None] * direction)) > level * variance
+            large = weight * np.abs(field.at(reach[:, None] * direction * unit)) > level * variance
             last = int(np.flatnonzero(large)[-1]) if large.any() else 0
-            margin = np.maximum(margin, reach[min(last + 1, len(reach) - 1)] * np.abs(direction))
+            margin = np.maximum(margin, reach[min(last + 1, len(reach) - 1)] * np.abs(direction) * unit)
     return margin
 
 

@@ -66,7 +66,7 @@ def test_kernels_are_stacked_in_gaps_of_space_alone(monkeypatch, told, n_axes, m
 @pytest.mark.parametrize("last_is_time", [False, True])
 def test_a_time_asks_for_products_of_space_and_time(monkeypatch, last_is_time):
     single, product = Tuned(Matern(0.3), 0.01, 0.0, 1, ()), Tuned(Matern(0.9), 0.01, 0.0, 1, ())
-    monkeypatch.setattr(multiscale, "_single", lambda coarse, fine: (single, None))
+    monkeypatch.setattr(multiscale, "_single", lambda coarse, fine, judge: (single, None))
     monkeypatch.setattr(multiscale, "refine_on_lattice", lambda found, *_, **__: found)
     monkeypatch.setattr(multiscale, "fit_sum", lambda *_: (None, 0.0))
     monkeypatch.setattr(multiscale, "space_time_fields", lambda *_: [("a product of space and time", product)])
@@ -76,15 +76,14 @@ def test_a_time_asks_for_products_of_space_and_time(monkeypatch, last_is_time):
     assert ("a product of space and time" in str(told)) == last_is_time
 
 
-@pytest.mark.parametrize("extent", [(1.0,), (1.0, 1.0), (2.0, 1.0), (10.0, 1.0), (1.0, 1.0, 1.0), (9.0, 1.0, 1.0)])
-def test_axes_of_unlike_length_have_scales_of_their_own_and_others_are_turned(extent):
-    """Unlike sides are in units of their own; sides alike are one plane, which may be stretched any way."""
+@pytest.mark.parametrize("extent", [(1.0,), (1.0, 1.0), (2.0, 1.0), (1.0, 1.0, 1.0), (2.0, 1.0, 1.0)])
+def test_sides_alike_are_one_plane_which_may_be_stretched_any_way(extent):
+    """In space depth may have a length scale of its own, too."""
     kernel, sides = Matern(0.2, 1.7, nu=0.8, learn_nu=True), np.array(extent)
     found = multiscale._wider(kernel, sides)
     own, turned = ([k for k in found if (k.rotation is None) == straight] for straight in (True, False))
-    unlike = sides.max() > 3 * sides.min()
-    assert len(turned) == (len(sides) > 1 and not unlike)
-    assert len(own) == (len(limits.AXIS_STARTS) if unlike or len(sides) == 3 else 0)
+    assert len(turned) == (len(sides) > 1)
+    assert len(own) == (len(limits.AXIS_STARTS) if len(sides) == 3 else 0)
     for k in found:
         assert (k.variance, k.nu, k.learn_nu) == (1.7, 0.8, True)
     for k, share in zip(own, limits.AXIS_STARTS, strict=False):
@@ -116,9 +115,17 @@ def test_the_axis_of_the_earth_has_a_length_of_its_own_where_it_gains(lengths, s
     assert multiscale._axial(replace(single, kernel=Matern((0.2,) * dim)), fine) is None
 
 
-@pytest.mark.parametrize(("lengths", "per_axis"), [((1.0, 1.0), False), ((3.0, 1.0), False), ((20.0, 1.0), True)])
-def test_one_field_is_taken_as_wide_as_it_gains(lengths, per_axis):
-    """A length for every axis is worth two nats for each more, in sides that differ; the smoothness is learned."""
+@pytest.mark.parametrize(
+    ("lengths", "taken"),
+    [
+        ((1.0, 1.0), 1.0),
+        ((3.0, 1.0), 3**0.5),
+        ((20.0, 1.0), (200**0.5, 2**0.5)),  # in the ratio of the sides
+        ((90.0, 0.5), (90.0, 0.5)),
+    ],
+)
+def test_one_field_is_taken_as_wide_as_it_gains(lengths, taken):
+    """Along sides that differ: equal lengths, or as the sides; others must gain two nats; smoothness is learned."""
     targets = np.log(lengths)
 
     def objective(kernel, noise_variance):
@@ -130,10 +137,10 @@ def test_one_field_is_taken_as_wide_as_it_gains(lengths, per_axis):
         return float(-along @ along - rest @ rest - noise**2), gradient
 
     looked = Search(objective, Scale(np.array([10.0, 1.0]), 0.02, 1.0), None)
-    found, far = multiscale._single(looked, looked)
+    found, far = multiscale._single(looked, looked, lambda tuned: tuned.value)
     assert far is None
-    assert isinstance(found.kernel.length_scale, tuple) == per_axis
-    assert_allclose(found.kernel.length_scale, lengths if per_axis else np.sqrt(np.prod(lengths)), rtol=0.1)
+    assert isinstance(found.kernel.length_scale, tuple) == isinstance(taken, tuple)
+    assert_allclose(found.kernel.length_scale, taken, rtol=0.1)
     assert found.kernel.nu == pytest.approx(0.8, rel=0.05) and found.noise_variance == pytest.approx(NOISE, rel=0.05)
 
 

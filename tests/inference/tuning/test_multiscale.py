@@ -31,7 +31,7 @@ def task_of(coords: np.ndarray) -> Task:
 
 def decide(monkeypatch: pytest.MonkeyPatch, several: Tuned | None, errors: dict[bool, np.ndarray], sd: float = 1.0):
     """The decision, if held-out rows have these errors by the sum (True) and by the single field (False)."""
-    monkeypatch.setattr(multiscale, "_single", lambda coarse, fine: (SINGLE, None))
+    monkeypatch.setattr(multiscale, "_single", lambda coarse, fine, judge: (SINGLE, None))
     monkeypatch.setattr(multiscale, "refine_on_lattice", lambda found, *_, **__: found)
     monkeypatch.setattr(multiscale, "fit_sum", lambda *_: (several, 10.0))
 

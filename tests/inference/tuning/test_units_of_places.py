@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from bochner import SpatialRegressor
 from bochner.inference import Domain
 from bochner.inference.schemes.lattice_scheme import LatticeScheme
 from bochner.inference.tuning import multiscale, sums
@@ -61,3 +62,13 @@ def test_whitened_places_do_not_know_the_unit():
     assert_allclose(
         np.linalg.norm(white[0][:, None] - white[0][None], axis=-1), np.linalg.norm(far @ root.T, axis=-1), atol=1e-10
     )
+
+
+@pytest.mark.parametrize("unit", [(1e6, 1e-3), (30.0, 1.0)])
+def test_a_weak_field_is_found_whatever_the_units_of_its_axes(unit):
+    rng = np.random.default_rng(7)
+    places = rng.uniform(size=(1_800, 2))
+    field = np.sin(9 * places[:, 0]) * np.cos(11 * places[:, 1])
+    y = field + 2 * rng.normal(size=len(places))
+    mean = SpatialRegressor().fit(places[:1_300] * unit, y[:1_300]).predict(places[1_300:] * unit)
+    assert np.corrcoef(mean, field[1_300:])[0, 1] > 0.8

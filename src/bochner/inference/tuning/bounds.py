@@ -36,6 +36,11 @@ def starts(kernel: Kernel, scale: Scale, noise_variance: float | None) -> Iterat
         yield _started(kernel, scale, reach, size * field, order), noise
 
 
+def unlike(extent: FloatArray) -> bool:
+    """Whether axes are so unlike that they may have units of their own."""
+    return bool(extent.max() > limits.UNLIKE_EXTENTS * extent.min())
+
+
 def log_prior(kernel: Kernel, scale: Scale, *, few_rows: bool = True) -> tuple[float, FloatArray]:
     """Weak prior of the hyperparameters, or of those that many rows leave in doubt, too; and its gradient in theta."""
     pairs = zip(kernel.hyperparameters, kernel.theta, strict=True)

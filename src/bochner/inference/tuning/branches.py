@@ -12,6 +12,7 @@ from bochner.inference.observed.average import Average
 from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.averaging import curvature_at_mode, is_informed
+from bochner.inference.tuning.bounds import unlike
 from bochner.inference.tuning.integration import Integral, integrate
 from bochner.inference.tuning.range_grid import Branch
 from bochner.inference.tuning.search import Search, Tuned
@@ -78,9 +79,9 @@ def stretched(kernel: Kernel | None, search: Search, found: Tuned, log_prior: fl
     extent = search.scale.extent
     dim = len(extent)
     contrast = _contrasts(dim)
-    unlike = extent.max() > limits.UNLIKE_EXTENTS * extent.min()
-    level = np.log(extent).mean() if unlike else np.log(extent.max())
-    centre = contrast.T @ np.log(extent) if unlike else np.zeros(dim - 1)
+    apart = unlike(extent)
+    level = np.log(extent).mean() if apart else np.log(extent.max())
+    centre = contrast.T @ np.log(extent) if apart else np.zeros(dim - 1)
     mode = contrast.T @ found.kernel.theta[:dim]
     covariance = _ratio_covariance(search, found, contrast)
     root = np.linalg.cholesky(covariance)

@@ -24,6 +24,7 @@ from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.scale import scale_of
 from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.bounds import unlike
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.inference.tuning.variance_factor import variance_factor
 from bochner.kernels import Kernel, Matern
@@ -70,7 +71,7 @@ def _scales(coarse: Search, dim: int) -> tuple[Kernel, float]:
     scale = float(first.kernel.length_scale)  # type: ignore[attr-defined]
     sides = coarse.scale.extent
     starts = [first.kernel.replace(length_scale=(scale,) * dim)]
-    if sides.max() > limits.UNLIKE_EXTENTS * sides.min():
+    if unlike(sides):
         root = float(np.sqrt(dim))
         starts.append(first.kernel.replace(length_scale=tuple(float(root * s / 3) for s in sides)))
     steps = limits.ARD_COARSE_ITERATIONS

@@ -7,6 +7,7 @@ predict held-out rows that lie as those places do.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -22,8 +23,9 @@ from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.bounds import unlike
 from bochner.inference.tuning.objectives import likelihood_in
-from bochner.inference.tuning.refinement import refine_on_lattice
+from bochner.inference.tuning.refinement import by_some_rows, refine_on_lattice
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.inference.tuning.space_time import space_time_fields
 from bochner.inference.tuning.stacking import Judged, gaps_of, likeness, stacking_weights
@@ -56,7 +58,7 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
         task = replace(task, domain=replace(task.domain, groups=task.domain.groups[task.responses.weight > 0]))
 
     def one_field() -> tuple[Tuned, Tuned | None]:
-        plain, far = _single(coarse, fine)
+        plain, far = _single(coarse, fine, lambda t: by_some_rows(t, task.obs, reml=task.settings.reml))
         plain = _among_its_own(plain, fine, task)
         far = None if far is None else _among_its_own(far, fine, task)
         return refine_on_lattice(plain, fine, task.obs, reml=task.settings.reml), far
@@ -314,14 +316,12 @@ def _axial(single: Tuned, fine: Search) -> Tuned | None:
     return found if found.value > single.value + 2 else None
 
 
-def _single(coarse: Search, fine: Search) -> tuple[Tuned, Tuned | None]:
+def _single(coarse: Search, fine: Search, judge: Callable[[Tuned], float]) -> tuple[Tuned, Tuned | None]:
     """The likeliest field, and a likelier one that is stretched so far that it may follow the sampling, if any."""
+    if coarse.shared is None and unlike(coarse.scale.extent):
+        return _along_unlike_axes(coarse, fine, judge), None
     further = coarse.shared is not None and len(coarse.shared) > 3
-    drafts = [tune(coarse, start, n_climbs=1) for nu in (0.5, 1.5) for start in _first(nu, coarse, further)]
-    rough = max(drafts, key=lambda t: t.value)
-    draft = coarse.maximise(
-        rough.kernel.replace(learn_nu=True), rough.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED
-    )
+    draft = _draft(coarse, lambda nu: _first(nu, coarse, further))
     far: Tuned | None = None
     for start in _wider(draft.kernel, coarse.scale.extent) if coarse.shared is None else ():
         wider = coarse.maximise(start, draft.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED)
@@ -336,6 +336,42 @@ def _single(coarse: Search, fine: Search) -> tuple[Tuned, Tuned | None]:
     if far is None or far.value <= draft.value:
         return single, None
     return single, fine.maximise(far.kernel, far.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
+
+
+def _along_unlike_axes(coarse: Search, fine: Search, judge: Callable[[Tuned], float]) -> Tuned:
+    """The likeliest field along axes in units of their own, or along a strip.
+
+    Neighbours are near in the extents of the axes: they do not see how a field that hardly varies along one of them is
+    contradicted by rows far away along it, and see little of one along a strip. So `judge` tells how likely fields are,
+    and length scales stay in the ratio of the extents, or equal, unless others are likelier by more than chance.
+    """
+    extent = coarse.scale.extent
+    along = tuple(extent.tolist())
+    tied, finer = (replace(search, shared=(0,) * len(extent)) for search in (coarse, fine))
+    equal = _draft(coarse, lambda nu: [Matern(nu=nu)])
+    scaled = _draft(tied, lambda nu: [Matern(along, nu=nu)])
+    draft, search = max(((equal, fine), (scaled, finer)), key=lambda pair: judge(pair[0]))
+    ranges = np.atleast_1d(draft.kernel.length_scale) * np.ones(len(extent))  # type: ignore[attr-defined]
+    starts = [tuple(ranges.tolist()), *(tuple((part * extent).tolist()) for part in limits.AXIS_STARTS)]
+    climbs = [
+        coarse.maximise(
+            draft.kernel.replace(length_scale=start), draft.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED
+        )
+        for start in starts
+    ]
+    free = max(climbs, key=lambda t: t.value)
+    if judge(free) > judge(draft) + 2 * (len(extent) - 1):
+        draft, search = free, fine
+    return search.maximise(draft.kernel, draft.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
+
+
+def _draft(coarse: Search, first: Callable[[float], list[Kernel]]) -> Tuned:
+    """The likeliest field that some kernels of smoothness 1/2 and 3/2 lead to, its smoothness learned."""
+    drafts = [tune(coarse, start, n_climbs=1) for nu in (0.5, 1.5) for start in first(nu)]
+    rough = max(drafts, key=lambda t: t.value)
+    return coarse.maximise(
+        rough.kernel.replace(learn_nu=True), rough.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED
+    )
 
 
 def _among_its_own(found: Tuned, fine: Search, task: Task) -> Tuned:
@@ -366,14 +402,13 @@ def _first(nu: float, coarse: Search, further: bool) -> list[Kernel]:
 
 
 def _wider(kernel: Kernel, extent: FloatArray) -> list[Kernel]:
-    """The kernel with a length scale for each axis: in its own unit, as time and depth have, or along rotated ones."""
+    """The kernel with a length scale for each axis, as depth has, or along rotated ones."""
     dim, starts = len(extent), []
-    unlike = extent.max() > limits.UNLIKE_EXTENTS * extent.min()
-    if unlike or dim == 3:
+    if dim == 3:
         starts = [
             kernel.replace(length_scale=tuple(float(part * side) for side in extent)) for part in limits.AXIS_STARTS
         ]
-    if dim > 1 and not unlike:
+    if dim > 1:
         scale = float(np.exp(np.mean(np.log(np.atleast_1d(kernel.length_scale)))))  # type: ignore[attr-defined]
         stretch = np.exp(np.linspace(0.15, -0.15, dim))  # so that there is a direction to follow
         rotation = 0.4 if dim == 2 else (0.2, 0.2, 0.2)

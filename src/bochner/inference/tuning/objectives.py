@@ -24,6 +24,7 @@ from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
 from bochner.inference.schemes.limits import MAX_EXACT_ROWS
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.bounds import unlike
 from bochner.inference.tuning.lattice_search import Told
 from bochner.kernels import Kernel
 from bochner.neighbours import SharedOrder, Vecchia
@@ -162,5 +163,4 @@ def _first_units(task: Task) -> FloatArray | None:
     if task.grid is not None:
         return np.asarray(task.grid.step)
     extent = task.scale.extent
-    unlike = task.domain.shared is None and extent.max() > limits.UNLIKE_EXTENTS * extent.min() > 0
-    return extent if unlike else None
+    return extent if task.domain.shared is None and extent.min() > 0 and unlike(extent) else None

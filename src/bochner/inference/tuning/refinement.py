@@ -13,6 +13,7 @@ from bochner.inference.evidence.lattice_evidence import lattice_objective
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.bounds import unlike
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel, Matern
 from bochner.random import generator
@@ -83,7 +84,7 @@ def _weak_field(found: Tuned, search: Search, obs: Observations, *, reml: bool) 
         return found
     value, now = best.value, on_lattice.value(kernel, found.noise_variance)
     if now <= limits.FAILED_SEARCH:  # a field that waves do not hold
-        value, now = (_by_some_rows(t, obs, reml=reml) for t in (best, found))
+        value, now = (by_some_rows(t, obs, reml=reml) for t in (best, found))
     return replace(best, by_all_rows=True) if value > now + limits.WEAK_GAIN else found
 
 
@@ -105,13 +106,13 @@ def _away_from_nothing(objective: Objective, sd: float) -> Objective:
 
 def _reaching(kernel: Matern, reach: float, variance: float, extent: FloatArray) -> Matern:
     """A field of middling smoothness, if that is learned, that reaches over a part of the extent."""
-    own = isinstance(kernel.length_scale, tuple)
+    own = isinstance(kernel.length_scale, tuple) or unlike(extent)
     length = tuple((reach * extent).tolist()) if own else reach * float(extent.max())
     nu = limits.SELECTED_SMOOTHNESS[0] if kernel.learn_nu else kernel.nu
     return kernel.replace(length_scale=length, variance=variance, nu=nu, rotation=None)
 
 
-def _by_some_rows(tuned: Tuned, obs: Observations, *, reml: bool) -> float:
+def by_some_rows(tuned: Tuned, obs: Observations, *, reml: bool) -> float:
     """Exact evidence of rows drawn at random, as many as are quick."""
     rows = np.arange(len(obs))
     if len(obs) > limits.JUDGING_ROWS:

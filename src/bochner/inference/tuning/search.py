@@ -48,7 +48,9 @@ class Search:
     noise_variance: float | None  # None: learned
     prior: bool = False
     least_noise: float = LEAST_NOISE  # of the variance
-    shared: tuple[int, ...] | None = None  # number of the length scale of each axis; None: each its own
+    shared: tuple[int, ...] | None = (
+        None  # number of the length scale of each axis, in the ratios of a start; None: own
+    )
     prior_scale: Scale | None = None  # sizes that the prior goes by, if not those of the data
     reach: float = np.inf  # in theta: how far from its start a climb may go
     enough: float = limits.SCORED  # nats that the last step of a climb by slopes and information gains
@@ -149,7 +151,7 @@ class Search:
         return dim if self.shared is None else len(set(self.shared))
 
     def _ties(self, kernel: Kernel) -> IntArray:
-        """Of each entry of [theta, log noise], the first one that shares its value."""
+        """Of each entry of [theta, log noise], the first one that it moves with."""
         ties = np.arange(len(kernel.theta) + 1)
         first: dict[tuple[str, int], int] = {}
         for i, h in enumerate(kernel.hyperparameters if self.shared is not None else ()):
@@ -159,7 +161,7 @@ class Search:
         return ties
 
     def _free(self, kernel: Kernel) -> BoolArray:
-        """Entries of [theta, log noise] that are climbed: the first of those that share a value, noise if unknown."""
+        """Entries of [theta, log noise] that are climbed: the first of those that move together, noise if unknown."""
         ties = self._ties(kernel)
         return (ties == np.arange(len(ties))) & np.r_[np.ones(len(ties) - 1, dtype=bool), self.noise_variance is None]
 
@@ -178,13 +180,14 @@ class Search:
         hyperparameters: where it is clear that it will not, or that it leads to the same end, it may stop short. A
         `Rival` says more of when.
         """
-        ties = self._ties(kernel)  # entry of [theta, log noise] that each entry equals
+        ties = self._ties(kernel)  # entry of [theta, log noise] that each entry moves with
         free = self._free(kernel)
         intervals = bounds(kernel, self.scale, self.least_noise)
         full = begun = np.r_[kernel.theta, np.log(max(noise_variance, 1e-300))]
         if self.noise_variance is None:
             full = full.copy()
             full[-1] = np.clip(full[-1], *intervals[-1])
+        apart = full - full[ties]
         count = 0
 
         n_free = int(np.count_nonzero(free))
@@ -192,7 +195,7 @@ class Search:
         def unpack(x: FloatArray) -> tuple[Kernel, float]:
             point = full.copy()
             point[free] = x
-            point = point[ties]
+            point = point[ties] + apart
             if np.array_equal(point, begun):  # to the last digit, for what is known of it
                 return kernel, noise_variance if self.noise_variance is None else self.noise_variance
             noise = float(np.exp(point[-1])) if self.noise_variance is None else self.noise_variance

@@ -11,6 +11,7 @@ import numpy as np
 from bochner.choices import Choice
 from bochner.inference.evidence.objective import JointObjective
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.bounds import unlike
 from bochner.inference.tuning.informed_climb import Rival
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel, Matern
@@ -197,7 +198,7 @@ def _turned(search: Search, best: Tuned, least: float) -> tuple[tuple[Tuned, ...
     direction is that of an axis.
     """
     extent = search.scale.extent
-    if extent.max() > limits.UNLIKE_EXTENTS * extent.min():
+    if unlike(extent):
         return (), -np.inf
     scale = float(best.kernel.length_scale)  # type: ignore[attr-defined]
     starts = [
@@ -220,7 +221,7 @@ def _turned(search: Search, best: Tuned, least: float) -> tuple[tuple[Tuned, ...
 def _alike(search: Search, best: Tuned, dim: int, price: float) -> bool:
     """Whether unequal length scales would gain far less than their price: by slopes at equal ones and a step away."""
     extent = search.scale.extent
-    if extent.max() > limits.UNLIKE_EXTENTS * extent.min():
+    if unlike(extent):
         return False
     scale = float(best.kernel.length_scale)  # type: ignore[attr-defined]
     equal = best.kernel.replace(length_scale=(scale,) * dim)
@@ -244,10 +245,10 @@ def _alike(search: Search, best: Tuned, dim: int, price: float) -> bool:
 def _per_axis(search: Search, best: Tuned, dim: int, must: float | None) -> Tuned:
     kernel: Kernel = best.kernel
     scale = float(kernel.length_scale)  # type: ignore[attr-defined]
-    starts = [kernel.replace(length_scale=(scale,) * dim)]
+    climbs = [search.maximise(kernel.replace(length_scale=(scale,) * dim), best.noise_variance, against=must)]
     extent = search.scale.extent
-    if extent.max() > 3 * extent.min():  # axes in different units
-        starts.append(kernel.replace(length_scale=tuple(scale * extent / extent.max())))
-    climbs = [search.maximise(start, best.noise_variance, against=must) for start in starts]
+    if unlike(extent):  # in different units one range for all says nothing of each
+        apart = kernel.replace(length_scale=tuple(scale * extent / extent.max()))
+        climbs.append(tune(search, apart, [(apart, best.noise_variance)], n_climbs=1))
     found = max(climbs, key=lambda t: t.value)
     return replace(found, n_evaluations=sum(t.n_evaluations for t in climbs))
