@@ -18,7 +18,7 @@ from bochner.exceptions import BochnerError
 from bochner.features import Rows
 from bochner.frequencies import lattice_frequencies
 from bochner.inference import Observations
-from bochner.inference.tuning.bounds import bounds, close, log_prior, starts
+from bochner.inference.tuning.bounds import bounds, close, log_priors, starts
 from bochner.inference.tuning.peaks import informed_starts
 from bochner.kernels import Kernel, Matern, Scale, SquaredExponential, spectral_lines, spectral_peaks
 from bochner.neighbours import (
@@ -52,7 +52,7 @@ def kernel_of(make: Callable[[int], Kernel]) -> Numbers:
         told |= {
             f"covariance {dim}": np.ravel([value, *slopes]),
             f"bounds {dim}": np.ravel(bounds(kernel, scale)),
-            f"prior {dim}": np.r_[log_prior(kernel, scale)[0], log_prior(kernel, scale)[1]],
+            f"prior {dim}": np.r_[log_priors(kernel, scale)[0].sum(), log_priors(kernel, scale)[1]],
             f"starts {dim}": np.concatenate([np.r_[k.theta, noise] for k, noise in begun]),
             f"close {dim}": [close(a, b) for a, _ in begun[:4] for b, _ in begun[:4]],
         }

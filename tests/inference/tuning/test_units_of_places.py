@@ -72,3 +72,15 @@ def test_a_weak_field_is_found_whatever_the_units_of_its_axes(unit):
     y = field + 2 * rng.normal(size=len(places))
     mean = SpatialRegressor().fit(places[:1_300] * unit, y[:1_300]).predict(places[1_300:] * unit)
     assert np.corrcoef(mean, field[1_300:])[0, 1] > 0.8
+
+
+def test_counts_of_a_weak_field_are_told_apart_whatever_the_units_of_its_axes():
+    rng = np.random.default_rng(7)
+    places, unit = rng.uniform(size=(700, 2)), (1e6, 1e-3)
+    field = np.sin(7 * places[:, 0]) * np.cos(8 * places[:, 1])
+    y = rng.negative_binomial(0.5, 0.5 / (0.5 + np.exp(1 + field))).astype(float)
+    alike, apart = (
+        SpatialRegressor(family="negative-binomial").fit(places[:400] * u, y[:400]).predict(places[400:] * u)
+        for u in (1.0, unit)
+    )
+    assert np.corrcoef(apart, field[400:])[0, 1] > 0.9 * np.corrcoef(alike, field[400:])[0, 1] > 0.4

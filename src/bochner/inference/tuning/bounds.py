@@ -41,14 +41,15 @@ def unlike(extent: FloatArray) -> bool:
     return bool(extent.max() > limits.UNLIKE_EXTENTS * extent.min())
 
 
-def log_prior(kernel: Kernel, scale: Scale, *, few_rows: bool = True) -> tuple[float, FloatArray]:
-    """Weak prior of the hyperparameters, or of those that many rows leave in doubt, too; and its gradient in theta."""
+def log_priors(kernel: Kernel, scale: Scale, *, few_rows: bool = True) -> tuple[FloatArray, FloatArray]:
+    """Weak prior of each hyperparameter, or of those that many rows leave in doubt, too; and its slope in theta."""
     pairs = zip(kernel.hyperparameters, kernel.theta, strict=True)
     found = [
         h.role.log_prior(float(theta), h.sides(scale), scale) if few_rows else h.role.lasting_log_prior(float(theta))
         for h, theta in pairs
     ]
-    return float(sum(value for value, _ in found)), np.array([slope for _, slope in found])
+    values, slopes = np.array(found, dtype=float).reshape(-1, 2).T
+    return values, slopes
 
 
 def close(a: Kernel, b: Kernel) -> bool:

@@ -13,7 +13,7 @@ from bochner.arrays import BoolArray, FloatArray, IntArray
 from bochner.exceptions import ConvergenceError
 from bochner.inference.evidence.objective import InformedObjective, JointObjective, Objective
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.bounds import bounds, close, log_prior, starts
+from bochner.inference.tuning.bounds import bounds, close, log_priors, starts
 from bochner.inference.tuning.informed_climb import Rival, scored
 from bochner.inference.tuning.limits import LEAST_NOISE
 from bochner.kernels import Kernel, Scale
@@ -72,7 +72,7 @@ class Search:
             return nothing
         if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
             return nothing
-        more, slope = log_prior(kernel, self.prior_scale or self.scale, few_rows=self.prior)
+        more, slope = self._log_prior(kernel)
         return value + more, gradient + np.r_[slope, np.zeros(1 + len(hidden))]
 
     def hidden(self, kernel: Kernel, noise_variance: float) -> FloatArray:
@@ -100,7 +100,14 @@ class Search:
             return limits.FAILED_SEARCH
         if not np.isfinite(value):
             return limits.FAILED_SEARCH
-        return value + log_prior(kernel, self.prior_scale or self.scale, few_rows=self.prior)[0]
+        return value + self._log_prior(kernel)[0]
+
+    def _log_prior(self, kernel: Kernel) -> tuple[float, FloatArray]:
+        """Of what is learned: length scales that move together have one."""
+        values, slopes = log_priors(kernel, self.prior_scale or self.scale, few_rows=self.prior)
+        ties = self._ties(kernel)[:-1]
+        first = ties == np.arange(len(ties))
+        return float(values[first].sum()), slopes * first
 
     def follows(self, kernel: Kernel, slope: FloatArray, curvature: FloatArray) -> None:
         """Tell the objective how parameters of its own move with theta, and how curved it is in them."""

@@ -95,6 +95,16 @@ def select_kernel(
         # of few Gaussian rows length scales per axis are averaged over, whether they pay or not
         split = _per_axis(search, best, dim, None if search.prior and not toll else best.value + price)
         count += split.n_evaluations
+    if dim > 1 and (toll or not search.prior):  # else all of them are averaged over
+        in_extents = _in_extents(search, best, dim)
+        if in_extents is not None and (split is None or split.value <= in_extents.value + price):
+            gain = in_extents.value - best.value
+            together, *_ = apart = best_per_axis(_keeping_ratios(search, dim), in_extents, toll)
+            told = f"{reason}; length scales in the ratio of the extents of the axes gain {gain:.1f}"
+            choice = Choice("kernel", f"matern {together.kernel.nu:g} in extents", text=told)  # type: ignore[attr-defined]
+            count += sum(t.n_evaluations for t in apart)
+            each = (*found.values(), *apart)
+            return Selected(replace(together, n_evaluations=count), choice, together, each=each, margin=gain)
     short = np.inf  # of what turned axes would have to reach
     if dim == 2 and split is not None and not toll and search.shared is None and first is None:
         more = float(np.log(n_rows))  # of two more than one length scale
@@ -240,6 +250,21 @@ def _alike(search: Search, best: Tuned, dim: int, price: float) -> bool:
     there = search.evaluate(equal.with_theta(equal.theta + limits.SPLIT_STEP * along), best.noise_variance)[1][:-1]
     bend = (steepness - float(there @ along)) / limits.SPLIT_STEP
     return bend > 0 and steepness**2 / (2 * bend) < limits.SPLIT_DOUBT * price
+
+
+def _in_extents(search: Search, best: Tuned, dim: int) -> Tuned | None:
+    """One range in the extents of unlike axes, which may be in units of their own; None where it is not likelier."""
+    extent = search.scale.extent
+    if search.shared is not None or not unlike(extent):
+        return None
+    start = best.kernel.replace(length_scale=tuple(extent.tolist()))
+    found = tune(_keeping_ratios(search, dim), start, n_climbs=1)
+    return found if found.value > best.value else None
+
+
+def _keeping_ratios(search: Search, dim: int) -> Search:
+    """Climbs in which the length scales of all axes move together."""
+    return replace(search, shared=(0,) * dim)
 
 
 def _per_axis(search: Search, best: Tuned, dim: int, must: float | None) -> Tuned:
