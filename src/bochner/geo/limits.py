@@ -20,6 +20,10 @@ AROUND_SIDES       1.5         times its longer side that a map has outlines bey
                                wide as high is filled by them
 AROUND_UNITS       1,000,000   metres of a projection beyond the edge, at most
 HEAD_BYTES         4,096       of a file that tell whether it is text
+MEASURED_BESIDE    10          values beside a code for missing ones, that tell where measured ones lie
+CODE_GAP           2.0         in spreads of all other values: so far from them lies a code
+CODE_NINES         3           nines that make a number a code where it occurs once; two, where it occurs again
+FILLED_FROM        1e19        size from which a number is what a file is filled with
 =================  ==========  =======================================================================================
 
 At 2,000 km from its centre an equal-area plane is 1.3 % off in distance.
@@ -40,3 +44,7 @@ PLANE_RADIUS = 2000.0
 AROUND_SIDES = 1.5
 AROUND_UNITS = 1e6
 HEAD_BYTES = 4_096
+MEASURED_BESIDE = 10
+CODE_GAP = 2.0
+CODE_NINES = 3
+FILLED_FROM = 1e19

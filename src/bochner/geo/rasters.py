@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bochner.arrays import FloatArray, as_coords
-from bochner.exceptions import BochnerError, InputError, MissingExtraError
+from bochner.exceptions import BochnerError, CheckWarning, InputError, MissingExtraError, warn
 from bochner.geo import limits
 from bochner.geo.crs import as_crs, crs_text, is_geographic, transform
 from bochner.geo.cube_bands import is_cube_file, opened_band
 from bochner.geo.grids import RasterGrid, Window, unwrapped
+from bochner.geo.missing_codes import told_of_code
 
 RESAMPLING = ("bilinear", "nearest", "cubic", "average", "sum", "mode", "classes")
 # Stands for the plane of the user where neither raster nor grid has a CRS; nothing is re-projected then.
@@ -52,7 +53,19 @@ def sample_raster(
         for turn in _other_turns(part, dataset):
             moved = _moved(part, turn)
             values = np.where(np.isnan(values), _warped(dataset, moved, band, method), values)
-        return values if method == "classes" else _unpacked(dataset, band, values)
+        if method == "classes":
+            return values
+        values = _unpacked(dataset, band, values)
+        _warn_of_code(dataset, values)
+        return values
+
+
+def _warn_of_code(dataset: Any, values: FloatArray) -> None:
+    """Warn where a raster that declares no nodata value holds one all the same."""
+    mend = "declare it as the nodata value of the file, e.g. gdal_edit.py -a_nodata."
+    told = told_of_code(f"the raster {Path(dataset.name).name}", values, mend, "places")
+    if told is not None:
+        warn(told, CheckWarning)
 
 
 def raster_at(
@@ -73,7 +86,19 @@ def raster_at(
             places = np.column_stack([unwrapped(places[:, 0], dataset.bounds.left), places[:, 1]])
         row, col = _pixels(dataset, places)
         values = _interpolated(dataset, band, row, col, method != "bilinear")
-        return values if method == "classes" else _unpacked(dataset, band, values)
+        if method == "classes":
+            return values
+        values = _unpacked(dataset, band, values)
+        _warn_of_code(dataset, values)
+        return values
+
+
+def _warn_of_code(dataset: Any, values: FloatArray) -> None:
+    """Warn where a raster holds a code for missing values that it does not declare."""
+    mend = "declare it as the nodata value of the file, e.g. gdal_edit.py -a_nodata."
+    told = told_of_code(f"the raster {Path(dataset.name).name}", values, mend, "places")
+    if told is not None:
+        warn(told, CheckWarning)
 
 
 @contextmanager
