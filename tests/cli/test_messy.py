@@ -112,3 +112,52 @@ def test_a_raster_does_not_take_the_place_of_a_column(wells, capsys):
         given = ("--target", "lead", "--covariate", f"cover={wells / 'cover.tif'}", "-o", wells / "c.bochner")
         run(2, "fit", wells / name, *given)
         assert f"{name} has a column 'cover', and --covariate gives another" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------- what a family cannot have
+
+
+@pytest.fixture
+def counted(tmp_path):
+    """Counts with an exposure and a known error, five rows of which no model can be fitted to."""
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame({"lon": rng.uniform(-6, -4, 50), "lat": rng.uniform(7, 9, 50)})
+    rows["people"], rows["cases"], rows["error"] = 100.0, rng.poisson(6, 50).astype(float), 0.1
+    rows.loc[3, "people"], rows.loc[5, "cases"], rows.loc[8, "cases"] = 0, -2, 2.5
+    rows.loc[10, "cases"], rows.loc[12, "people"] = np.nan, -4
+    rows.loc[20, "error"], rows.loc[21, "error"] = -0.1, 0.0
+    rows.to_csv(tmp_path / "cases.csv", index=False)
+    return tmp_path
+
+
+COUNTS = ("--target", "cases", "--exposure", "people", "--family", "poisson", "--kernel", "matern32")
+
+
+def test_exposure_of_none_and_counts_below_none_are_rows_amiss(counted, capsys):
+    run(2, "fit", counted / "cases.csv", *COUNTS, "-o", counted / "m.bochner")
+    told = capsys.readouterr().err
+    assert "4 of 50 rows amiss: line 5: people is 0; line 7: cases is -2; line 10: cases is 2.5; line 14" in told
+    assert "leave them out: --drop-bad; needed is" in told
+    run(0, "fit", counted / "cases.csv", *COUNTS, "--drop-bad", "-o", counted / "m.bochner")
+    assert load(counted / "m.bochner").choices_["rows left out"].value == 45
+
+
+def test_known_errors_below_none_are_rows_amiss(counted, capsys):
+    options = ("--target", "lat", "--coords", "lon", "--error-sd", "error", "--kernel", "matern32")
+    run(2, "fit", counted / "cases.csv", *options, "-o", counted / "m.bochner")
+    assert "1 of 50 rows amiss: line 22: error is -0.1" in capsys.readouterr().err
+    run(0, "fit", counted / "cases.csv", *options, "--drop-bad", "-o", counted / "m.bochner")
+
+
+def test_no_trials_are_a_row_amiss(messy, capsys):
+    lines = table()
+    lines[7] = "-5,1;8,0;0;0"
+    (messy / "none.csv").write_text("\n".join(lines), encoding="utf-8")
+    run(2, "fit", messy / "none.csv", *FIT, "-o", messy / "m.bochner")
+    assert "1 of 60 rows amiss: line 8: examined is 0" in capsys.readouterr().err
+    run(0, "fit", messy / "none.csv", *FIT, "--drop-bad", "-o", messy / "m.bochner")
+    ask = ("predict", messy / "m.bochner", messy / "none.csv", "--trials", "examined", "-o", messy / "p.csv")
+    run(2, *ask)
+    assert "line 8: examined is 0" in capsys.readouterr().err
+    run(0, *ask, "--drop-bad")
+    assert pd.read_csv(messy / "p.csv")["mean"].isna().sum() == 1

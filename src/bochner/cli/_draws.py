@@ -12,7 +12,7 @@ from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
 from bochner.cli._mapping import box_of
 from bochner.cli._models import opened
-from bochner.cli._predictions import Wanted, asked
+from bochner.cli._predictions import Wanted, asked, beside
 from bochner.cli._spec import inputs_named, names_in
 from bochner.cli._tables import model_table, read_like, with_rasters
 from bochner.exceptions import InputError, PartError
@@ -100,7 +100,8 @@ class Drawn:
     def write(self, path: Path) -> tuple[str, ...]:
         """Write a raster of bands, or the places with further columns; notes for the user."""
         if path.suffix.lower() not in WRITERS:
-            return (*self.places.notes, *write_places(self.places.with_columns(self.columns), path))
+            places = beside(self.places, self.columns)
+            return (*places.notes, *write_places(places, path))
         grid = self.places.grid
         assert grid is not None
         text = {"surface": "draw of the mean surface", "y": "draw of an observation"}

@@ -78,8 +78,9 @@ def draw_picture(
     wanted = {key: value for key, value in options.items() if key not in ("memory_limit", "observed")}
     names = [f"exceedance_{t:.12g}" for t in options["exceed"]]
     bands = ["mean", *(names or ["sd"])]
-    share = model.family_.link_function.range == (0.0, 1.0)
-    figure = plot_map(model, like=request.grid, bands=bands, label=label, title=title, percent=share, **wanted)
+    figure = plot_map(
+        model, like=request.grid, bands=bands, label=label, title=title, percent=model.family_.is_share, **wanted
+    )
     with complete_files(output) as partial, told_as_output(output):
         figure.savefig(partial, dpi=PICTURE_DPI, bbox_inches="tight", facecolor="white")
 

@@ -79,6 +79,8 @@ def epsg_of(crs: str | None) -> dict[str, Any] | None:
 def threshold_of(fitted: Fitted, layers: MapLayers, given: float | None) -> dict[str, float]:
     """Threshold that the map opens with, and the range and step of its slider."""
     link = fitted.model.family.link_function
+    if given is not None:
+        fitted.model.family.check_threshold(given)
     mean, sd = layers.mean_eta[layers.known], layers.sd_eta[layers.known]
     low, high = (float(link.mean(np.quantile(mean + k * sd, q))) for k, q in ((-2, 0.01), (2, 0.99)))
     step = round_step((high - low) / 200) if high > low else 1.0
