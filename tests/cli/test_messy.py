@@ -161,3 +161,37 @@ def test_no_trials_are_a_row_amiss(messy, capsys):
     assert "line 8: examined is 0" in capsys.readouterr().err
     run(0, *ask, "--drop-bad")
     assert pd.read_csv(messy / "p.csv")["mean"].isna().sum() == 1
+
+
+# ----------------------------------------------------------------------------------- rows by their lines
+
+
+@pytest.fixture
+def odd(tmp_path):
+    """Temperatures with two gaps, and after them an outlier in line 52 and swapped coordinates in line 62."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"lon": rng.uniform(10, 12, 120), "lat": rng.uniform(40, 42, 120)})
+    rows["temp"] = np.sin(3 * rows.lon) + np.cos(2 * rows.lat) + 0.1 * rng.normal(size=120)
+    rows.loc[[3, 20], "temp"] = np.nan
+    rows.loc[50, "temp"] = 40.0
+    rows.loc[60, ["lon", "lat"]] = [41.0, 11.0]
+    rows.to_csv(tmp_path / "odd.csv", index=False)
+    return tmp_path
+
+
+def test_odd_rows_are_told_by_their_lines_in_the_file(odd, capsys):
+    run(0, "fit", odd / "odd.csv", "--target", "temp", "--kernel", "matern32", "-o", odd / "m.bochner")
+    told = capsys.readouterr().err
+    assert "line 62 (lon 41, lat 11) lies" in told and "chance cannot be the reason: line 52. " in told
+    run(0, "report", odd / "m.bochner", "-o", odd / "r.html")
+    page = (odd / "r.html").read_text()
+    assert "line 52" in page and "line 62" in page
+
+
+def test_rows_that_are_read_in_parts_are_told_by_their_places(odd, capsys):
+    options = ("--target", "temp", "--kernel", "matern32", "--memory-limit", "1GB")
+    run(0, "fit", odd / "odd.csv", *options, "-o", odd / "m.bochner")
+    told = capsys.readouterr().err
+    place = pd.read_csv(odd / "odd.csv").loc[50]
+    assert "a row (lon 41, lat 11) lies" in told
+    assert f"cannot be the reason: that at lon {place.lon:.6g}, lat {place.lat:.6g}. " in told

@@ -11,6 +11,7 @@ import numpy as np
 from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
 from bochner.cli._amiss import no_size
+from bochner.cli._lines import told_by_line
 from bochner.cli._tables import model_table
 from bochner.cli._thresholds import Threshold
 from bochner.estimators.constructor import resources_of
@@ -63,8 +64,9 @@ def predicted(model: SpatialRegressor, places: Places, wanted: Wanted, drop_bad:
     if not known.any():
         raise InputError(f"every row of {places.source} misses one of {[*table.columns, *given.values()]}.")
     _warn_of_distance(model, table[known])
-    values = _values(model, table[known], {name: v[known] for name, v in more.items()}, new, wanted)
     rows = np.setdiff1d(np.arange(len(places)), list(bad))[known]
+    with told_by_line(places, rows):
+        values = _values(model, table[known], {name: v[known] for name, v in more.items()}, new, wanted)
     columns = {name: np.full(len(places), np.nan) for name in values}
     for name, value in values.items():
         columns[name][rows] = value
