@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bochner import SpatialRegressor
-from bochner.cli._amiss import amiss
+from bochner.cli._amiss import amiss, yes_or_no
 from bochner.cli._tables import model_table, read_like, with_rasters
 from bochner.diagnostics import diagnostics_of
 from bochner.exceptions import InputError
@@ -36,6 +36,7 @@ def survey_of(
     if "target" not in known:
         raise InputError(f"the model does not say which column of {path.name} is its response; name it with --target.")
     places = read_like(model, path, coords=coords, crs=crs, layer=layer)
+    places = yes_or_no(places, model.family_, known["target"])
     wanted = [name for name in [*places.coords, *layout.inputs, *known.values()] if name in places.names]
     bad = places.bad_rows(list(dict.fromkeys(wanted)), [n for n in layout.inputs if n not in places.coords])
     places = places.without(amiss(model.family_, known, places, bad).rows, True, "them")

@@ -11,7 +11,8 @@ import numpy as np
 
 from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
-from bochner.cli._amiss import amiss
+from bochner.cli._amiss import amiss, yes_or_no
+from bochner.cli._sheets import sheets_told
 from bochner.cli._spec import GAPS, Spec
 from bochner.exceptions import ColumnError, InputError
 from bochner.families import family_named
@@ -63,8 +64,11 @@ class Training:
 def training(spec: Spec) -> tuple[Spec, Training]:
     """The rows that a spec asks for, and the spec with its target filled in."""
     covariates = [*spec.covariates, *spec.covariate]
-    spec, places = _read(spec)
-    places = with_rasters(places, spec.covariate)
+    with sheets_told(spec.data):
+        spec, places = _read(spec)
+        check_columns(list(spec.roles.values()), places.names, places.source)
+    family = family_named(spec.family)
+    places = with_rasters(yes_or_no(places, family, spec.roles["target"]), spec.covariate)
     own = [name for name in (spec.groups,) if name is not None]
     known = [*spec.roles.values(), *([] if spec.error_sd is None else [spec.error_sd])]
     used = [*places.coords, *covariates, *known, *own]
@@ -76,7 +80,7 @@ def training(spec: Spec) -> tuple[Spec, Training]:
     check_columns(used, places.names, places.source)
     bad = places.bad_rows([name for name in used if name not in own], covariates)
     roles = spec.roles if spec.error_sd is None else {**spec.roles, "error_sd": spec.error_sd}
-    found = amiss(family_named(spec.family), roles, places, bad)
+    found = amiss(family, roles, places, bad)
     places = places.without(found.rows, spec.drop_bad, found.way)
     whole, places = places, places.complete(used, covariates, own)
     coords, table = _fitted_table(places, covariates)
@@ -109,7 +113,8 @@ def read_like(
 ) -> Places:
     """Places of a file, with coordinates in a CRS from which the model's can be reached."""
     own = model.fitted_.layout.columns.coord_names
-    places = _read_coords(path, tuple(coords) or None, own, crs, layer)
+    with sheets_told(path):
+        places = _read_coords(path, tuple(coords) or None, own, crs, layer)
     if places.crs is None and model.crs_ is not None:
         if places.kind not in ("table", "vector"):
             raise InputError(
