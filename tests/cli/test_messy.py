@@ -159,6 +159,8 @@ def test_no_trials_are_a_row_amiss(messy, capsys):
     ask = ("predict", messy / "m.bochner", messy / "none.csv", "--trials", "examined", "-o", messy / "p.csv")
     run(2, *ask)
     assert "line 8: examined is 0" in capsys.readouterr().err
+    run(2, "simulate", messy / "m.bochner", "--at", messy / "none.csv", *ask[3:5], "-o", messy / "s.csv")
+    assert "none.csv, line 8: trials is 0; needed are numbers > 0" in capsys.readouterr().err
     run(0, *ask, "--drop-bad")
     assert pd.read_csv(messy / "p.csv")["mean"].isna().sum() == 1
 

@@ -38,6 +38,7 @@ def folder(tmp_path_factory):
         (("aggregate", "share", "--areas", "data.csv", "--exceed", "20", "-o", "out.csv"), "write 0.2"),
         (("report", "share", "--threshold", "20", "-o", "out.html"), "--threshold is 20, but a prevalence"),
         (("hotspots", "temp", "--threshold", "20%"), "no share of anything"),
+        (("hotspots", "temp", "--threshold", "nan"), "needed is a finite number"),
         (("predict", "temp", "data.csv", "--exceed", "20%", "-o", "out.csv"), "--exceed 20, or --exceed 0.2"),
     ],
 )

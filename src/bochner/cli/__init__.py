@@ -56,7 +56,8 @@ PIPES = ("-", "/dev/stdin", "/dev/stdout", "/dev/stderr")
 
 def refuse_pipes(arguments: Sequence[str]) -> None:
     """Refuse the standard streams as files: formats are known by the ending of a name, and files are read twice."""
-    for argument in arguments:
+    own = bool(arguments) and arguments[0].replace("-", "_") in command_names()  # others may read them
+    for argument in arguments if own else ():
         name = argument.rpartition("=")[2] if argument.startswith("--") else argument
         if name in PIPES or name.startswith("/dev/fd/"):
             raise InputError(

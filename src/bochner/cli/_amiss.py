@@ -42,7 +42,7 @@ def amiss(family: Family, roles: Mapping[str, str], places: Places, bad: Mapping
         told |= {int(row): f"{roles['error_sd']} is {v:g}" for row, v in zip(rows, errors, strict=True) if v < 0}
         needed = "needed is a standard error, 0 or more" if (errors < 0).any() else ""
     size_name = family.size_name if family.size_name in roles else None
-    while True:
+    while not family.observes_eta:  # any number is a response there
         columns = [roles["target"], *([] if size_name is None else [roles[size_name]])]
         rows, numbers = _numbers(places, columns, told)
         if not len(rows):

@@ -10,6 +10,7 @@ import numpy as np
 
 from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
+from bochner.cli._lines import told_by_line
 from bochner.cli._mapping import box_of
 from bochner.cli._models import opened
 from bochner.cli._predictions import Wanted, asked, beside
@@ -155,7 +156,8 @@ def _from_model(request: Request, model: SpatialRegressor) -> Drawn:
             f"no place of {places.source} has a value of every column of the model, {list(table.columns)}."
         )
     columns = {name: values[known] for name, values in asked(places, given).items()}
-    found = model.sample_y(table[known], request.n_draws, request.seed, include_noise=new, **columns)
+    with told_by_line(places, np.flatnonzero(known)):
+        found = model.sample_y(table[known], request.n_draws, request.seed, include_noise=new, **columns)
     draws = np.full((request.n_draws, len(places)), np.nan)
     draws[:, known] = np.asarray(found).reshape(int(known.sum()), request.n_draws).T
     return Drawn(places, _numbered({"y" if new else "surface": draws}))

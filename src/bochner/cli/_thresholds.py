@@ -32,6 +32,8 @@ class Threshold:
     def of(cls, text: str, family: Family, option: str) -> Threshold:
         """A threshold out of text; per cent are refused where means are no shares."""
         per_cent, value = text.strip().endswith("%"), share_or_number(text, option)
+        if not np.isfinite(value):
+            raise InputError(f"{option} is {text!r}; needed is a finite number.")
         if per_cent and not family.is_share:
             plain = f"{option} {text.strip().rstrip('%').strip()}"
             raise InputError(
