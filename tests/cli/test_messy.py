@@ -112,3 +112,88 @@ def test_a_raster_does_not_take_the_place_of_a_column(wells, capsys):
         given = ("--target", "lead", "--covariate", f"cover={wells / 'cover.tif'}", "-o", wells / "c.bochner")
         run(2, "fit", wells / name, *given)
         assert f"{name} has a column 'cover', and --covariate gives another" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------- what a family cannot have
+
+
+@pytest.fixture
+def counted(tmp_path):
+    """Counts with an exposure and a known error, five rows of which no model can be fitted to."""
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame({"lon": rng.uniform(-6, -4, 50), "lat": rng.uniform(7, 9, 50)})
+    rows["people"], rows["cases"], rows["error"] = 100.0, rng.poisson(6, 50).astype(float), 0.1
+    rows.loc[3, "people"], rows.loc[5, "cases"], rows.loc[8, "cases"] = 0, -2, 2.5
+    rows.loc[10, "cases"], rows.loc[12, "people"] = np.nan, -4
+    rows.loc[20, "error"], rows.loc[21, "error"] = -0.1, 0.0
+    rows.to_csv(tmp_path / "cases.csv", index=False)
+    return tmp_path
+
+
+COUNTS = ("--target", "cases", "--exposure", "people", "--family", "poisson", "--kernel", "matern32")
+
+
+def test_exposure_of_none_and_counts_below_none_are_rows_amiss(counted, capsys):
+    run(2, "fit", counted / "cases.csv", *COUNTS, "-o", counted / "m.bochner")
+    told = capsys.readouterr().err
+    assert "4 of 50 rows amiss: line 5: people is 0; line 7: cases is -2; line 10: cases is 2.5; line 14" in told
+    assert "leave them out: --drop-bad; needed is" in told
+    run(0, "fit", counted / "cases.csv", *COUNTS, "--drop-bad", "-o", counted / "m.bochner")
+    assert load(counted / "m.bochner").choices_["rows left out"].value == 45
+
+
+def test_known_errors_below_none_are_rows_amiss(counted, capsys):
+    options = ("--target", "lat", "--coords", "lon", "--error-sd", "error", "--kernel", "matern32")
+    run(2, "fit", counted / "cases.csv", *options, "-o", counted / "m.bochner")
+    assert "1 of 50 rows amiss: line 22: error is -0.1" in capsys.readouterr().err
+    run(0, "fit", counted / "cases.csv", *options, "--drop-bad", "-o", counted / "m.bochner")
+
+
+def test_no_trials_are_a_row_amiss(messy, capsys):
+    lines = table()
+    lines[7] = "-5,1;8,0;0;0"
+    (messy / "none.csv").write_text("\n".join(lines), encoding="utf-8")
+    run(2, "fit", messy / "none.csv", *FIT, "-o", messy / "m.bochner")
+    assert "1 of 60 rows amiss: line 8: examined is 0" in capsys.readouterr().err
+    run(0, "fit", messy / "none.csv", *FIT, "--drop-bad", "-o", messy / "m.bochner")
+    ask = ("predict", messy / "m.bochner", messy / "none.csv", "--trials", "examined", "-o", messy / "p.csv")
+    run(2, *ask)
+    assert "line 8: examined is 0" in capsys.readouterr().err
+    run(2, "simulate", messy / "m.bochner", "--at", messy / "none.csv", *ask[3:5], "-o", messy / "s.csv")
+    assert "none.csv, line 8: trials is 0; needed are numbers > 0" in capsys.readouterr().err
+    run(0, *ask, "--drop-bad")
+    assert pd.read_csv(messy / "p.csv")["mean"].isna().sum() == 1
+
+
+# ----------------------------------------------------------------------------------- rows by their lines
+
+
+@pytest.fixture
+def odd(tmp_path):
+    """Temperatures with two gaps, and after them an outlier in line 52 and swapped coordinates in line 62."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"lon": rng.uniform(10, 12, 120), "lat": rng.uniform(40, 42, 120)})
+    rows["temp"] = np.sin(3 * rows.lon) + np.cos(2 * rows.lat) + 0.1 * rng.normal(size=120)
+    rows.loc[[3, 20], "temp"] = np.nan
+    rows.loc[50, "temp"] = 40.0
+    rows.loc[60, ["lon", "lat"]] = [41.0, 11.0]
+    rows.to_csv(tmp_path / "odd.csv", index=False)
+    return tmp_path
+
+
+def test_odd_rows_are_told_by_their_lines_in_the_file(odd, capsys):
+    run(0, "fit", odd / "odd.csv", "--target", "temp", "--kernel", "matern32", "-o", odd / "m.bochner")
+    told = capsys.readouterr().err
+    assert "line 62 (lon 41, lat 11) lies" in told and "chance cannot be the reason: line 52. " in told
+    run(0, "report", odd / "m.bochner", "-o", odd / "r.html")
+    page = (odd / "r.html").read_text()
+    assert "line 52" in page and "line 62" in page
+
+
+def test_rows_that_are_read_in_parts_are_told_by_their_places(odd, capsys):
+    options = ("--target", "temp", "--kernel", "matern32", "--memory-limit", "1GB")
+    run(0, "fit", odd / "odd.csv", *options, "-o", odd / "m.bochner")
+    told = capsys.readouterr().err
+    place = pd.read_csv(odd / "odd.csv").loc[50]
+    assert "a row (lon 41, lat 11) lies" in told
+    assert f"cannot be the reason: that at lon {place.lon:.6g}, lat {place.lat:.6g}. " in told

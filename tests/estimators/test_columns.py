@@ -205,3 +205,15 @@ def test_one_impossible_latitude_is_named_not_called_swapped():
     table.loc[10, "lat"] = 95.0
     with pytest.raises(InputError, match=r"1 of 40 rows are no place on Earth, first row 10: .* latitude 95"):
         fixed().fit(table, rng.normal(size=40))
+
+
+def test_a_row_of_a_frame_with_an_index_is_named_by_both_and_rows_without_weight_are_counted():
+    table = stations()
+    table.loc[7, ["lon", "lat"]] = table.loc[7, ["lat", "lon"]].to_numpy().copy()
+    weight = np.ones(len(table))
+    weight[2] = 0
+    with pytest.warns(CheckWarning, match=r"row 7 \(lon .*Swapped"):
+        fixed().fit(table[["lon", "lat"]], table.temp, sample_weight=weight)
+    table.index = [f"s{i}" for i in range(len(table))]
+    with pytest.warns(CheckWarning, match=r"row 7 \(index s7\) .*Swapped"):
+        fixed().fit(table[["lon", "lat"]], table.temp)

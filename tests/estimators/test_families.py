@@ -72,8 +72,9 @@ def test_new_observations(family):
     inside = np.mean((low[:, None] <= draws) & (draws <= high[:, None]), axis=1)
     # intervals of counts hold at least what they claim
     assert np.all(inside >= 0.88) and (family.discrete or np.all(inside <= 0.92))
-    above = model.predict_exceedance(new.X, 1.5, include_noise=True, **new.known)
-    assert_allclose(above, np.mean(draws > 1.5, axis=1), atol=0.04)
+    limit = 0.5 if family.binary else 1.5
+    above = model.predict_exceedance(new.X, limit, include_noise=True, **new.known)
+    assert_allclose(above, np.mean(draws > limit, axis=1), atol=0.04)
 
 
 @pytest.mark.parametrize("name", ["binomial", "poisson", "negative-binomial"])

@@ -265,3 +265,23 @@ def test_the_extra_is_named(monkeypatch, table):
     monkeypatch.setitem(sys.modules, "formulaic", None)
     with pytest.raises(MissingExtraError, match=r"bochner\[formula\]"):
         SpatialRegressor.from_formula("temperature ~ elevation + gp(east, north)", **FIXED).fit(table)
+
+
+def test_a_level_that_the_fit_had_not_is_told_by_its_column_and_row():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.uniform(size=40), "y": rng.uniform(size=40), "soil": ["clay", "sand"] * 20})
+    table["temp"] = rng.normal(size=40)
+    for term in ("soil", "C(soil)"):
+        model = SpatialRegressor.from_formula(f"temp ~ {term} + gp(x, y)", tune=None).fit(table)
+        with pytest.raises(
+            InputError, match=r"'soil' is 'peat' in row 1, a level .* have not; they have 'clay', 'sand'"
+        ):
+            model.predict(table.head(3).assign(soil=["clay", "peat", "sand"]))
+
+
+def test_dates_are_no_linear_term():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.uniform(size=40), "y": rng.uniform(size=40), "temp": rng.normal(size=40)})
+    table["when"] = pd.date_range("2020-01-01", periods=40)
+    with pytest.raises(InputError, match=r"column 'when' holds dates.*table\['days'\].*gp\(x, y, when\)"):
+        SpatialRegressor.from_formula("temp ~ when + gp(x, y)", tune=None).fit(table)

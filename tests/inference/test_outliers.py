@@ -69,7 +69,9 @@ def test_check_names_the_rows_and_suggests_student():
     coords, y = smooth()
     y[[7, 123]] += 5
     model = SpatialRegressor(Matern(0.5, 1.0), noise_variance=0.01).fit(coords, y)
-    with pytest.warns(CheckWarning, match=r"2 rows lie so far .*: rows 7, 123\. .*family='student'"):
+    with pytest.warns(
+        CheckWarning, match=r"2 rows lie so far .*: row 7, row 123 \(counted from 0\)\. .*family='student'"
+    ):
         model.check()
 
 

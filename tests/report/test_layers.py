@@ -92,7 +92,7 @@ def test_threshold_opens_within_the_values_of_the_map(fitted, link):
 def test_threshold_that_no_mean_can_take_is_refused(fitted):
     one = fitted("logit")
     layers = predict_layers(one.model, one.diagnostics, 300)
-    with pytest.raises(InputError, match=r"threshold=1.5 .* logit"):
+    with pytest.raises(InputError, match=r"threshold is 1.5, but a p\w+ lies between 0 and 1"):
         threshold_of(one.model.fitted_, layers, 1.5)
     assert threshold_of(one.model.fitted_, layers, 0.999)["value"] == 0.999
 

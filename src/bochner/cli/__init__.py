@@ -42,12 +42,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with warnings.catch_warnings(), stopped_by_signals(for_good=arguments is None):
         warnings.showwarning = _teller()
         try:
+            refuse_pipes(sys.argv[1:] if arguments is None else arguments)
             application()(None if arguments is None else list(arguments))
         except KeyboardInterrupt:  # before the command itself began
             sys.exit(STOPPED + signal.SIGINT)
         except (BochnerError, OSError, MemoryError) as error:
             typer.echo(f"bochner: {one_line(error)}", err=True)
             sys.exit(exit_code(error))
+
+
+PIPES = ("-", "/dev/stdin", "/dev/stdout", "/dev/stderr")
+
+
+def refuse_pipes(arguments: Sequence[str]) -> None:
+    """Refuse the standard streams as files: formats are known by the ending of a name, and files are read twice."""
+    own = bool(arguments) and arguments[0].replace("-", "_") in command_names()  # others may read them
+    for argument in arguments if own else ():
+        name = argument.rpartition("=")[2] if argument.startswith("--") else argument
+        if name in PIPES or name.startswith("/dev/fd/"):
+            raise InputError(
+                f"{name} is a pipe, and files are needed: their format is known by the ending of their name, and some "
+                f"are read twice. Write a file first, places.csv, say, and name it."
+            )
 
 
 def exit_code(error: Exception) -> int:

@@ -10,9 +10,10 @@ import numpy as np
 
 from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
+from bochner.cli._lines import told_by_line
 from bochner.cli._mapping import box_of
 from bochner.cli._models import opened
-from bochner.cli._predictions import Wanted, asked
+from bochner.cli._predictions import Wanted, asked, beside
 from bochner.cli._spec import inputs_named, names_in
 from bochner.cli._tables import model_table, read_like, with_rasters
 from bochner.exceptions import InputError, PartError
@@ -100,7 +101,8 @@ class Drawn:
     def write(self, path: Path) -> tuple[str, ...]:
         """Write a raster of bands, or the places with further columns; notes for the user."""
         if path.suffix.lower() not in WRITERS:
-            return (*self.places.notes, *write_places(self.places.with_columns(self.columns), path))
+            places = beside(self.places, self.columns)
+            return (*places.notes, *write_places(places, path))
         grid = self.places.grid
         assert grid is not None
         text = {"surface": "draw of the mean surface", "y": "draw of an observation"}
@@ -154,7 +156,8 @@ def _from_model(request: Request, model: SpatialRegressor) -> Drawn:
             f"no place of {places.source} has a value of every column of the model, {list(table.columns)}."
         )
     columns = {name: values[known] for name, values in asked(places, given).items()}
-    found = model.sample_y(table[known], request.n_draws, request.seed, include_noise=new, **columns)
+    with told_by_line(places, np.flatnonzero(known)):
+        found = model.sample_y(table[known], request.n_draws, request.seed, include_noise=new, **columns)
     draws = np.full((request.n_draws, len(places)), np.nan)
     draws[:, known] = np.asarray(found).reshape(int(known.sum()), request.n_draws).T
     return Drawn(places, _numbered({"y" if new else "surface": draws}))

@@ -65,8 +65,18 @@ class MapRequest:
         return crs_text(self.grid.crs)
 
     def forecast(self, options: Mapping[str, Any], output: Path) -> list[str]:
-        """Memory and time that the map will take, and whether the disk can hold it, as notes for the user."""
+        """Memory and time that the map will take, as notes for the user; refused where the disk cannot hold it.
+
+        Pixels without a value take next to no room once they are compressed, others nearly all of it.
+        """
         found, free = estimate_map(self.model, self.grid, **options), disk_usage(output.parent).free
+        needed = found.covered * found.file_bytes
+        if needed > free:
+            raise InputError(
+                f"the map has {found.n_pixels:,} pixels and would need {needed / 1e9:,.1f} GB of disk, but "
+                f"{output.parent.resolve()} has {free / 1e9:,.1f} GB left; take larger pixels (--resolution), a "
+                f"smaller region (--within, --bounds), or another disk."
+            )
         full = f"the disk has {free / 1e9:,.1f} GB left, which may not do; take larger pixels, or another disk"
         return [str(found), *([full] if found.file_bytes > free else [])]
 
@@ -78,8 +88,9 @@ def draw_picture(
     wanted = {key: value for key, value in options.items() if key not in ("memory_limit", "observed")}
     names = [f"exceedance_{t:.12g}" for t in options["exceed"]]
     bands = ["mean", *(names or ["sd"])]
-    share = model.family_.link_function.range == (0.0, 1.0)
-    figure = plot_map(model, like=request.grid, bands=bands, label=label, title=title, percent=share, **wanted)
+    figure = plot_map(
+        model, like=request.grid, bands=bands, label=label, title=title, percent=model.family_.is_share, **wanted
+    )
     with complete_files(output) as partial, told_as_output(output):
         figure.savefig(partial, dpi=PICTURE_DPI, bbox_inches="tight", facecolor="white")
 
@@ -117,6 +128,11 @@ def box_of(text: str) -> tuple[float, float, float, float]:
         west, south, east, north = (float(part) for part in text.split(","))
     except ValueError:
         raise InputError(f"the box is {text!r}; needed are four numbers: WEST,SOUTH,EAST,NORTH.") from None
+    if -180 <= east < west <= 180:
+        raise InputError(
+            f"the box is {text!r}, whose west lies beyond its east; needed is WEST,SOUTH,EAST,NORTH: across the date "
+            f"line write {west:g},{south:g},{east + 360:g},{north:g}."
+        )
     return west, south, east, north
 
 

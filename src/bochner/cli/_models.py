@@ -12,6 +12,7 @@ import numpy as np
 
 from bochner import SpatialRegressor, load
 from bochner.choices import Choice
+from bochner.cli._lines import line_of, told_by_line
 from bochner.cli._spec import Spec
 from bochner.cli._tables import Training, training
 from bochner.cli._terminal import note
@@ -19,10 +20,12 @@ from bochner.estimators.fit_cost import fit_cost
 from bochner.estimators.limits import SHOWN_FROM
 from bochner.estimators.progress import duration, speak
 from bochner.estimators.summary import describe
+from bochner.estimators.table_fit import TableFit
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
 from bochner.geo import READABLE, check_writable
 from bochner.kernels import kernel_named
+from bochner.layout import Given
 from bochner.report.words import CHOICES
 
 
@@ -57,7 +60,9 @@ def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
     ).seconds
     if expected >= SHOWN_FROM and not sys.stderr.isatty():  # on a terminal the fit shows a line of its own
         note(f"fitting {len(rows.table):,} rows takes about {duration(expected)}.")
-    model.fit(rows.table, columns.pop("target"), predict_at=rows.predict_at, **columns)
+    wanted = TableFit((rows.coords, rows.covariates or None), rows.predict_at, row_name=line_of(rows.places))
+    with told_by_line(rows.places):
+        model.learn_table(rows.table, columns.pop("target"), Given(**columns), wanted)
     if rows.places.left_out:
         model.tell(Choice("rows left out", len(rows.places), text=" ".join(rows.places.left_out)))
     for choice in model.choices_.values():

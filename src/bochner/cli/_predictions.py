@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,10 @@ import numpy as np
 
 from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
+from bochner.cli._amiss import no_size
+from bochner.cli._lines import told_by_line
 from bochner.cli._tables import model_table
+from bochner.cli._thresholds import Threshold
 from bochner.estimators.constructor import resources_of
 from bochner.exceptions import InputError, OutsideWarning, PartError, warn
 from bochner.families import Family
@@ -28,7 +31,7 @@ class Wanted:
     exposure: str | None = None
     offset: str | None = None
     level: float = 0.95
-    exceed: tuple[float, ...] = ()
+    exceed: tuple[Threshold, ...] = ()
 
     def resolve(self, model: SpatialRegressor, places: Places) -> tuple[dict[str, str], bool]:
         """Trials, exposure and offset that a model is to be given, and whether new observations are meant."""
@@ -61,21 +64,40 @@ def predicted(model: SpatialRegressor, places: Places, wanted: Wanted, drop_bad:
     if not known.any():
         raise InputError(f"every row of {places.source} misses one of {[*table.columns, *given.values()]}.")
     _warn_of_distance(model, table[known])
-    values = _values(model, table[known], {name: v[known] for name, v in more.items()}, new, wanted)
     rows = np.setdiff1d(np.arange(len(places)), list(bad))[known]
+    with told_by_line(places, rows):
+        values = _values(model, table[known], {name: v[known] for name, v in more.items()}, new, wanted)
     columns = {name: np.full(len(places), np.nan) for name in values}
     for name, value in values.items():
         columns[name][rows] = value
     places = replace(places, notes=(*fine.notes, *_told(table, more, known, len(places), places.source)))
-    return places.with_columns(columns), _meaning(model.family_, given, new)
+    return beside(places, columns), _meaning(model.family_, given, new)
+
+
+def beside(places: Places, columns: Mapping[str, FloatArray]) -> Places:
+    """Places with further columns; own ones of the same name are kept under another, and a note says so."""
+    own = {name: _spare(name, places.names) for name in places.names if name in columns}
+    if own:
+        told = f"{places.source} has columns {list(own)} already; those are kept as {list(own.values())}."
+        coords = tuple(own.get(name, name) for name in places.coords)
+        frame = places.frame.rename(columns=own)
+        places = replace(places, frame=frame, coords=coords, notes=(*places.notes, told))
+    return places.with_columns(columns)
+
+
+def _spare(name: str, taken: Sequence[str]) -> str:
+    name = f"{name}_given"
+    return _spare(name, taken) if name in taken else name
 
 
 def _amiss(model: SpatialRegressor, places: Places, given: Mapping[str, str]) -> dict[int, str]:
-    """What is wrong with rows, by their position: text for a number, no place on Earth, a class that was never seen."""
+    """What is wrong with rows, by their position: text for a number, no place on Earth, no trials, an unseen class."""
     layout, encoding = model.fitted_.layout, model.fitted_.layout.encoding
     linear = [name for name in layout.inputs if name not in layout.columns.coord_names and name in places.names]
     more = [name for name in given.values() if name in places.names]
     told = places.bad_rows(list(dict.fromkeys([*places.coords, *linear, *more])), linear)
+    for name in (given[role] for role in ("trials", "exposure") if given.get(role) in places.names):
+        told |= no_size(places, name, told)
     strangers = {} if encoding is None else encoding.strangers(places.frame)
     for name, rows in strangers.items():
         for row in map(int, rows):
@@ -92,10 +114,12 @@ def asked(places: Places, given: Mapping[str, str]) -> dict[str, FloatArray]:
 def _values(
     model: SpatialRegressor, table: Any, more: dict[str, FloatArray], new: bool, wanted: Wanted
 ) -> dict[str, FloatArray]:
+    size = more.get(model.family_.size_name or "")
+    limits = {f"exceedance_{one.value:.12g}": one.among(model.family_, size) for one in wanted.exceed}
     law = model.predict_distribution(table, include_noise=new, **more)
     with resources_of(model).in_use(len(law)):
         lower, upper = law.interval(wanted.level).T
-        above = {f"exceedance_{limit:.12g}": law.exceedance(limit) for limit in wanted.exceed}
+        above = {name: law.exceedance(limit) for name, limit in limits.items()}
         return {"mean": law.mean, "sd": law.sd, "lower": lower, "upper": upper, **above}
 
 

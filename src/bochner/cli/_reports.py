@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from bochner import SpatialRegressor
-from bochner.cli._spec import Spec
-from bochner.cli._tables import model_table, read_like, too_many, with_rasters
+from bochner.cli._amiss import amiss, yes_or_no
+from bochner.cli._tables import model_table, read_like, with_rasters
 from bochner.diagnostics import diagnostics_of
 from bochner.exceptions import InputError
 from bochner.geo import read_areas
@@ -36,10 +36,10 @@ def survey_of(
     if "target" not in known:
         raise InputError(f"the model does not say which column of {path.name} is its response; name it with --target.")
     places = read_like(model, path, coords=coords, crs=crs, layer=layer)
+    places = yes_or_no(places, model.family_, known["target"])
     wanted = [name for name in [*places.coords, *layout.inputs, *known.values()] if name in places.names]
     bad = places.bad_rows(list(dict.fromkeys(wanted)), [n for n in layout.inputs if n not in places.coords])
-    counts = Spec(path, target=known["target"], trials=known.get("trials"))
-    places = places.without({**bad, **too_many(counts, places, bad)}, True, "them")
+    places = places.without(amiss(model.family_, known, places, bad).rows, True, "them")
     places = with_rasters(places, {name: raster for name, raster in inputs.items() if name not in places.names})
     linear = [name for name in layout.inputs if name not in layout.columns.coord_names]
     places = places.complete([*places.coords, *linear, *known.values()], linear)

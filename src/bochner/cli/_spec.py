@@ -129,11 +129,6 @@ def share_or_number(text: str, option: str) -> float:
         raise InputError(f"{option} is {text!r}; needed is a number such as 0.2, or per cent such as 20%.") from None
 
 
-def thresholds_in(texts: list[str] | None) -> list[float]:
-    """Thresholds out of --exceed."""
-    return [share_or_number(text, "--exceed") for text in texts or ()]
-
-
 def names_in(value: Any, name: str = "names") -> tuple[str, ...]:
     """Column names out of a list, or out of text with commas."""
     if isinstance(value, str):

@@ -12,11 +12,12 @@ from typing import Any
 import typer
 
 from bochner.cli import exit_code, main, one_line
+from bochner.cli._amiss import too_many
 from bochner.cli._models import facts, opened
 from bochner.cli._reports import response_name, survey_of
-from bochner.cli._spec import Spec, path_or_number, read_config, share_or_number
-from bochner.cli._tables import too_many
+from bochner.cli._spec import path_or_number, read_config
 from bochner.cli._terminal import plain
+from bochner.cli._thresholds import threshold_in
 from bochner.estimators.progress import speak
 from bochner.exceptions import BochnerError, InputError
 from bochner.report import Survey
@@ -53,7 +54,7 @@ def describe(given: Mapping[str, Any]) -> dict[str, Any]:
     view["counts"] = [target, trials] if trials is not None else None
     if places is not None and trials in places.names and target in places.names:
         bad = places.bad_rows([target, trials])
-        wrong = too_many(Spec(path, target=target, trials=trials), places, bad)
+        wrong = too_many(target, trials, places, bad)
         view["problems"] += [{"line": places.line(row), "column": target, "text": t} for row, t in wrong.items()]
     return view
 
@@ -77,7 +78,7 @@ def map_of(given: Mapping[str, Any]) -> dict[str, Any]:
     like = None if not given.get("like") else Path(given["like"])
     layers, at_means = layers_of(model, _inputs(given), within, given.get("resolution"), like)
     threshold = given.get("threshold")
-    limit = None if threshold in (None, "") else share_or_number(str(threshold), "threshold")
+    limit = None if threshold in (None, "") else threshold_in(str(threshold), model.family_, "threshold")
     return payload_of(model, layers, at_means, _survey(model, given), limit, response_name(model), within)
 
 
@@ -98,7 +99,7 @@ def areas(given: Mapping[str, Any]) -> dict[str, Any]:
         Path(given["areas"]),
         Path(given["table"]),
         places,
-        share_or_number(str(given["threshold"]), "threshold"),
+        threshold_in(str(given["threshold"]), model.family_, "threshold"),
         tuple(given["extent"]),
         weights=None if not given.get("weights") else Path(given["weights"]),
         inputs=_inputs(given),

@@ -11,8 +11,11 @@ import numpy as np
 
 from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
+from bochner.cli._amiss import amiss, yes_or_no
+from bochner.cli._sheets import sheets_told
 from bochner.cli._spec import GAPS, Spec
 from bochner.exceptions import ColumnError, InputError
+from bochner.families import family_named
 from bochner.geo import (
     READ_TABLES,
     Places,
@@ -61,8 +64,11 @@ class Training:
 def training(spec: Spec) -> tuple[Spec, Training]:
     """The rows that a spec asks for, and the spec with its target filled in."""
     covariates = [*spec.covariates, *spec.covariate]
-    spec, places = _read(spec)
-    places = with_rasters(places, spec.covariate)
+    with sheets_told(spec.data):
+        spec, places = _read(spec)
+        check_columns(list(spec.roles.values()), places.names, places.source)
+    family = family_named(spec.family)
+    places = with_rasters(yes_or_no(places, family, spec.roles["target"]), spec.covariate)
     own = [name for name in (spec.groups,) if name is not None]
     known = [*spec.roles.values(), *([] if spec.error_sd is None else [spec.error_sd])]
     used = [*places.coords, *covariates, *known, *own]
@@ -73,9 +79,9 @@ def training(spec: Spec) -> tuple[Spec, Training]:
         )
     check_columns(used, places.names, places.source)
     bad = places.bad_rows([name for name in used if name not in own], covariates)
-    places = places.without(
-        {**bad, **too_many(spec, places, bad)}, spec.drop_bad, "them, or leave them out: --drop-bad"
-    )
+    roles = spec.roles if spec.error_sd is None else {**spec.roles, "error_sd": spec.error_sd}
+    found = amiss(family, roles, places, bad)
+    places = places.without(found.rows, spec.drop_bad, found.way)
     whole, places = places, places.complete(used, covariates, own)
     coords, table = _fitted_table(places, covariates)
     numbers = places.numbers(known)
@@ -86,20 +92,6 @@ def training(spec: Spec) -> tuple[Spec, Training]:
         columns["groups"] = places.frame[spec.groups]
     at = None if spec.predict_at is None else _wanted(spec.predict_at, whole, coords)
     return spec, Training(table, coords, covariates, columns, places, at)
-
-
-def too_many(spec: Spec, places: Places, bad: Mapping[int, str]) -> dict[int, str]:
-    """Rows with more positives than trials, or fewer than none, by their position."""
-    if spec.trials is None or spec.target is None:
-        return {}
-    fine = places.rows(np.array([row for row in range(len(places)) if row not in bad], dtype=int))
-    rows = [row for row in range(len(places)) if row not in bad]
-    numbers = fine.numbers([spec.target, spec.trials]).to_numpy()
-    wrong = (numbers[:, 0] > numbers[:, 1]) | (numbers < 0).any(axis=1)
-    return {
-        rows[i]: f"{numbers[i, 0]:g} in {spec.target!r}, of {numbers[i, 1]:g} in {spec.trials!r}"
-        for i in np.flatnonzero(wrong)
-    }
 
 
 def with_rasters(places: Places, rasters: Mapping[str, Any]) -> Places:
@@ -121,7 +113,8 @@ def read_like(
 ) -> Places:
     """Places of a file, with coordinates in a CRS from which the model's can be reached."""
     own = model.fitted_.layout.columns.coord_names
-    places = _read_coords(path, tuple(coords) or None, own, crs, layer)
+    with sheets_told(path):
+        places = _read_coords(path, tuple(coords) or None, own, crs, layer)
     if places.crs is None and model.crs_ is not None:
         if places.kind not in ("table", "vector"):
             raise InputError(

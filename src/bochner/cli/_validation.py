@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +59,8 @@ def held_out(
         if side <= 0:
             raise InputError(f"--blocks is {side:g}; needed is a length > 0.")
         name = f"blocks of {side:.3g} {unit}".strip()
-        tests.append(_split(model, coords, BlockKFold(folds, block_size=side), name, scoring))
+        with _by_option():
+            tests.append(_split(model, coords, BlockKFold(folds, block_size=side), name, scoring))
     wanted = layout.wanted(predict_at) if model.has_training else None
     if wanted is not None:
         splitter = GapBlocks(wanted + layout.centre, folds)
@@ -69,6 +72,16 @@ def _split(model: SpatialRegressor, coords: FloatArray, splitter: Any, name: str
     distance = splitter.describe(coords).distance
     scores = model.cross_validate(splitter, scoring)
     return Test(name, len(scores.index), float(distance), dict(scores))
+
+
+@contextmanager
+def _by_option() -> Iterator[None]:
+    """Within: an error names options of the command line, where it would name parameters."""
+    try:
+        yield
+    except InputError as error:
+        text = re.sub(r"n_splits=(\d+) blocks", r"\1 blocks (--folds)", str(error))
+        raise InputError(text.replace("block_size=", "--blocks ")) from error
 
 
 def _gap_side(coords: FloatArray, folds: int) -> float:

@@ -51,8 +51,9 @@ def aggregate(
     from bochner.cli._areas import WRITTEN, area_rows, area_table, write_areas
     from bochner.cli._mapping import check_offset
     from bochner.cli._models import opened
-    from bochner.cli._spec import inputs_named, thresholds_in
+    from bochner.cli._spec import inputs_named
     from bochner.cli._terminal import note, progress, say, say_json
+    from bochner.cli._thresholds import thresholds_in
     from bochner.geo import check_writable, read_areas
     from bochner.maps import aggregate as aggregated
 
@@ -60,6 +61,7 @@ def aggregate(
     check_writable(output, WRITTEN, (model, areas, weights, *layers.values()))
     fitted = opened(model)
     check_offset(fitted, {}, "aggregate")
+    limits = thresholds_in(exceed, fitted.family_)
     polygons = read_areas(areas, layer=layer)
     with progress("aggregating") as update:
         means = aggregated(
@@ -67,7 +69,7 @@ def aggregate(
             polygons,
             weights_raster=weights,
             covariates=layers,
-            exceed=thresholds_in(exceed),
+            exceed=limits,
             level=level,
             n_draws=draws,
             n_points=points,

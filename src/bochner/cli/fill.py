@@ -49,16 +49,24 @@ def fill(
       bochner fill modis.nc --target LST_Day --layer 2020-06-30 -o filled.nc
       bochner fill image.tif -o filled.tif
     """
+    import numpy as np
+
     from bochner import SpatialRegressor
     from bochner.cli._models import check_model_name
     from bochner.cli._stacks import checked_output, read_stack
     from bochner.cli._terminal import note, say, say_json, status
+    from bochner.exceptions import InputError
     from bochner.maps.filling import filled_images, write_filled
 
     checked_output(output, data)
     if model is not None:
         check_model_name(model, [data])
     stack = read_stack(data, target, layer, crs)
+    if np.isfinite(stack.images).all():
+        raise InputError(
+            f"{stack.name!r} of {data.name} has a value in every pixel, so there is nothing to fill, and nothing is "
+            f"written. If gaps hold a number such as -9999, declare it as the nodata (_FillValue) of the file."
+        )
     regressor = SpatialRegressor(
         kernel,
         features=features or "auto",

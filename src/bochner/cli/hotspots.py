@@ -53,6 +53,7 @@ def hotspots(
     from bochner.cli._models import opened
     from bochner.cli._spec import inputs_named, share_or_number
     from bochner.cli._terminal import as_table, note, say, say_json, status
+    from bochner.cli._thresholds import threshold_in
     from bochner.geo import check_writable
     from bochner.maps import hotspots as found
 
@@ -61,7 +62,7 @@ def hotspots(
         check_writable(output, WRITTEN, (model, areas, weights, within, *layers.values()))
     fitted = opened(model)
     check_offset(fitted, {}, "hotspots")
-    limit, least = share_or_number(threshold, "--threshold"), share_or_number(certainty, "--certainty")
+    limit, least = threshold_in(threshold, fitted.family_), share_or_number(certainty, "--certainty")
     with status("looking"):
         places = found(
             fitted,

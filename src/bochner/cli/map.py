@@ -84,8 +84,9 @@ def map(
     from bochner.cli._mapping import PICTURES, MapRequest, check_offset, draw_picture
     from bochner.cli._models import opened
     from bochner.cli._reports import response_name
-    from bochner.cli._spec import inputs_named, path_or_number, thresholds_in
+    from bochner.cli._spec import inputs_named, path_or_number
     from bochner.cli._terminal import note, progress, say, say_json, status
+    from bochner.cli._thresholds import thresholds_in
     from bochner.geo import check_writable
     from bochner.maps import map_to_file
     from bochner.maps.files.writers import writer_for
@@ -102,7 +103,7 @@ def map(
     request = MapRequest.of(fitted, resolution, like, within, bounds, fill_only, layer, crs)
     options |= {
         "covariates": layers,
-        "exceed": thresholds_in(exceed),
+        "exceed": thresholds_in(exceed, fitted.family_, options.get("trials")),
         "quantiles": quantile or (),
         "include_noise": new,
         "memory_limit": memory,

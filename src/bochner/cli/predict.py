@@ -61,15 +61,17 @@ def predict(
 
     from bochner.cli._models import opened
     from bochner.cli._predictions import Wanted, predicted
-    from bochner.cli._spec import inputs_named, names_in, thresholds_in
+    from bochner.cli._spec import inputs_named, names_in
     from bochner.cli._tables import read_like, with_rasters
     from bochner.cli._terminal import note, say, say_json, status
+    from bochner.cli._thresholds import Threshold
     from bochner.geo import WRITABLE, check_writable, write_places
 
     layers = inputs_named(covariate)
     check_writable(output, WRITABLE, (model, data, *layers.values()))
     fitted = opened(model)
-    wanted = Wanted(latent, trials, exposure, offset, level, tuple(thresholds_in(exceed)))
+    limits = tuple(Threshold.of(text, fitted.family_, "--exceed") for text in exceed or ())
+    wanted = Wanted(latent, trials, exposure, offset, level, limits)
     with status("predicting"):
         places = read_like(fitted, data, coords=names_in(coords or ""), crs=crs, layer=layer)
         places = with_rasters(places, layers)

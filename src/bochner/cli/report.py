@@ -66,8 +66,9 @@ def report(
 
     from bochner.cli._models import opened
     from bochner.cli._reports import page_answer, page_layers, response_name, survey_of
-    from bochner.cli._spec import inputs_named, names_in, share_or_number
+    from bochner.cli._spec import inputs_named, names_in
     from bochner.cli._terminal import note, say, status
+    from bochner.cli._thresholds import threshold_in
     from bochner.geo import check_writable
     from bochner.report import write_report
 
@@ -75,7 +76,7 @@ def report(
     fitted = opened(model)
     with status("drawing"):
         inputs = inputs_named(covariate)
-        limit = None if threshold is None else share_or_number(threshold, "--threshold")
+        limit = None if threshold is None else threshold_in(threshold, fitted.family_)
         layers = page_layers(fitted, inputs, within or areas, resolution)
         answer = page_answer(fitted, areas, weights, inputs, limit, points, within, resolution)
         survey, notes = None, tuple[str, ...]()

@@ -77,8 +77,10 @@ class Distribution:
         return self.law.cdf(np.asarray(value, dtype=np.float64))
 
     def exceedance(self, threshold: Any) -> FloatArray:
-        """Probability (n,) of more than a threshold, or one threshold per row."""
-        return self.law.exceedance(np.asarray(threshold, dtype=np.float64))
+        """Probability (n,) of more than a threshold, or one threshold per row; it must be one that can be exceeded."""
+        limit = np.asarray(threshold, dtype=np.float64)
+        self.fitted.model.family.check_threshold(limit, self.size)
+        return self.law.exceedance(limit)
 
     def quantile(self, q: float) -> FloatArray:
         """Quantile (n,) at a probability."""

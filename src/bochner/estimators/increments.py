@@ -48,7 +48,7 @@ def add_rows(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[str, An
         sample = Local().total(request.source, request.wanted.names, work)
         training = request.training(sample.columns)
         every = Streamed(request, sample, Local())
-        wanted = TableFit(request.asked, predict_at, solve=every, crs=request.crs)
+        wanted = TableFit(request.asked, predict_at, solve=every, crs=request.crs, row_name=None)
         return estimator.learn_table(training.X, training.y, training.given, wanted)
     X, y = encodable(unmasked(X)), unmasked(y)
     given = Given(**known)

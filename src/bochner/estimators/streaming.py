@@ -229,7 +229,7 @@ def fit_source(
         solve = None
         if not sample.whole:
             solve = Streamed(request, sample, runner, notes, work.store, told, work.resume)
-        wanted = TableFit(request.asked, predict_at, solve=solve, crs=request.crs)
+        wanted = TableFit(request.asked, predict_at, solve=solve, crs=request.crs, row_name=None)
         estimator.learn_table(training.X, training.y, training.given, wanted)
     if not sample.whole:
         estimator._source = SourceRows(request, sample.marks_alone, work)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from bochner.estimators import limits
 from bochner.estimators.fitted import Fitted
 from bochner.inference import Model
 from bochner.kernels import Kernel, Product, Sum
+from bochner.layout.row_names import RowName, by_position
 
 
 def summary(fitted: Fitted) -> str:
@@ -150,14 +152,7 @@ def _odd_rows(fitted: Fitted) -> list[str]:
     """Outliers, and noise that rows close to each other contradict."""
     model, found = fitted.model, []
     if model.outliers:
-        named = ", ".join(map(str, model.outliers[: limits.MAX_NAMED_ROWS]))
-        more = ", ..." if len(model.outliers) > limits.MAX_NAMED_ROWS else ""
-        few = len(model.outliers) == 1
-        found.append(
-            f"{len(model.outliers):,} {'row lies' if few else 'rows lie'} so far from what the rows around predict "
-            f"that chance cannot be the reason: {'row' if few else 'rows'} {named}{more}. Correct or drop what is "
-            f"wrong; if such values belong to the data, family='student' keeps them from bending the surface."
-        )
+        found.append(outliers_text(model.outliers, by_position, " (counted from 0)"))
     ratio = model.pair_scatter
     if ratio is not None and not 1 / limits.ODD_PAIR_SCATTER < ratio < limits.ODD_PAIR_SCATTER:
         sd = float(np.sqrt(model.noise_variance))
@@ -172,6 +167,17 @@ def _odd_rows(fitted: Fitted) -> list[str]:
             f"and field let expect. {why}"
         )
     return found
+
+
+def outliers_text(rows: Sequence[int], row_name: RowName, how: str = "") -> str:
+    """What to say of outliers by their names; `how` says what the names count."""
+    named = ", ".join(row_name(row) for row in rows[: limits.MAX_NAMED_ROWS])
+    more = ", ..." if len(rows) > limits.MAX_NAMED_ROWS else ""
+    return (
+        f"{len(rows):,} {'row lies' if len(rows) == 1 else 'rows lie'} so far from what the rows around predict that "
+        f"chance cannot be the reason: {named}{more}{how}. Correct or drop what is wrong; if such values belong to the "
+        f"data, family='student' keeps them from bending the surface."
+    )
 
 
 def _text(value: Any) -> str:

@@ -16,6 +16,7 @@ from bochner.estimators.door import checked_training
 from bochner.estimators.fit_cost import fit_cost
 from bochner.estimators.fitted import Fitted
 from bochner.estimators.progress import progress_logging
+from bochner.estimators.summary import outliers_text
 from bochner.exceptions import CheckWarning, InputError, warn
 from bochner.families import family_named
 from bochner.inference import Domain, Fold, Model, Responses, Settings, fit_model
@@ -31,6 +32,7 @@ from bochner.layout.columns import (
     used_part,
 )
 from bochner.layout.geography import agreed, crs_of, support_of, without_geometry
+from bochner.layout.row_names import RowName, by_label, by_place, by_position
 from bochner.layout.sizes import copies_without_noise, odd_weights
 
 Solve = Callable[[Layout, Settings, Responses, Sequence[Fold] | None, Domain | None], Model]
@@ -55,6 +57,9 @@ class TableFit:
         What gives the model, where the table is but a sample of its rows.
     crs
         In place of the estimator's own.
+    row_name : callable or None
+        What rows are called in warnings and findings, by position; None: by their coordinates, since their order is
+        not the user's. By default, by the position in the table, and by its label in an index.
     """
 
     columns: tuple[Any, Any]
@@ -63,6 +68,7 @@ class TableFit:
     design: Design | None = None
     solve: Solve | None = None
     crs: Any = None
+    row_name: RowName | None = by_position
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,10 @@ def fit_table(estimator: Any, X: Any, y: Any, given: Given, wanted: TableFit) ->
             "fit was given 1 sample (n_samples=1); learning a kernel needs at least 2. Give more rows, or a kernel "
             "with tune=None."
         )
-    odd, weights = laid.layout.oddities(laid.table, laid.responses), odd_weights(laid.responses.weight)
+    row_name = wanted.row_name
+    if row_name is by_position:
+        row_name = by_label(X) or by_position
+    odd, weights = laid.layout.oddities(laid.table, laid.responses, row_name), odd_weights(laid.responses.weight)
     for finding in (*odd.alarms, *((weights.told,) if weights is not None and weights.grave else ())):
         warn(finding, CheckWarning)
     layout, responses, model = _modelled(estimator, settings, laid, given, wanted)
@@ -94,6 +103,9 @@ def fit_table(estimator: Any, X: Any, y: Any, given: Given, wanted: TableFit) ->
     if copied:
         warn(copied, CheckWarning)
     said = (*(() if weights is None else (weights.told,)), *((copied,) if copied else ()), *odd.alarms, *odd.notes)
+    if model.outliers and row_name is not by_position:  # told now: later on nothing knows the names
+        called = row_name or by_place(laid.coords, layout.columns.coord_names)
+        said, model = (*said, outliers_text(model.outliers, called)), replace(model, outliers=())
     return Fitted(layout, model, said), Training(X, y, given)
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bochner.arrays import FloatArray, positive
 from bochner.exceptions import InputError, PartError, RowError
@@ -121,6 +121,11 @@ class Family:
         return self.bounded_by_size and self.size_name is None
 
     @property
+    def is_share(self) -> bool:
+        """Whether means are shares: prevalences or probabilities."""
+        return self.link_function.range == (0.0, 1.0)
+
+    @property
     def parameters(self) -> dict[str, float | None]:
         """Parameters beside the link by name; None: to be learned."""
         return {"dispersion": self.dispersion} if self.has_dispersion else {}
@@ -141,6 +146,28 @@ class Family:
     def check(self, y: FloatArray, size: FloatArray) -> None:
         """Refuse rows outside the family's domain, naming the first bad one."""
         raise NotImplementedError
+
+    def check_threshold(self, threshold: ArrayLike, size: ArrayLike | None = None, name: str = "threshold") -> None:
+        """Refuse thresholds that no mean can take, so that the chance of exceeding them is known beforehand.
+
+        `size` are trials or exposures, where the mean is that of a count; it bounds the counts of a family that
+        `bounded_by_size`. Both ends of the range are thresholds, too: more than none is asked of any count.
+        """
+        low, high = self.link_function.range
+        largest = 1.0 if size is None else float(np.max(size, initial=0.0))
+        values = np.ravel(np.asarray(threshold, dtype=np.float64))
+        bad = values[(values < low) | (values > (high * largest if np.isfinite(high) else high))]
+        if not len(bad):
+            return
+        value, what = float(bad[0]), self.surface_name or "mean"
+        if size is not None and np.isfinite(high):
+            need = f"a count lies between 0 and its {self.size_name}, here at most {largest:.10g}; give such a count."
+        elif np.isfinite(high):
+            per_cent = f"write {value / 100:.10g}, or {value:.10g}% on the command line."
+            need = f"a {what} lies between 0 and 1; " + (per_cent if 0 < value <= 100 else "give such a share.")
+        else:
+            need = f"a {'count' if size is not None else what} is never negative; give 0 or more."
+        raise InputError(f"{name} is {value:.10g}, but {need}")
 
     def start(self, y: FloatArray, size: FloatArray) -> FloatArray:
         """Finite linear predictor near each row's own maximum, shrunk as by adding half a count."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from bochner.exceptions import ColumnError, InputError, MissingExtraError
+from bochner.arrays import IntArray
+from bochner.exceptions import ColumnError, InputError, MissingExtraError, RowError
+from bochner.geo import limits as geo_limits
 from bochner.geo.kinds import is_time
 from bochner.layout import limits
 from bochner.layout.formula_words import check_terms
@@ -63,7 +65,8 @@ class Design:
     @classmethod
     def learn(cls, formula: Formula, data: Any) -> Design:
         """Levels and transforms of a table."""
-        spec = _built(formula, lambda: _formulaic().model_matrix(formula.right, data, na_action="raise")).model_spec
+        matrix = _built(formula, lambda: _formulaic().model_matrix(formula.right, data, na_action="raise"), data)
+        spec = matrix.model_spec
         levels = {
             name: [_number(v) for v in state["categories"]]
             for name, (_, state) in spec.encoder_state.items()
@@ -102,8 +105,23 @@ class Design:
         """Data frame with one column for each coefficient; factors become indicators."""
         with warnings.catch_warnings():
             warnings.simplefilter("error", _formulaic().errors.DataMismatchWarning)  # a level that the fit had not
-            matrix = _built(self.formula, lambda: self.spec.get_model_matrix(data))
+            try:
+                matrix = _built(self.formula, lambda: self.spec.get_model_matrix(data), data)
+            except InputError:
+                self._refuse_strangers(data)
+                raise
         return matrix.drop(columns="Intercept")
+
+    def _refuse_strangers(self, data: Any) -> None:
+        """Refuse a level that the training rows have not, by its column and row."""
+        for name in (name for name in self.variables if name in data.columns):
+            factor = re.compile(rf"(C\()?`?{re.escape(name)}(`|\b)")
+            levels = next((v for text, v in self.levels.items() if factor.match(text)), None)
+            if levels is None:
+                continue
+            seen = data[name]
+            rows = np.flatnonzero(~np.asarray(seen.isin(levels) | seen.isna()))
+            _refuse_rows(name, seen, rows, levels)
 
     @cached_property
     def spec(self) -> Any:
@@ -181,12 +199,38 @@ def _terms(right: str) -> list[tuple[str, str]]:
     return [pair for pair in terms if pair[1]]
 
 
-def _built(formula: Formula, build: Callable[[], Any]) -> Any:
+def _refuse_rows(name: str, seen: Any, rows: IntArray, levels: Sequence[Any]) -> None:
+    """Raise if any row holds a level that the training rows have not."""
+    if not len(rows):
+        return
+    told = ", ".join(repr(level) for level in levels[: geo_limits.LISTED_ROWS])
+    raise RowError(
+        f"{name!r} is {seen.iloc[rows[0]]!r} in row {int(rows[0])}, a level that the training rows have not; they have "
+        f"{told}.",
+        rows.tolist(),
+        [f"{name!r} is {seen.iloc[row]!r}, an unknown level" for row in rows[: geo_limits.LISTED_ROWS]],
+    )
+
+
+def _refuse_dates(formula: Formula, data: Any) -> None:
+    """Refuse dates among the linear terms, which are no numbers there."""
+    for name in map(str, data.columns):
+        kind = getattr(getattr(data[name], "dtype", None), "kind", "O")
+        if kind in "mM" and re.search(rf"\b{re.escape(name)}\b", formula.terms):
+            raise InputError(
+                f"column {name!r} holds dates, which are no numbers in the terms {formula.terms!r} of a formula; make "
+                f"days of them first: table['days'] = (table[{name!r}] - table[{name!r}].min()).dt.days, and write "
+                f"days in place of {name}; or let the field vary in time: gp({', '.join(formula.coords)}, {name})."
+            )
+
+
+def _built(formula: Formula, build: Callable[[], Any], data: Any) -> Any:
     try:
         return build()
     except MissingExtraError:
         raise
     except Exception as error:  # formulaic's errors share no base
+        _refuse_dates(formula, data)
         raise InputError(
             f"the terms {formula.terms!r} of the formula cannot be made from the table ({_line(error)}); check the "
             f"names of its columns, and that they have no missing values."

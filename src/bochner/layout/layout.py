@@ -23,6 +23,7 @@ from bochner.layout.formula import Design
 from bochner.layout.geography import Support, support_of, without_geometry
 from bochner.layout.oddities import Oddities, copies_text, far_rows, n_copies
 from bochner.layout.purpose import domain_of
+from bochner.layout.row_names import RowName, by_position
 from bochner.layout.trend import Trend
 
 
@@ -142,10 +143,11 @@ class Layout:
         time_like = len(self.columns.coords) > 2 and (dates or TIME.fullmatch(last.lower()) is not None)
         return domain_of(coords, self.placement, self.centre, predict_at, groups, time_like)
 
-    def oddities(self, table: FloatArray, responses: Responses) -> Oddities:
+    def oddities(self, table: FloatArray, responses: Responses, row_name: RowName | None = by_position) -> Oddities:
         """What looks odd about the training rows themselves."""
-        coords, kept = self.columns.coords_of(table), responses.weight > 0
-        alarm = far_rows(coords[kept], self.placement, self.columns.coord_names)
+        coords, kept = self.columns.coords_of(table), np.flatnonzero(responses.weight > 0)
+        own = None if row_name is None else lambda row: row_name(int(kept[row]))
+        alarm = far_rows(coords[kept], self.placement, self.columns.coord_names, own)
         copies = n_copies(table, responses.y, responses.error) if responses.gaussian else 0
         return Oddities(() if alarm is None else (alarm,), (copies_text(copies, len(table)),) if copies > 0 else ())
 

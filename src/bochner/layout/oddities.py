@@ -11,6 +11,7 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray, IntArray
 from bochner.geo import Placement
 from bochner.layout import limits
+from bochner.layout.row_names import RowName, by_position
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,13 @@ def odd_places(coords: FloatArray, placement: Placement) -> OddPlaces:
     return OddPlaces(np.setdiff1d(far, swapped), swapped, lambda rows: tree.query(surface[rows])[0], extent)
 
 
-def far_rows(coords: FloatArray, placement: Placement, names: tuple[str, ...]) -> str | None:
-    """What to say of a few rows that lie far from all others, coordinates (n, k) as the user has them."""
+def far_rows(
+    coords: FloatArray, placement: Placement, names: tuple[str, ...], row_name: RowName | None = by_position
+) -> str | None:
+    """What to say of a few rows that lie far from all others, coordinates (n, k) as the user has them.
+
+    Without a `row_name` their coordinates say which they are.
+    """
     odd = odd_places(coords, placement)
     told = odd.swapped if len(odd.swapped) else odd.far
     if not len(told):
@@ -69,12 +75,13 @@ def far_rows(coords: FloatArray, placement: Placement, names: tuple[str, ...]) -
     east, north = (names[j] for j in placement.map_axes)
     unit = f" {placement.unit}" if placement.unit else ""
     away = float(odd.away(told[:1])[0])
-    which = f"row {first}" if len(told) == 1 else f"{len(told):,} rows, the first of them row {first},"
+    named = "" if row_name is None else f" {row_name(first)}"
+    which = named.strip() or "a row"
+    if len(told) > 1:
+        which = f"{len(told):,} rows, the first of them{named}"
     lies = "lies" if len(told) == 1 else "lie"
-    text = (
-        f"{which} ({east} {pair[first, 0]:.6g}, {north} {pair[first, 1]:.6g}) {lies} {away:,.4g}{unit} from the "
-        f"others, which are all within {extent:,.4g}{unit}"
-    )
+    at = f"({east} {pair[first, 0]:.6g}, {north} {pair[first, 1]:.6g}){',' if len(told) > 1 else ''}"
+    text = f"{which} {at} {lies} {away:,.4g}{unit} from the others, which are all within {extent:,.4g}{unit}"
     if len(odd.swapped):
         they = "it" if len(told) == 1 else "they"
         return f"{text}. Swapped? With {east} and {north} exchanged {they} would lie among them."

@@ -84,6 +84,7 @@ def aggregate(
         if not is_count(count) or count < 2:
             raise InputError(f"{name}={count!r}; needed is an integer >= 2.")
     model = mappable(model)
+    model.fitted_.model.family.check_threshold([band.at for band in bands], name="the threshold (exceed)")
     check_covariates(map_layout(model).further, covariates or {})
     with resources_of(model).in_use():
         fitted, n_areas = model.fitted_, len(areas)

@@ -62,6 +62,7 @@ def hotspots(
     if not 0.5 <= certainty < 1:
         raise InputError(f"certainty={certainty!r}; needed is a probability from 0.5 to below 1, e.g. 0.9.")
     model = mappable(model)
+    model.fitted_.model.family.check_threshold(threshold)
     grid = make_grid(model, resolution, like=like, within=within)
     work = GridMap(model, grid, within=within, covariates=covariates, exceed=threshold)
     mean, _, chance = work.whole()

@@ -202,7 +202,7 @@ def answer_of(
 
 def is_share(model: SpatialRegressor) -> bool:
     """Whether means are shares: prevalences or probabilities."""
-    return bool(model.family_.bounded_by_size or model.family_.link_function.range == (0.0, 1.0))
+    return model.family_.is_share
 
 
 def is_rate(model: SpatialRegressor) -> bool:

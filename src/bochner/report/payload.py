@@ -79,11 +79,12 @@ def epsg_of(crs: str | None) -> dict[str, Any] | None:
 def threshold_of(fitted: Fitted, layers: MapLayers, given: float | None) -> dict[str, float]:
     """Threshold that the map opens with, and the range and step of its slider."""
     link = fitted.model.family.link_function
+    if given is not None:
+        fitted.model.family.check_threshold(given)
     mean, sd = layers.mean_eta[layers.known], layers.sd_eta[layers.known]
     low, high = (float(link.mean(np.quantile(mean + k * sd, q))) for k, q in ((-2, 0.01), (2, 0.99)))
     step = round_step((high - low) / 200) if high > low else 1.0
-    value = float(np.quantile(link.mean(mean), 0.75)) if given is None else float(given)
-    value = float(np.round(value / (5 * step)) * 5 * step) if given is None else value
+    value = _middling(link.mean(mean), low, high, 5 * step, link.range) if given is None else float(given)
     if not link.range[0] < value < link.range[1]:
         raise InputError(
             f"threshold={given!r} is not a value that the mean can take under the {link.name} link; give one "
@@ -96,6 +97,13 @@ def threshold_of(fitted: Fitted, layers: MapLayers, given: float | None) -> dict
         "high": _round(np.ceil(high / step) * step),
         "step": step,
     }
+
+
+def _middling(mean: FloatArray, low: float, high: float, step: float, ends: tuple[float, float]) -> float:
+    """A round number near the upper quartile of means, and none of the ends of what a mean can be."""
+    quartile = float(np.quantile(mean, 0.75))
+    tried = (float(np.round(quartile / step) * step), quartile, (low + high) / 2)
+    return next((value for value in tried if ends[0] < value < ends[1]), quartile)
 
 
 def observations_of(

@@ -28,12 +28,15 @@ class MapEstimate:
         Time to compute and write it.
     file_bytes : int
         Size of the file before compression.
+    covered : float
+        Share of the pixels that lie within the polygons of the map, and have a value.
     """
 
     n_pixels: int
     memory_bytes: int
     seconds: float
     file_bytes: int
+    covered: float = 1.0
 
     def __str__(self) -> str:
         return (
@@ -56,7 +59,8 @@ def estimate(work: GridMap) -> MapEstimate:
     rate = (time.perf_counter() - begin) / max(n_done, 1)
     n_pixels, n_bands = work.grid.n_pixels, len(work.bands)
     seconds = n_pixels * (rate * covered.mean() + limits.WRITING_TIME * n_bands)
-    return MapEstimate(n_pixels, work.memory_bytes + limits.LIBRARY_BYTES, float(seconds), 4 * n_pixels * n_bands)
+    memory, n_bytes = work.memory_bytes + limits.LIBRARY_BYTES, 4 * n_pixels * n_bands
+    return MapEstimate(n_pixels, memory, float(seconds), n_bytes, float(covered.mean()))
 
 
 def _covered(work: GridMap) -> NDArray[np.bool_]:

@@ -71,6 +71,7 @@ class GridMap:
             raise InputError(f"{clash[0]!r} is a covariate of the model as well as an option; rename the covariate.")
         self.inputs = Inputs.of(grid, {**(covariates or {}), **given}, layout.levels)
         self._check_size({name: self.inputs.fixed.get(name, 1.0) for name in given})
+        self._check_thresholds([name for name in given if name != "offset"])
         self.areas = polygons_in(within, grid.crs)
         self.observed = _values_on(grid, observed) if isinstance(observed, np.ndarray) else observed
         self.tolerance = tolerance
@@ -242,6 +243,12 @@ class GridMap:
         """Refuse trials or exposure that the family cannot count out of."""
         n = max((np.size(value) for value in known.values()), default=1)
         checked_size(self.fitted.model.family, n, known.get("trials"), known.get("exposure"))
+
+    def _check_thresholds(self, sizes: list[str]) -> None:
+        """Refuse thresholds that no pixel can exceed, or all must; trials of a raster are not known beforehand."""
+        largest = self.inputs.fixed.get(sizes[0], np.inf) if sizes else None
+        limits_asked = [band.at for band in self.bands if band.kind == "exceedance"]
+        self.fitted.model.family.check_threshold(limits_asked, largest, "the threshold (exceed)")
 
     # ------------------------------------------------------------------------ checks, notes
 
