@@ -53,19 +53,7 @@ def sample_raster(
         for turn in _other_turns(part, dataset):
             moved = _moved(part, turn)
             values = np.where(np.isnan(values), _warped(dataset, moved, band, method), values)
-        if method == "classes":
-            return values
-        values = _unpacked(dataset, band, values)
-        _warn_of_code(dataset, values)
-        return values
-
-
-def _warn_of_code(dataset: Any, values: FloatArray) -> None:
-    """Warn where a raster that declares no nodata value holds one all the same."""
-    mend = "declare it as the nodata value of the file, e.g. gdal_edit.py -a_nodata."
-    told = told_of_code(f"the raster {Path(dataset.name).name}", values, mend, "places")
-    if told is not None:
-        warn(told, CheckWarning)
+        return values if method == "classes" else _unpacked(dataset, band, values)
 
 
 def raster_at(

@@ -16,6 +16,7 @@ from bochner.features import ArealRows, Rows
 from bochner.geo import Placement, as_crs, transform
 from bochner.geo.kinds import DATE
 from bochner.geo.lonlat import lonlat_axes
+from bochner.geo.missing_codes import told_of_code
 from bochner.inference import Domain, Responses
 from bochner.layout.columns import TIME, Columns, used_part
 from bochner.layout.encoding import Encoding
@@ -149,7 +150,16 @@ class Layout:
         own = None if row_name is None else lambda row: row_name(int(kept[row]))
         alarm = far_rows(coords[kept], self.placement, self.columns.coord_names, own)
         copies = n_copies(table, responses.y, responses.error) if responses.gaussian else 0
-        return Oddities(() if alarm is None else (alarm,), (copies_text(copies, len(table)),) if copies > 0 else ())
+        alarms = (() if alarm is None else (alarm,)) + self._missing_codes(table, responses)
+        return Oddities(alarms, (copies_text(copies, len(table)),) if copies > 0 else ())
+
+    def _missing_codes(self, table: FloatArray, responses: Responses) -> tuple[str, ...]:
+        """What to say of response and covariates that hold a code for missing values."""
+        columns = [(self.roles.get("target", "the response"), responses.y)]
+        if self.design is None:
+            columns += zip(self.columns.covariate_names, self.columns.covariates_of(table).T, strict=True)
+        found = [told_of_code(name, values, "make it missing (NaN), or drop these rows.") for name, values in columns]
+        return tuple(told for told in found if told is not None)
 
     # ------------------------------------------------------------------- what maps are given
 
