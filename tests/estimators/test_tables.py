@@ -120,3 +120,14 @@ def test_columns_without_a_part_to_play_are_refused(frame):
     table = survey()
     with pytest.raises(KeyError, match=r"\['village', 'elevation', 'zinc'\] are neither coordinates \(lat, lon\)"):
         fixed().fit(frame(table), table["zinc"])
+
+
+def test_arrow_tables_are_read_by_their_names():
+    pa = pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"lat": rng.uniform(5, 11, 60), "lon": rng.uniform(-6, 1, 60)})
+    y = np.sin(frame["lon"])
+    arrow = pa.Table.from_pandas(frame)
+    known, found = (SpatialRegressor().fit(table, y) for table in (frame, arrow))
+    assert found.choices_["places"] == known.choices_["places"]
+    assert_allclose(found.predict(arrow.select(["lon", "lat"])), known.predict(frame), rtol=1e-9)

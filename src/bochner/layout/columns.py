@@ -79,7 +79,9 @@ def used_part(X: Any, coords: Selector, covariates: Selector) -> Any:
 
 
 def encodable(X: Any) -> Any:
-    """A polars table with text, categories or dates as one of pandas, to be encoded; any other as it is."""
+    """A table of Arrow, or of polars with text, categories or dates, as one of pandas; any other as it is."""
+    if hasattr(X, "column_names") and hasattr(X, "to_pandas"):
+        return X.to_pandas()
     if type(X).__module__.partition(".")[0] != "polars" or not hasattr(X, "dtypes"):
         return X
     if all(kind.is_numeric() for kind in X.dtypes):
