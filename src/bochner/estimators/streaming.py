@@ -26,6 +26,7 @@ from bochner.geo.tables import check_columns
 from bochner.inference import Climb, Domain, Fold, Model, Responses, RowSums, Settings, WavePlan, plan_waves
 from bochner.layout import Given, Layout, Training
 from bochner.layout.columns import FURTHER, place_columns, plain_selectors
+from bochner.layout.encoding import ORDERS
 from bochner.resources import as_size
 from bochner.sources import (
     ArraySource,
@@ -105,6 +106,7 @@ class Request:
             import pandas as pd
 
             X = pd.DataFrame({name: columns[name] for name in self.table})
+            X.attrs[ORDERS] = dict(self.source.orders)
             given = {role: pd.Series(columns[name], name=name) for role, name in roles.items()}
         y = given.pop("target")
         return Training(X, y, Given(**given))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv as lines_of
 import io
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,8 +18,9 @@ import numpy as np
 
 from bochner.exceptions import InputError, MissingExtraError
 from bochner.geo import limits as geo_limits
+from bochner.geo.dates import DAY_FIRST, MONTH_FIRST
 from bochner.geo.entries import MISSING, numbers_in, shows_decimal_comma
-from bochner.geo.kinds import is_time
+from bochner.geo.kinds import dates_of, is_time, misfits, order_of
 from bochner.geo.tables import encoding_of, first_line, mark_of
 from bochner.sources import limits
 from bochner.sources.base import Columns, Part, Source, as_column
@@ -86,7 +86,10 @@ class Dialect:
 
 @dataclass(frozen=True)
 class CsvPart(Part):
-    """Whole lines of a file, from byte `start` to byte `stop`; `kinds` are those of columns: number, time or text."""
+    """Whole lines of a file, from byte `start` to byte `stop`.
+
+    `kinds` are those of columns: number, text, time (the year first), or the order of day and month of dates.
+    """
 
     path: str
     start: int
@@ -165,7 +168,7 @@ class CsvPart(Part):
         texts = column.cast(pa.string()).to_pandas()
         if kind == "number":
             return _mixed(numbers_in(texts, self.dialect.commas)[0])
-        dates = pd.to_datetime(texts, format=kind, errors="coerce", utc=True).dt.tz_localize(None)
+        dates = pd.Series(dates_of(texts, kind))
         if (bad := dates.isna() & texts.map(_is_word).astype(bool)).any():
             return np.asarray(dates.astype(object).where(~bad, texts), dtype=object)
         return as_column(dates.to_numpy())
@@ -184,6 +187,8 @@ class CsvSource(Source):
         told = [f"{self.paths[0].name} is read as {self.dialect.encoding.upper()}."] if _odd(self.dialect) else []
         if commas:
             told.append(f"{self.paths[0].name}: decimal commas are read in {', '.join(commas)}.")
+        self.orders = {name: kind for name, kind in self.kinds.items() if kind in (DAY_FIRST, MONTH_FIRST)}
+        told += [f"{self.paths[0].name}: dates in {name} are read {order}." for name, order in self.orders.items()]
         self.notes = tuple(told)
 
     @cached_property
@@ -230,32 +235,30 @@ def _kinds(head: CsvPart) -> tuple[dict[str, str], list[str]]:
         if pa.types.is_null(column.type) or _is_number(column.type):
             kinds[name] = "number"
         elif pa.types.is_temporal(column.type):
-            kinds[name] = "ISO8601"
+            kinds[name] = "time"
         else:
             texts = pd.Series(column.to_pandas(), dtype=object)
             entries = texts[texts.map(_is_word).to_numpy(dtype=bool)]
             numbers = numbers_in(entries, head.dialect.commas)[1]
             mostly = len(entries) == 0 or numbers > (1 - geo_limits.MOSTLY_TEXT) * len(entries)
-            kinds[name] = "number" if mostly else _date_format(entries) or "text"
+            kinds[name] = "number" if mostly else _date_kind(entries)
         if head.dialect.commas and kinds[name] == "number":
             said = written.column(name).to_pylist()
             commas += [name] if any(v is not None and "," in v for v in said) else []
     return kinds, commas
 
 
-def _date_format(entries: Any) -> str | None:
-    """Format in which most entries of a text column read as dates, days or months first; None if they are no dates."""
-    import pandas as pd
-    from pandas.tseries.api import guess_datetime_format
+def _date_kind(entries: Any) -> str:
+    """Kind of a text column: the order of its dates, "time" where they need none, or "text".
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pandas' own doubts about days and months
-        if not is_time(entries):
-            return None
-        shapes = [guess_datetime_format(entries.iloc[0], dayfirst=first) for first in (False, True)]
-    known = [shape for shape in shapes if shape is not None]
-    read = [float(pd.to_datetime(entries, format=shape, errors="coerce").notna().mean()) for shape in known]
-    return known[int(np.argmax(read))] if known else None
+    Dates that fit in either order stay text, for the model: it may know the order, or meets a row that decides.
+    """
+    if not is_time(entries):
+        return "text"
+    try:
+        return order_of(entries[~misfits(entries)], "") or "time"
+    except InputError:
+        return "text"
 
 
 def _evened(text: bytes, dialect: Dialect) -> bytes:
