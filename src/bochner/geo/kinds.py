@@ -88,8 +88,8 @@ def misfits(column: Any, order: str | None = None) -> Any:
 def is_category(column: Any) -> bool:
     """Whether a pandas column holds categories: a categorical, text that is mostly no numbers, or codes as text.
 
-    Who writes classes as text, "1", "2", "3", means names; numbers with decimals, or very many of them, are numbers
-    that a file had no better way to hold.
+    Who writes classes as text, "1", "2", "3", means names, and so are codes with leading zeros, however many; numbers
+    with decimals, or very many of them, are numbers that a file had no better way to hold.
     """
     import pandas as pd
     from pandas.api import types
@@ -99,8 +99,10 @@ def is_category(column: Any) -> bool:
     if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
         return False
     some = column.dropna()
-    if all(isinstance(v, str) and v.strip().isdecimal() for v in some) and some.nunique() <= limits.MOST_CODES:
-        return len(some) > 0
+    if all(isinstance(v, str) and v.strip().isdecimal() for v in some):
+        zeros = any(len(v.strip()) > 1 and v.strip()[0] == "0" for v in some)
+        if zeros or some.nunique() <= limits.MOST_CODES:
+            return len(some) > 0
     text = sum(isinstance(v, str) and not _is_number(v) for v in some)
     return len(some) > 0 and text > limits.MOSTLY_TEXT * len(some)
 
