@@ -205,3 +205,22 @@ def test_one_impossible_latitude_is_named_not_called_swapped():
     table.loc[10, "lat"] = 95.0
     with pytest.raises(InputError, match=r"1 of 40 rows are no place on Earth, first row 10: .* latitude 95"):
         fixed().fit(table, rng.normal(size=40))
+
+
+def test_unusual_names_of_degrees_are_known():
+    table = stations().rename(columns={"lon": "decimalLongitude", "lat": "decimalLatitude"})
+    named = fixed(coords=["decimalLatitude", "decimalLongitude"]).fit(table, table.temp)
+    assert named.crs_ == "EPSG:4326" and named.fitted_.layout.map_axes == ("decimalLongitude", "decimalLatitude")
+    plain = fixed(coords=["lat", "lon"]).fit(stations(), table.temp)
+    assert_allclose(named.predict(table), plain.predict(stations()), rtol=1e-10)
+    found = fixed().fit(table[["decimalLongitude", "decimalLatitude"]], table.temp)
+    assert found.crs_ == "EPSG:4326"
+
+
+def test_a_plane_that_could_be_degrees_is_told():
+    table = stations().rename(columns={"lon": "a", "lat": "b"})
+    model = fixed(coords=["a", "b"]).fit(table, table.temp)
+    assert "a, b have no CRS" in model.choices_["places"] and "EPSG:4326" in model.choices_["places"]
+    for scale in (0.001, 1000):
+        far = fixed(coords=["a", "b"]).fit(table.assign(a=table.a * scale, b=table.b * scale), table.temp)
+        assert "places" not in far.choices_

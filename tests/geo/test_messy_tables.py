@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from bochner.geo import read_places
 from bochner.geo.entries import as_number
 from bochner.geo.kinds import is_category
+from bochner.geo.lonlat import is_lonlat, lonlat_axes
 from bochner.geo.tables import read_table
 from bochner.sources.csv_source import CsvSource
 
@@ -147,3 +148,24 @@ def test_minus_signs_directions_and_percentages(tmp_path):
     assert frame["change"].tolist() == [-2.4, 1.5] and frame["prev"].tolist() == [0.736, 0.15]
     assert frame["part"].tolist() == ["5%", "0.2"] and frame["zone"].tolist() == ["4N", "3S"]
     assert "minus signs such as − are read in change" in told and "percentages are read in prev as shares" in told
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon"),
+    [("decimalLatitude", "decimalLongitude"), ("LATNUM", "LONGNUM"), ("Latitude (deg)", "Longitude (deg)"),
+     ("lat_wgs84", "lon_wgs84"), ("GPS_lat", "GPS_lng"), ("site latitude", "site longitude")],
+)  # fmt: skip
+def test_degrees_are_known_by_unusual_names(tmp_path, lat, lon):
+    (tmp_path / "a.csv").write_text(f"population,{lat},{lon},z\n5,7.93,-2.44,1\n6,9.2,-0.25,2\n")
+    places = read_places(tmp_path / "a.csv")
+    assert places.coords == (lon, lat) and places.crs is not None
+    assert is_lonlat([lat, lon]) and lonlat_axes([lat, lon]) == (1, 0)
+    named = read_places(tmp_path / "a.csv", coords=[lat, lon])
+    assert named.coords == (lon, lat) and any("taken as degrees" in note for note in named.notes)
+
+
+def test_unusual_names_of_other_numbers_are_no_degrees(tmp_path):
+    (tmp_path / "a.csv").write_text("gps_long,gps_lat,z\n512345,9123456,1\n512399,9123499,2\n")
+    assert read_places(tmp_path / "a.csv").crs is None
+    for names in (["population", "colony"], ["lon_km", "lat_km"], ["lat_utm", "long_utm"], ["x", "y"]):
+        assert not is_lonlat(names)

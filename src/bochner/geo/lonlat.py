@@ -66,6 +66,31 @@ def lonlat_pair(names: Sequence[str]) -> tuple[int, int] | None:
     return next(iter([*alike, *pairs]), None)
 
 
+def in_degrees(names: Sequence[str], coords: FloatArray) -> bool:
+    """Whether coordinates (n, columns) are longitude and latitude by their names.
+
+    Plain names (lon, lat) are believed; of others, such as LONGNUM and LATNUM, most rows must be a place on Earth.
+    """
+    pair = lonlat_pair(names)
+    if pair is None or is_plain_lonlat(names):
+        return pair is not None
+    numbers = np.asarray(coords, dtype=np.float64)[:, pair]
+    known = numbers[np.isfinite(numbers).all(axis=1)]
+    return len(known) == 0 or float(np.mean(off_earth(known))) < limits.FEW_MISPRINTS
+
+
+def is_plain_lonlat(names: Sequence[str]) -> bool:
+    """Whether two of the columns are named longitude and latitude, without other words."""
+    lower = {str(name).lower() for name in names}
+    return bool(lower.intersection(LONGITUDE)) and bool(lower.intersection(LATITUDE))
+
+
+def twin_pair(names: Sequence[str]) -> tuple[int, int] | None:
+    """Positions of two columns whose names differ in nothing but longitude and latitude."""
+    pair = lonlat_pair(names)
+    return None if pair is None or axis_rest(names[pair[0]], 0) != axis_rest(names[pair[1]], 1) else pair
+
+
 def axis_rest(name: str, axis: int) -> tuple[str, ...] | None:
     """Words of a name beside the one that says longitude (0) or latitude (1); None if no word says so."""
     words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name)).lower())

@@ -15,6 +15,7 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError, MissingExtraError
 from bochner.geo.entries import are_codes, tidied
 from bochner.geo.formats import READ_TABLES, TABLES
+from bochner.geo.lonlat import twin_pair
 from bochner.geo.signatures import check_text
 from bochner.outputs import completed, told_as_output
 
@@ -112,11 +113,13 @@ def check_writable(path: str | os.PathLike[str], formats: Sequence[str] = (), in
 
 
 def find_coords(names: Sequence[str], source: str) -> list[str]:
-    """Coordinate columns by their usual names, longitude or easting first."""
+    """Coordinate columns by their usual names, or by two that contain longitude and latitude; the east first."""
     lower = {name.lower(): name for name in names}
     for pair in COORDINATES:
         if all(name in lower for name in pair):
             return [lower[name] for name in pair]
+    if (twins := twin_pair(names)) is not None:
+        return [names[j] for j in twins]
     raise ColumnError(
         f"no coordinate columns were recognised in {source} (its columns are {list(names)}); "
         f"name them, e.g. --coords x,y."
