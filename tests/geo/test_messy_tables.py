@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
+from bochner.exceptions import InputError
 from bochner.geo import read_places
 from bochner.geo.entries import as_number
 from bochner.geo.kinds import is_category
@@ -169,3 +170,11 @@ def test_unusual_names_of_other_numbers_are_no_degrees(tmp_path):
     assert read_places(tmp_path / "a.csv").crs is None
     for names in (["population", "colony"], ["lon_km", "lat_km"], ["lat_utm", "long_utm"], ["x", "y"]):
         assert not is_lonlat(names)
+
+
+def test_rows_among_dates_are_named_and_dates_are_no_numbers(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y,date\n1,2,25/06/2015\n2,3,26/06/2015\n3,4,soon\n4,5,unknown\n")
+    places = read_places(tmp_path / "a.csv")
+    assert places.bad_rows(["x", "y", "date"]) == {2: "date is 'soon', no date among dates"}
+    with pytest.raises(InputError, match=r"'date' of a\.csv is a column of dates"):
+        places.numbers(["date"])

@@ -15,6 +15,7 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError, MissingExtraError
 from bochner.geo.entries import are_codes, tidied
 from bochner.geo.formats import READ_TABLES, TABLES
+from bochner.geo.kinds import is_time
 from bochner.geo.lonlat import twin_pair
 from bochner.geo.signatures import check_text
 from bochner.outputs import completed, told_as_output
@@ -148,6 +149,11 @@ def as_numbers(column: Any, name: str, source: str) -> FloatArray:
         raise InputError(f"column {name!r} of {source} holds {column.dtype}, not numbers; name a numeric column.")
     values = pd.to_numeric(column, errors="coerce")
     text = np.asarray(values.isna() & column.notna())
+    if text.any() and is_time(column):
+        raise InputError(
+            f"column {name!r} of {source} is a column of dates, and numbers are asked for; name a numeric column, or "
+            f"make the dates numbers: days since one of them, say."
+        )
     if text.any():
         row = int(text.argmax())
         hint = "mend that entry, or name a numeric column"
