@@ -217,3 +217,22 @@ def test_a_row_of_a_frame_with_an_index_is_named_by_both_and_rows_without_weight
     table.index = [f"s{i}" for i in range(len(table))]
     with pytest.warns(CheckWarning, match=r"row 7 \(index s7\) .*Swapped"):
         fixed().fit(table[["lon", "lat"]], table.temp)
+
+
+def test_unusual_names_of_degrees_are_known():
+    table = stations().rename(columns={"lon": "decimalLongitude", "lat": "decimalLatitude"})
+    named = fixed(coords=["decimalLatitude", "decimalLongitude"]).fit(table, table.temp)
+    assert named.crs_ == "EPSG:4326" and named.fitted_.layout.map_axes == ("decimalLongitude", "decimalLatitude")
+    plain = fixed(coords=["lat", "lon"]).fit(stations(), table.temp)
+    assert_allclose(named.predict(table), plain.predict(stations()), rtol=1e-10)
+    found = fixed().fit(table[["decimalLongitude", "decimalLatitude"]], table.temp)
+    assert found.crs_ == "EPSG:4326"
+
+
+def test_a_plane_that_could_be_degrees_is_told():
+    table = stations().rename(columns={"lon": "a", "lat": "b"})
+    model = fixed(coords=["a", "b"]).fit(table, table.temp)
+    assert "a, b have no CRS" in model.choices_["places"] and "EPSG:4326" in model.choices_["places"]
+    for scale in (0.001, 1000):
+        far = fixed(coords=["a", "b"]).fit(table.assign(a=table.a * scale, b=table.b * scale), table.temp)
+        assert "places" not in far.choices_

@@ -21,11 +21,12 @@ from bochner.exceptions import BochnerError, ColumnError, InputError, MemoryLimi
 from bochner.families import Family, family_named
 from bochner.families.base import refuse
 from bochner.geo.crs import as_crs, is_geographic
-from bochner.geo.lonlat import few_off_earth, is_lonlat, lonlat_axes, off_earth
+from bochner.geo.lonlat import few_off_earth, is_plain_lonlat, lonlat_axes, off_earth
 from bochner.geo.tables import check_columns
 from bochner.inference import Climb, Domain, Fold, Model, Responses, RowSums, Settings, WavePlan, plan_waves
 from bochner.layout import Given, Layout, Training
 from bochner.layout.columns import FURTHER, place_columns, plain_selectors
+from bochner.layout.encoding import ORDERS
 from bochner.resources import as_size
 from bochner.sources import (
     ArraySource,
@@ -105,6 +106,7 @@ class Request:
             import pandas as pd
 
             X = pd.DataFrame({name: columns[name] for name in self.table})
+            X.attrs[ORDERS] = dict(self.source.orders)
             given = {role: pd.Series(columns[name], name=name) for role, name in roles.items()}
         y = given.pop("target")
         return Training(X, y, Given(**given))
@@ -465,7 +467,7 @@ def _coords(source: Source, rest: list[str]) -> list[str]:
 
 def _degrees(coords: Sequence[str], crs: Any) -> tuple[str, str] | None:
     """Longitude and latitude, where coordinates are in degrees by their names or their CRS."""
-    if len(coords) < 2 or not (is_lonlat(coords) if crs is None else is_geographic(as_crs(crs))):
+    if len(coords) < 2 or not (is_plain_lonlat(coords) if crs is None else is_geographic(as_crs(crs))):
         return None
     east, north = lonlat_axes(coords)
     return coords[east], coords[north]

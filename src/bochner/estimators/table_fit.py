@@ -31,7 +31,7 @@ from bochner.layout.columns import (
     unused_columns,
     used_part,
 )
-from bochner.layout.geography import agreed, crs_of, support_of, without_geometry
+from bochner.layout.geography import agreed, crs_of, perhaps_degrees, support_of, without_geometry
 from bochner.layout.row_names import RowName, by_label, by_place, by_position
 from bochner.layout.sizes import copies_without_noise, odd_weights
 
@@ -140,12 +140,22 @@ def _laid_out(estimator: Any, settings: Settings, X: Any, y: Any, given: Given, 
         encoding=encoding,
     )
     told = [layout.placement.choice] if layout.placement.unit else []
+    if crs is None and not told and perhaps_degrees(columns.coords_of(table), plain_selectors(*wanted.columns)[0]):
+        told.append(_no_degrees(columns.coord_names, layout.placement.kind))
     if encoding is not None:
         told += encoding.choices
     unused = unused_columns(X, *asked, set(roles.values())) if design is None else []
     if unused:
         told.append(Choice("columns", tuple(unused), text=f"not used: {', '.join(unused)}."))
     return _Laid(table, columns.coords_of(table), layout, responses, tuple(told))
+
+
+def _no_degrees(names: Sequence[str], kind: str) -> Choice:
+    """What to say of coordinates that could be degrees by their numbers."""
+    told = (
+        f"{names[0]}, {names[1]} have no CRS and are taken as a plane, in their own unit; if they are degrees, say so"
+    )
+    return Choice("places", kind, text=f"{told}: crs='EPSG:4326' (--crs EPSG:4326).")
 
 
 def _has_intercept(estimator: Any) -> bool:

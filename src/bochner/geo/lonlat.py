@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,13 @@ from bochner.geo.earth import RADIUS, angle_between, lonlat_of, unit_vectors, wr
 
 # Names of the two axes, those that say most first.
 LONGITUDE, LATITUDE = ("lon", "longitude", "long", "lng"), ("lat", "latitude")
+WORDS = tuple(
+    re.compile(rf"({'|'.join(known)})(num|dd|deg|degrees?|dec|decimal|wgs|gps)?") for known in (LONGITUDE, LATITUDE)
+)
+# Words beside them that say that they are no degrees.
+PLANE_WORDS = frozenset(
+    ("m", "km", "metre", "metres", "meter", "meters", "utm", "rad", "radian", "radians", "ft", "feet")
+)
 AXES = ((LONGITUDE, LATITUDE), (("easting",), ("northing",)), (("x",), ("y",)))
 
 
@@ -39,13 +47,68 @@ class Footprint:
 
 
 def is_lonlat(names: Sequence[str]) -> bool:
-    """Whether two of the columns are named longitude and latitude."""
+    """Whether two of the columns are named longitude and latitude, alone or among other words."""
+    return lonlat_pair(names) is not None
+
+
+def lonlat_pair(names: Sequence[str]) -> tuple[int, int] | None:
+    """Positions of longitude and latitude by their names: lon and lat, or names in which these are words.
+
+    Exact names come first; then, as decimalLongitude and decimalLatitude, two that differ in nothing else.
+    """
+    lower = [str(name).lower() for name in names]
+    exact = [next((j for j, name in enumerate(lower) if name in known), None) for known in (LONGITUDE, LATITUDE)]
+    if exact[0] is not None and exact[1] is not None:
+        return exact[0], exact[1]
+    east, north = ([j for j, name in enumerate(names) if axis_rest(name, axis) is not None] for axis in (0, 1))
+    pairs = [(i, j) for i in east for j in north if i != j]
+    alike = [(i, j) for i, j in pairs if axis_rest(names[i], 0) == axis_rest(names[j], 1)]
+    return next(iter([*alike, *pairs]), None)
+
+
+def in_degrees(names: Sequence[str], coords: FloatArray) -> bool:
+    """Whether coordinates (n, columns) are longitude and latitude by their names.
+
+    Plain names (lon, lat) are believed; of others, such as LONGNUM and LATNUM, most rows must be a place on Earth.
+    """
+    pair = lonlat_pair(names)
+    if pair is None or is_plain_lonlat(names):
+        return pair is not None
+    numbers = np.asarray(coords, dtype=np.float64)[:, pair]
+    known = numbers[np.isfinite(numbers).all(axis=1)]
+    return len(known) == 0 or float(np.mean(off_earth(known))) < limits.FEW_MISPRINTS
+
+
+def is_plain_lonlat(names: Sequence[str]) -> bool:
+    """Whether two of the columns are named longitude and latitude, without other words."""
     lower = {str(name).lower() for name in names}
     return bool(lower.intersection(LONGITUDE)) and bool(lower.intersection(LATITUDE))
 
 
+def twin_pair(names: Sequence[str]) -> tuple[int, int] | None:
+    """Positions of two columns whose names differ in nothing but longitude and latitude."""
+    pair = lonlat_pair(names)
+    return None if pair is None or axis_rest(names[pair[0]], 0) != axis_rest(names[pair[1]], 1) else pair
+
+
+def axis_rest(name: str, axis: int) -> tuple[str, ...] | None:
+    """Words of a name beside the one that says longitude (0) or latitude (1); None if no word says so."""
+    words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name)).lower())
+    found = next((match for word in words if (match := WORDS[axis].fullmatch(word)) is not None), None)
+    if found is None or PLANE_WORDS.intersection(words):
+        return None
+    return (*(word for word in words if word != found[0]), found[2] or "")
+
+
+def is_axis_of_degrees(name: str) -> bool:
+    """Whether a name says longitude or latitude, alone or among other words."""
+    return any(axis_rest(name, axis) is not None for axis in (0, 1))
+
+
 def lonlat_axes(names: Sequence[str]) -> tuple[int, int]:
     """Positions of longitude (or easting) and latitude (or northing); the first two where names do not tell."""
+    if (degrees := lonlat_pair(names)) is not None:
+        return degrees
     lower = [str(name).lower() for name in names]
     for east, north in AXES:
         pair = [next((j for j, name in enumerate(lower) if name in known), None) for known in (east, north)]

@@ -35,7 +35,7 @@ from bochner.geo.crs import (
 from bochner.geo.crs import km_per_unit as km_per_unit_of
 from bochner.geo.distortion import fills_grid, flat_error, ground_range
 from bochner.geo.earth import RADIUS, EqualArea, Equirectangular, Sphere
-from bochner.geo.lonlat import check_degrees, footprint_of, is_lonlat, lonlat_axes
+from bochner.geo.lonlat import check_degrees, footprint_of, in_degrees, lonlat_axes
 
 KINDS = ("planar", "projected", "equirectangular", "equal-area", "sphere")
 
@@ -171,7 +171,7 @@ def choose_placement(coords: ArrayLike, crs: Any = None, names: Sequence[str] = 
         Without a CRS, columns named lon and lat (longitude, latitude, ...) are taken as degrees.
     """
     coords, crs = as_coords(coords), as_crs(crs)
-    if crs is None and is_lonlat(names):
+    if crs is None and in_degrees(names, coords):
         crs = as_crs(LONLAT)
     if crs is None or not (is_geographic(crs) or is_projected(crs)):
         return Placement("planar", _why_planar(crs), n_columns=coords.shape[1])

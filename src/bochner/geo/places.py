@@ -15,7 +15,7 @@ from bochner.exceptions import InputError
 from bochner.geo import limits
 from bochner.geo.crs import is_geographic
 from bochner.geo.grids import RasterGrid
-from bochner.geo.kinds import is_category, is_time, present
+from bochner.geo.kinds import is_category, is_time, misfits, present
 from bochner.geo.lonlat import lonlat_axes, off_earth
 from bochner.geo.tables import as_numbers, check_columns, misprints
 
@@ -94,7 +94,11 @@ class Places:
         told: dict[int, list[str]] = {}
         for name in columns:
             column = self.frame[name]
-            if (name in linear and is_category(column)) or is_time(column) or is_category(column):
+            if is_time(column):
+                for row in np.flatnonzero(misfits(column)):
+                    told.setdefault(int(row), []).append(f"{name} is {str(column.iloc[row])!r}, no date among dates")
+                continue
+            if (name in linear and is_category(column)) or is_category(column):
                 continue
             for row in np.flatnonzero(misprints(column)):
                 told.setdefault(int(row), []).append(f"{name} is {str(column.iloc[row])!r}")

@@ -17,7 +17,7 @@ from bochner.geo.cubes import cube_rows, opened_cube
 from bochner.geo.distortion import refuse_degrees
 from bochner.geo.formats import CUBES, RASTERS, READ_TABLES, VECTORS
 from bochner.geo.frames import attributes, frame_coords
-from bochner.geo.lonlat import check_degrees, few_off_earth, is_lonlat, lonlat_axes
+from bochner.geo.lonlat import check_degrees, few_off_earth, in_degrees, is_lonlat, lonlat_axes
 from bochner.geo.places import Places, made_names
 from bochner.geo.rasters import (
     band_names,
@@ -113,10 +113,20 @@ def _placed(frame: Any, names: list[str], crs: Any, kind: str, source: str, **ot
         names = [names[1], names[0], *names[2:]]
         notes.append(f"coordinates of {source} are taken as {names[0]} (east), {names[1]} (north).")
     crs = as_crs(crs)
-    if crs is None and is_lonlat(names):
+    if crs is None and in_degrees(names, np.column_stack([_loose(frame[name]) for name in names])):
         crs = as_crs(LONLAT)
         notes.append(f"{names[0]}, {names[1]} of {source} are taken as degrees ({LONLAT}).")
     return Places(frame, tuple(names), crs, kind, source, tuple(notes), **others)
+
+
+def _loose(column: Any) -> FloatArray:
+    """Numbers of a column, NaN for all that is none."""
+    import pandas as pd
+    from pandas.api import types
+
+    if not (types.is_numeric_dtype(column) or types.is_object_dtype(column) or types.is_string_dtype(column)):
+        return np.full(len(column), np.nan)
+    return np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
 
 
 def _from_vector(

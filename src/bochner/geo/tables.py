@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError, MissingExtraError
-from bochner.geo.entries import tidied
+from bochner.geo.entries import are_codes, tidied
 from bochner.geo.formats import READ_TABLES, TABLES
+from bochner.geo.kinds import is_time
+from bochner.geo.lonlat import twin_pair
 from bochner.geo.signatures import check_text
 from bochner.outputs import completed, told_as_output
 
@@ -66,10 +68,10 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     if not path.exists():
         raise InputError(f"{path} does not exist; check the name of the file.")
     csv, parquet = _arrow()
-    notes: tuple[str, ...] = ()
+    read = _Csv()
     try:
         if suffix == ".csv":
-            arrow, notes = _read_csv(csv, path)
+            arrow, read = _read_csv(csv, path)
         else:
             arrow = _read_excel(path) if suffix == ".xlsx" else parquet.read_table(path)
         names = arrow.column_names  # damaged ones are no text
@@ -79,8 +81,8 @@ def read_table(path: str | os.PathLike[str]) -> Table:
         raise InputError(f"{path} cannot be read as {suffix[1:]} ({first_line(error)}); check the file.") from error
     if not arrow.num_rows:
         raise InputError(f"{path} has columns {names} but no rows; check that it was written completely.")
-    arrow, told = _with_numbers(arrow, ";" in notes)
-    return Table(arrow, path.name, (*(note for note in notes if note != ";"), *(f"{path.name}: {n}" for n in told)))
+    arrow, told = _with_numbers(arrow, read)
+    return Table(arrow, path.name, (*read.notes, *(f"{path.name}: {note}" for note in told)))
 
 
 def write_table(table: Table, path: str | os.PathLike[str]) -> None:
@@ -112,11 +114,13 @@ def check_writable(path: str | os.PathLike[str], formats: Sequence[str] = (), in
 
 
 def find_coords(names: Sequence[str], source: str) -> list[str]:
-    """Coordinate columns by their usual names, longitude or easting first."""
+    """Coordinate columns by their usual names, or by two that contain longitude and latitude; the east first."""
     lower = {name.lower(): name for name in names}
     for pair in COORDINATES:
         if all(name in lower for name in pair):
             return [lower[name] for name in pair]
+    if (twins := twin_pair(names)) is not None:
+        return [names[j] for j in twins]
     raise ColumnError(
         f"no coordinate columns were recognised in {source} (its columns are {list(names)}); "
         f"name them, e.g. --coords x,y."
@@ -145,6 +149,11 @@ def as_numbers(column: Any, name: str, source: str) -> FloatArray:
         raise InputError(f"column {name!r} of {source} holds {column.dtype}, not numbers; name a numeric column.")
     values = pd.to_numeric(column, errors="coerce")
     text = np.asarray(values.isna() & column.notna())
+    if text.any() and is_time(column):
+        raise InputError(
+            f"column {name!r} of {source} is a column of dates, and numbers are asked for; name a numeric column, or "
+            f"make the dates numbers: days since one of them, say."
+        )
     if text.any():
         row = int(text.argmax())
         hint = "mend that entry, or name a numeric column"
@@ -170,8 +179,19 @@ def misprints(column: Any) -> Any:
     return np.asarray(pd.to_numeric(column, errors="coerce").isna() & column.notna())
 
 
-def _read_csv(csv: Any, path: Path) -> tuple[Any, tuple[str, ...]]:
-    """Columns of a CSV in any of the usual encodings, and notes; the note ";" says what parts the columns."""
+@dataclass(frozen=True)
+class _Csv:
+    """How a CSV was read: notes, whether semicolons part its columns, and a way to have columns as they are written."""
+
+    notes: tuple[str, ...] = ()
+    semicolons: bool = False
+    written: Callable[[Sequence[str]], Any] | None = None
+
+
+def _read_csv(csv: Any, path: Path) -> tuple[Any, _Csv]:
+    """Columns of a CSV in any of the usual encodings, and how they were read."""
+    import pyarrow as pa
+
     encoding, notes = encoding_of(path), []
     check_text(path, encoding)
     with open(path, encoding=encoding, errors="replace") as file:
@@ -186,7 +206,13 @@ def _read_csv(csv: Any, path: Path) -> tuple[Any, tuple[str, ...]]:
         arrow = csv.read_csv(path, csv.ReadOptions(encoding=encoding), parse)
     if encoding != "utf-8":
         notes.append(f"{path.name} is read as {encoding.upper()}.")
-    return arrow, (*notes, *([";"] if mark == ";" else []))
+    own = arrow.column_names
+
+    def written(names: Sequence[str]) -> Any:
+        kinds = {name: pa.string() for name in own if name.strip() in names}
+        return csv.read_csv(path, csv.ReadOptions(encoding=encoding), parse, csv.ConvertOptions(column_types=kinds))
+
+    return arrow.rename_columns([name.strip() for name in own]), _Csv(tuple(notes), mark == ";", written)
 
 
 def mark_of(header: str) -> str:
@@ -223,23 +249,56 @@ def _read_excel(path: Path) -> Any:
     return pa.Table.from_pandas(frame.assign(**texts), preserve_index=False)
 
 
-def _with_numbers(arrow: Any, semicolons: bool) -> tuple[Any, tuple[str, ...]]:
+def _with_numbers(arrow: Any, read: _Csv) -> tuple[Any, tuple[str, ...]]:
     """A table whose text columns of numbers are in plain notation, and notes of what was done."""
     import pyarrow as pa
 
-    texts = [f.name for f in arrow.schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
-    if not texts or len(set(arrow.column_names)) < len(arrow.column_names):
+    arrow, typed = _rewritten(arrow, read)
+    texts = [
+        j for j, kind in enumerate(arrow.schema.types) if pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    ]
+    if not texts:
         return arrow, ()
-    frame = {name: arrow.column(name).to_pandas() for name in texts}
-    done, notes = tidied(frame, semicolons)
-    for name, column in done.items():
-        if column is frame[name]:
+    frame = {j: arrow.column(j).to_pandas() for j in texts}
+    done, notes = tidied(frame, arrow.column_names, read.semicolons, typed)
+    for j, column in done.items():
+        if column is frame.get(j):
             continue
-        numeric = not misprints(column).any() and column.notna().any()
-        values = pa.array(as_numbers(column, name, ""), from_pandas=True) if numeric and not _any_word(column) else None
+        numeric = not are_codes(column) and not misprints(column).any() and column.notna().any()
+        values = pa.array(as_numbers(column, "", ""), from_pandas=True) if numeric and not _any_word(column) else None
         made = pa.array(column, type=pa.string(), from_pandas=True) if values is None else values
-        arrow = arrow.set_column(arrow.column_names.index(name), name, made)
+        arrow = arrow.set_column(j, arrow.column_names[j], made)
     return arrow, notes
+
+
+def _rewritten(arrow: Any, read: _Csv) -> tuple[Any, dict[int, Any]]:
+    """A table whose codes with leading zeros are text; and text of other numbers, where commas may be decimal marks."""
+    import pyarrow as pa
+
+    kinds = arrow.schema.types
+    whole = [j for j, kind in enumerate(kinds) if pa.types.is_integer(kind)]
+    broken = [j for j, kind in enumerate(kinds) if pa.types.is_floating(kind)] if _any_comma(arrow) else []
+    if read.written is None or not (whole or broken):
+        return arrow, {}
+    written = read.written([arrow.column_names[j] for j in (*whole, *broken)])
+    for j in whole:
+        if _any_match(written.column(j), r"^\s*0\d"):
+            arrow = arrow.set_column(j, arrow.column_names[j], written.column(j))
+    return arrow, {j: written.column(j).to_pandas() for j in broken}
+
+
+def _any_comma(arrow: Any) -> bool:
+    """Whether some text has a comma before digits."""
+    import pyarrow as pa
+
+    texts = (column for column in arrow.columns if pa.types.is_string(column.type))
+    return any(_any_match(column, r"^[-+ \d.]*,\d") for column in texts)
+
+
+def _any_match(column: Any, pattern: str) -> bool:
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring_regex(column, pattern)).as_py())
 
 
 def _any_word(column: Any) -> bool:

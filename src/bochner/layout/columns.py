@@ -13,6 +13,7 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError
 from bochner.geo import is_geoframe
+from bochner.geo.lonlat import twin_pair
 from bochner.geo.tables import as_numbers
 
 Selector = str | int | Sequence[str | int] | None
@@ -139,7 +140,8 @@ def place_columns(names: Sequence[str]) -> list[str]:
     if any(len(pair) > 2 for pair in pairs) or len(pairs) > 1:
         found = [name for pair in pairs for name in pair]
         raise ColumnError(f"columns {found} all look like coordinates; name two of them: coords={found[:2]}.")
-    return pairs[0] if pairs else []
+    twins = None if pairs else twin_pair(names)
+    return pairs[0] if pairs else [names[j] for j in sorted(twins or ())]
 
 
 def unused_columns(X: Any, coords: Selector, covariates: Selector, known: Collection[str]) -> list[str]:

@@ -12,10 +12,13 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.exceptions import InputError, RowError
 from bochner.geo import limits as geo_limits
-from bochner.geo.kinds import instants, is_category, is_time
+from bochner.geo.dates import DAY_FIRST, DIGITS, MONTH_FIRST, are_digits
+from bochner.geo.kinds import instants, is_category, is_time, order_of
 from bochner.layout import limits
 
 DAY = np.timedelta64(1, "D")
+ORDERS = "date orders"  # in `attrs` of a table whose dates were read from text: the order of each column
+SHAPES = {DAY_FIRST: "dd/mm/yyyy", MONTH_FIRST: "mm/dd/yyyy"}
 
 
 @dataclass(frozen=True)
@@ -30,29 +33,40 @@ class Encoding:
         Origin of each column of dates (ISO 8601, UTC); the model sees days since then.
     levels : mapping of str to list
         Levels of each category, the reference first; each of the others is a column of 0 and 1.
+    orders : mapping of str to str
+        How the dates of a column were written, where not the year first: "day first", "month first", "yyyymmdd".
+    spans : mapping of str to float
+        Days from the origin of a column of dates to the last of them.
     """
 
     names: tuple[str, ...]
     times: Mapping[str, str] = field(default_factory=dict)
     levels: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    orders: Mapping[str, str] = field(default_factory=dict)
+    spans: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def learn(cls, frame: Any, covariates: Sequence[str | int]) -> Encoding | None:
         """The encoding that a pandas table needs; None where all of it is numbers."""
         if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
             return None
-        times, levels = {}, {}
+        times, levels = dict[str, str](), dict[str, list[Any]]()
+        orders, spans = dict[str, str](), dict[str, float]()
         if not all(isinstance(name, str) for name in frame.columns):
             return None
         for name in frame.columns:
             column = frame[name]
             if is_time(column):
-                times[name] = str(np.datetime64(instants(column, name).min(), "D"))
+                order = getattr(frame, "attrs", {}).get(ORDERS, {}).get(name) or order_of(column, name)
+                seen = instants(column, name, order)
+                times[name] = str(np.datetime64(seen.min(), "D"))
+                spans[name] = float((seen.max() - np.datetime64(times[name], "ns")) / DAY)
+                orders |= {name: order} if order else {}
             elif name in covariates and is_category(column):
                 levels[name] = _levels(column, name)
         if not times and not levels:
             return None
-        return cls(tuple(map(str, frame.columns)), times, levels)
+        return cls(tuple(map(str, frame.columns)), times, levels, orders, spans)
 
     def frame(self, part: Any) -> Any:
         """The same columns of a table, as numbers."""
@@ -64,6 +78,8 @@ class Encoding:
                 f"the model was fitted to a table with {', '.join(kinds)}, and X is a {type(part).__name__}; pass a "
                 f"table with the columns {list(self.names)}."
             )
+        for name in self.times:
+            self.refuse_years(name, part[name])
         return pd.DataFrame(self.columns({name: part[name] for name in self.names}, len(part)), index=part.index)
 
     def columns(self, given: Mapping[str, Any], n: int) -> dict[str, Any]:
@@ -79,15 +95,34 @@ class Encoding:
         return out
 
     def days(self, name: str, values: Any) -> FloatArray:
-        """Days since the origin of a column of dates; numbers are such days already."""
+        """Days since the origin of a column of dates, read in its order; numbers are such days already.
+
+        In a column of dates of eight digits, numbers that all are such dates are dates.
+        """
         import pandas as pd
 
         column = pd.Series([values]) if np.ndim(values) == 0 else values
         column = column if hasattr(column, "dtype") and hasattr(column, "iloc") else pd.Series(np.asarray(column))
-        if pd.api.types.is_numeric_dtype(column):
+        order = self.orders.get(name)
+        if pd.api.types.is_numeric_dtype(column) and not (order == DIGITS and are_digits(column)):
             return np.asarray(column, dtype=np.float64)
-        since = instants(column, name) - np.datetime64(self.times[name], "ns")
+        since = instants(column, name, order) - np.datetime64(self.times[name], "ns")
         return np.where(np.isnat(since), np.nan, since / DAY)
+
+    def refuse_years(self, name: str, values: Any) -> None:
+        """Refuse numbers for a column of dates that look like years, where no training row is that many days off."""
+        numbers = np.asarray(values)
+        if numbers.dtype.kind not in "iuf" or not numbers.size or name not in self.spans:
+            return
+        known = numbers[np.isfinite(numbers)]
+        years = (known == np.floor(known)) & (known >= limits.FIRST_YEAR) & (known <= limits.LAST_YEAR)
+        if len(known) and years.all() and (known > self.spans[name]).all():
+            year = int(known[0])
+            raise InputError(
+                f"{name!r} is a column of dates and {year} was given, a number that looks like a year; numbers are "
+                f"days since {self.times[name]}, and the training rows end at {self.spans[name]:,.0f}. Write a date, "
+                f"{year}-07-01 say."
+            )
 
     def indicators(self, name: str, values: Any, n: int) -> dict[str, FloatArray]:
         """A column of 0 and 1 for every level but the reference; a level that the fit had not is refused."""
@@ -137,7 +172,10 @@ class Encoding:
     @property
     def choices(self) -> list[Choice]:
         """How each column was taken."""
-        told = [Choice("time", origin, text=f"{name}: days since {origin}.") for name, origin in self.times.items()]
+        told = [
+            Choice("time", origin, text=f"{name}: days since {origin}{_read_as(self.orders.get(name))}.")
+            for name, origin in self.times.items()
+        ]
         if self.levels:
             words = "; ".join(
                 f"{name}: {len(levels)} levels, compared with {levels[0]!r}"
@@ -147,6 +185,13 @@ class Encoding:
             )
             told.append(Choice("categories", {n: list(v) for n, v in self.levels.items()}, text=f"{words}."))
         return told
+
+
+def _read_as(order: str | None) -> str:
+    """What to say of how dates were written."""
+    if order == DIGITS:
+        return "; whole numbers are read as dates, yyyymmdd"
+    return f"; dates are read {order} ({SHAPES[order]})" if order in SHAPES else ""
 
 
 def _levels(column: Any, name: str) -> list[Any]:

@@ -17,10 +17,10 @@ from bochner.geo import (
     crs_text,
     frame_coords,
     is_geoframe,
-    is_lonlat,
     same_crs,
     transform,
 )
+from bochner.geo.lonlat import in_degrees, is_plain_lonlat, lonlat_pair
 from bochner.layout import limits
 from bochner.layout.columns import Selector
 
@@ -111,7 +111,26 @@ def crs_of(X: Any, names: tuple[str, ...]) -> str | None:
     if is_geoframe(X) and set(GEOMETRY) <= set(names) and not set(GEOMETRY) <= set(X.columns):
         return None if X.crs is None else crs_text(X.crs)
     noted = getattr(X, "attrs", {}).get("crs") if hasattr(X, "columns") else None  # of the pixels of an image
-    return noted or ("EPSG:4326" if is_lonlat(names) else None)
+    return noted or ("EPSG:4326" if _says_degrees(X, names) else None)
+
+
+def _says_degrees(X: Any, names: tuple[str, ...]) -> bool:
+    """Whether coordinates are degrees by their names and, where these are unusual, by their numbers."""
+    pair = lonlat_pair(names)
+    if pair is None or is_plain_lonlat(names) or not set(names) <= set(getattr(X, "columns", ())):
+        return pair is not None
+    import pandas as pd
+
+    numbers = [np.asarray(pd.to_numeric(X[names[j]], errors="coerce"), dtype=np.float64) for j in pair]
+    return in_degrees([names[j] for j in pair], np.column_stack(numbers))
+
+
+def perhaps_degrees(coords: FloatArray, named: Selector) -> bool:
+    """Whether coordinates that the user named could be longitude and latitude, in either order, by their numbers."""
+    if coords.shape[1] < 2 or not all(isinstance(name, str) for name in _named(named)) or not len(_named(named)):
+        return False
+    reach = np.sort(np.abs(coords[:, :2]).max(axis=0, initial=0.0))
+    return bool(limits.LEAST_DEGREES < reach[0] <= 90 and reach[1] <= 180)
 
 
 def agreed(found: str | None, given: Any) -> str | None:

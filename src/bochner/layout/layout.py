@@ -14,7 +14,7 @@ from bochner.arrays import FloatArray, IntArray, as_coords
 from bochner.exceptions import InputError
 from bochner.features import ArealRows, Rows
 from bochner.geo import Placement, as_crs, transform
-from bochner.geo.kinds import DATE
+from bochner.geo.dates import reads_as_date
 from bochner.geo.lonlat import lonlat_axes
 from bochner.geo.missing_codes import told_of_code
 from bochner.inference import Domain, Responses
@@ -128,6 +128,7 @@ class Layout:
             table = table[names]
             for name in names if self.encoding is not None else ():
                 if self.encoding is not None and name in self.encoding.times:
+                    self.encoding.refuse_years(name, table[name])
                     table = table.assign(**{name: self.encoding.days(name, table[name])})
         try:
             places = np.asarray(table, dtype=float)
@@ -165,7 +166,12 @@ class Layout:
 
     def moment(self, name: str, value: Any) -> Any:
         """Days of the model for a single date of a column of dates; anything else as it is."""
-        if self.encoding is None or name not in self.encoding.times or not _is_date(value):
+        if self.encoding is None or name not in self.encoding.times:
+            return value
+        if isinstance(value, (int, float, np.integer, np.floating)):
+            self.encoding.refuse_years(name, value)
+            return float(self.encoding.days(name, value)[0])
+        if not _is_date(value):
             return value
         return float(self.encoding.days(name, np.array([str(value)], dtype=object))[0])
 
@@ -213,4 +219,4 @@ def _is_date(value: Any) -> bool:
     """Whether a single value is a date, or text or a path that reads as one."""
     if isinstance(value, (np.datetime64, datetime.date)):
         return True
-    return isinstance(value, (str, os.PathLike)) and DATE.match(str(value)) is not None
+    return isinstance(value, (str, os.PathLike)) and reads_as_date(str(value))

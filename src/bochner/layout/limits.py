@@ -27,6 +27,10 @@ LEAST_KNOT_GAP        1e-3     between knots, in standard deviations: closer one
 MOST_CURVE_COLUMNS    6        beside the straight line of a covariate
 ROWS_PER_CURVE        15       that each of the columns offered needs
 LEAST_CURVE_SHARE     0.05     of a column's size that is its own, beside the linear trend; less cannot be told apart
+LEAST_DEGREES         1.0      reach of the coordinates from which they may be degrees, though nothing says so; within
+                               it lie unit squares
+FIRST_YEAR            1800     whole number that looks like a year where days since the first date are asked for ...
+LAST_YEAR             2200     ... up to this one
 ====================  =======  =======================================================================================
 """
 
@@ -55,3 +59,6 @@ LEAST_KNOT_GAP = 1e-3
 MOST_CURVE_COLUMNS = 6
 ROWS_PER_CURVE = 15
 LEAST_CURVE_SHARE = 0.05
+FIRST_YEAR = 1800
+LAST_YEAR = 2200
+LEAST_DEGREES = 1.0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -90,6 +91,8 @@ class Source(ABC):
         Whether rows that are amiss (text for a number, a count below zero) are left out; otherwise they are refused.
     notes : tuple of str
         What the user is to know of how it is read.
+    orders : mapping of str to str
+        Order of day and month in columns whose dates were read from text, where it is not the year first.
     """
 
     label: str
@@ -99,6 +102,7 @@ class Source(ABC):
     sparse: ClassVar[bool] = False
     drop_bad: bool = False
     notes: tuple[str, ...] = ()
+    orders: Mapping[str, str] = MappingProxyType({})
 
     @property
     @abstractmethod

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import csv as lines_of
 import io
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,9 +17,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from bochner.exceptions import InputError, MissingExtraError
-from bochner.geo import limits as geo_limits
-from bochner.geo.entries import MISSING, numbers_in, shows_decimal_comma
-from bochner.geo.kinds import is_time
+from bochner.geo.dates import DAY_FIRST, MONTH_FIRST
+from bochner.geo.entries import LEVELS, MISSING, Notation, are_codes, mostly_numbers, notations, numbers_in, told_of
+from bochner.geo.kinds import dates_of, is_time, misfits, order_of
 from bochner.geo.tables import encoding_of, first_line, mark_of
 from bochner.sources import limits
 from bochner.sources.base import Columns, Part, Source, as_column
@@ -44,7 +43,9 @@ class Dialect:
     begin : int
         Byte at which the rows begin.
     commas : bool
-        Whether a comma is a decimal mark.
+        Whether a comma is a decimal mark wherever numbers have marks.
+    notations : mapping of str to Notation
+        How numbers are written, by column, where they have marks.
     """
 
     encoding: str
@@ -52,6 +53,7 @@ class Dialect:
     names: tuple[str, ...]
     begin: int
     commas: bool = False
+    notations: Mapping[str, Notation] = field(default_factory=dict)
 
     @classmethod
     def of(cls, path: Path) -> Dialect:
@@ -68,25 +70,34 @@ class Dialect:
             header = _decoded(file.read(begin - start), encoding).decode().rstrip("\r\n")
             mark = mark_of(header)
             names = tuple(name.strip() for name in next(lines_of.reader([header], delimiter=mark), []))
-            found = cls(encoding, mark, names, begin, mark == ";")
+            found = cls(encoding, mark, names, begin)
             if not any(names):
                 raise InputError(f"{path} is empty; check that it was written completely.")
-            return found if found.commas else found.with_commas(_head(file, found))
+            return found.with_notations(_head(file, found))
 
-    def with_commas(self, text: bytes) -> Dialect:
-        """The dialect with decimal commas, if lines of the file show some."""
+    def with_notations(self, text: bytes) -> Dialect:
+        """The dialect with the notations of columns that lines of the file show."""
         import pandas as pd
 
         rows = list(lines_of.reader(text.decode().splitlines(), delimiter=self.mark))
-        columns = [pd.Series([row[j] for row in rows if j < len(row)], dtype=object) for j in range(len(self.names))]
-        if not any(shows_decimal_comma(column) for column in columns):
-            return self
-        return Dialect(self.encoding, self.mark, self.names, self.begin, True)
+        columns = {j: pd.Series([row[j] for row in rows if j < len(row)], dtype=object) for j in range(len(self.names))}
+        found = notations(columns, self.names, self.mark == ";")
+        commas = bool(found) and all(notation.commas for notation in found.values())
+        if not found and self.mark == ";":
+            commas = True  # more rows may have some
+        return replace(self, commas=commas, notations={self.names[j]: notation for j, notation in found.items()})
+
+    def notation(self, name: str) -> Notation:
+        """How the numbers of a column are written."""
+        return self.notations.get(name, Notation(self.commas))
 
 
 @dataclass(frozen=True)
 class CsvPart(Part):
-    """Whole lines of a file, from byte `start` to byte `stop`; `kinds` are those of columns: number, time or text."""
+    """Whole lines of a file, from byte `start` to byte `stop`.
+
+    `kinds` are those of columns: number, text, time (the year first), or the order of day and month of dates.
+    """
 
     path: str
     start: int
@@ -112,7 +123,10 @@ class CsvPart(Part):
         return f"line {before + filled[row] + 1:,}"
 
     def load(self, names: Sequence[str]) -> Columns:
-        table = self.table(names, {name: kind for name, kind in self.kinds.items() if kind == "text"})
+        texts = {
+            name: kind for name, kind in self.kinds.items() if kind == "text" or self.dialect.notation(name).points
+        }
+        table = self.table(names, texts)
         return {name: self._column(table.column(name), name) for name in names}
 
     def text(self) -> bytes:
@@ -158,14 +172,14 @@ class CsvPart(Part):
         kind, types = self.kinds.get(name, "number"), pa.types
         if kind == "text":
             values = column.to_pandas().to_numpy(dtype=object)
-            return np.array([v if _is_word(v) else None for v in values], dtype=object)
+            return np.array([v if _is_word(v, MISSING - LEVELS) else None for v in values], dtype=object)
         plain = types.is_temporal if kind != "number" else _is_number
         if types.is_null(column.type) or plain(column.type):
             return arrow_column(column, name, self.path)
         texts = column.cast(pa.string()).to_pandas()
         if kind == "number":
-            return _mixed(numbers_in(texts, self.dialect.commas)[0])
-        dates = pd.to_datetime(texts, format=kind, errors="coerce", utc=True).dt.tz_localize(None)
+            return _mixed(numbers_in(texts, self.dialect.notation(name))[0])
+        dates = pd.Series(dates_of(texts, kind))
         if (bad := dates.isna() & texts.map(_is_word).astype(bool)).any():
             return np.asarray(dates.astype(object).where(~bad, texts), dtype=object)
         return as_column(dates.to_numpy())
@@ -180,10 +194,11 @@ class CsvSource(Source):
         self.names = self.dialect.names
         with open(self.paths[0], "rb") as file:
             stop = self.dialect.begin + len(_head(file, self.dialect, raw=True))
-        self.kinds, commas = _kinds(CsvPart(str(self.paths[0]), self.dialect.begin, stop, self.dialect))
+        self.kinds, found = _kinds(CsvPart(str(self.paths[0]), self.dialect.begin, stop, self.dialect))
         told = [f"{self.paths[0].name} is read as {self.dialect.encoding.upper()}."] if _odd(self.dialect) else []
-        if commas:
-            told.append(f"{self.paths[0].name}: decimal commas are read in {', '.join(commas)}.")
+        told += [f"{self.paths[0].name}: {sentence}" for sentence in found]
+        self.orders = {name: kind for name, kind in self.kinds.items() if kind in (DAY_FIRST, MONTH_FIRST)}
+        told += [f"{self.paths[0].name}: dates in {name} are read {order}." for name, order in self.orders.items()]
         self.notes = tuple(told)
 
     @cached_property
@@ -212,50 +227,48 @@ class CsvSource(Source):
 
 
 def _kinds(head: CsvPart) -> tuple[dict[str, str], list[str]]:
-    """Kinds of columns by the first rows of a file, and those with decimal commas: a date is known by its format."""
+    """Kinds of columns by the first rows of a file, and sentences on how they are read; names that occur twice are left
+    out, and refused when they are wanted."""
     import pandas as pd
     import pyarrow as pa
 
-    kinds, commas = dict[str, str](), list[str]()
-    names = list(dict.fromkeys(head.dialect.names))
-    if len(names) < len(head.dialect.names) or head.stop <= head.start:
-        return {}, []  # names that occur twice are refused when they are wanted
+    names = [name for name in head.dialect.names if head.dialect.names.count(name) == 1]
+    if not names or head.stop <= head.start:
+        return {}, []
     try:
         table = head.table(names, {})
-        written = head.table(names, dict.fromkeys(names, "text")) if head.dialect.commas else table
+        written = head.table(names, dict.fromkeys(names, "text"))
     except pa.ArrowInvalid as error:
         raise InputError(f"{head.path} cannot be read as csv ({first_line(error)}); check the file.") from error
+    kinds, texts = dict[str, str](), dict[str, Any]()
     for name in names:
         column = table.column(name)
-        if pa.types.is_null(column.type) or _is_number(column.type):
+        texts[name] = pd.Series(written.column(name).to_pandas(), dtype=object)
+        entries = texts[name][texts[name].map(_is_word).to_numpy(dtype=bool)]
+        if are_codes(entries):
+            kinds[name] = "text"
+        elif pa.types.is_null(column.type) or _is_number(column.type):
             kinds[name] = "number"
         elif pa.types.is_temporal(column.type):
-            kinds[name] = "ISO8601"
+            kinds[name] = "time"
         else:
-            texts = pd.Series(column.to_pandas(), dtype=object)
-            entries = texts[texts.map(_is_word).to_numpy(dtype=bool)]
-            numbers = numbers_in(entries, head.dialect.commas)[1]
-            mostly = len(entries) == 0 or numbers > (1 - geo_limits.MOSTLY_TEXT) * len(entries)
-            kinds[name] = "number" if mostly else _date_format(entries) or "text"
-        if head.dialect.commas and kinds[name] == "number":
-            said = written.column(name).to_pylist()
-            commas += [name] if any(v is not None and "," in v for v in said) else []
-    return kinds, commas
+            mostly = len(entries) == 0 or mostly_numbers(entries, head.dialect.notation(name))
+            kinds[name] = "number" if mostly else _date_kind(entries)
+    found = {name: head.dialect.notation(name) for name in names if kinds[name] == "number"}
+    return kinds, told_of(texts, found)
 
 
-def _date_format(entries: Any) -> str | None:
-    """Format in which most entries of a text column read as dates, days or months first; None if they are no dates."""
-    import pandas as pd
-    from pandas.tseries.api import guess_datetime_format
+def _date_kind(entries: Any) -> str:
+    """Kind of a text column: the order of its dates, "time" where they need none, or "text".
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pandas' own doubts about days and months
-        if not is_time(entries):
-            return None
-        shapes = [guess_datetime_format(entries.iloc[0], dayfirst=first) for first in (False, True)]
-    known = [shape for shape in shapes if shape is not None]
-    read = [float(pd.to_datetime(entries, format=shape, errors="coerce").notna().mean()) for shape in known]
-    return known[int(np.argmax(read))] if known else None
+    Dates that fit in either order stay text, for the model: it may know the order, or meets a row that decides.
+    """
+    if not is_time(entries):
+        return "text"
+    try:
+        return order_of(entries[~misfits(entries)], "") or "time"
+    except InputError:
+        return "text"
 
 
 def _evened(text: bytes, dialect: Dialect) -> bytes:
@@ -277,9 +290,9 @@ def _mixed(entries: list[Any]) -> np.ndarray:
     return np.array([np.nan if entry is None else entry for entry in entries], dtype=np.float64)
 
 
-def _is_word(entry: Any) -> bool:
+def _is_word(entry: Any, gaps: frozenset[str] = MISSING) -> bool:
     """Whether an entry is there, and no word for what is missing."""
-    return isinstance(entry, str) and entry.strip().lower() not in MISSING
+    return isinstance(entry, str) and entry.strip().lower() not in gaps
 
 
 def _is_number(kind: Any) -> bool:

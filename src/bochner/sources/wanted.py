@@ -11,7 +11,7 @@ import numpy as np
 from bochner.arrays import IntArray
 from bochner.exceptions import InputError, RowError
 from bochner.geo import limits as geo_limits
-from bochner.geo.entries import numbers_in, shows_decimal_comma
+from bochner.geo.entries import notation_of, numbers_in
 from bochner.geo.kinds import is_time
 from bochner.sources.base import Columns, Reading, as_column
 
@@ -166,7 +166,7 @@ def _plain(values: np.ndarray, needed: bool) -> tuple[np.ndarray, list[int]] | N
     column = pd.Series(values, dtype=object)
     if is_time(column):
         return None
-    entries, _ = numbers_in(column, shows_decimal_comma(column))
+    entries, _ = numbers_in(column, notation_of(column))
     misprints = [row for row, entry in enumerate(entries) if isinstance(entry, str)]
     numbers = [np.nan if entry is None or isinstance(entry, str) else entry for entry in entries]
     return np.array(numbers, dtype=np.float64), misprints

@@ -16,7 +16,7 @@ from bochner.exceptions import BochnerError, ColumnError, InputError
 from bochner.geo import READ_TABLES, Places, as_crs, choose_placement, crs_name, is_geographic, read_places
 from bochner.geo.formats import CUBES, RASTERS
 from bochner.geo.kinds import is_category, is_time
-from bochner.geo.lonlat import is_lonlat
+from bochner.geo.lonlat import is_lonlat, is_plain_lonlat
 from bochner.geo.tables import find_coords, misprints, read_table
 from bochner.geo.vectors import is_geoparquet
 from bochner.geo.world import outlines_around
@@ -66,7 +66,7 @@ def data_view(
     guess = propose(columns, frame, chosen if kind == "table" else (), kind)
     if kind == "image" and places is not None and _has_gaps(places):
         guess.spec["predict_at"] = "gaps"
-    if kind == "table" and places is not None and places.crs is not None and not is_lonlat(places.coords):
+    if kind == "table" and places is not None and places.crs is not None and not is_plain_lonlat(places.coords):
         guess.spec["crs"] = crs or crs_name(places.crs)
     for column in columns:
         column["role"], column["why"] = guess.why.get(column["name"], ("unused", "not needed for a map"))
@@ -193,7 +193,7 @@ def _read(
 
 def _degrees(frame: Any, names: Sequence[str]) -> str | None:
     """The CRS of columns that are named like degrees, but not as everybody names them."""
-    if is_lonlat(names) or not all(re.search(DEGREES, plain(str(name))) for name in names[:2]):
+    if is_plain_lonlat(names) or not all(re.search(DEGREES, plain(str(name))) for name in names[:2]):
         return None
     pair = np.column_stack([_numbers(frame[name]) for name in names[:2]])
     inside = (np.abs(pair[:, 0]) <= 360) & (np.abs(pair[:, 1]) <= 90)
