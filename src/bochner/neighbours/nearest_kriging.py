@@ -129,10 +129,11 @@ def _kriged(
             i, j = np.tril_indices(k + 1)
             covariance = np.where(gone[i] | gone[j], 0.0, covariance)
             noises[gone] = 1.0
-        factor = batches.cholesky(covariance, noises)
-        (whitened,) = batches.solve_lower(factor[:k, :k], np.where(absent, 0.0, values[rows])[None])
-        # The last row of the factor is k*' L^-T, and its pivot the conditional sd.
-        return np.stack([np.einsum("kb,kb->b", factor[k, :k], whitened), factor[k, k] ** 2])
+        with np.errstate(over="ignore", invalid="ignore"):  # a system that fails is solved again
+            factor = batches.cholesky(covariance, noises)
+            (whitened,) = batches.solve_lower(factor[:k, :k], np.where(absent, 0.0, values[rows])[None])
+            # The last row of the factor is k*' L^-T, and its pivot the conditional sd.
+            return np.stack([np.einsum("kb,kb->b", factor[k, :k], whitened), factor[k, k] ** 2])
 
     done = list(batches.in_batches(krige, len(targets), k + 1))
     mean, variance = np.concatenate(done, axis=1) if done else np.empty((2, 0))
