@@ -84,3 +84,14 @@ def test_counts_of_a_weak_field_are_told_apart_whatever_the_units_of_its_axes():
         for u in (1.0, unit)
     )
     assert np.corrcoef(apart, field[400:])[0, 1] > 0.9 * np.corrcoef(alike, field[400:])[0, 1] > 0.4
+
+
+def test_few_counts_are_averaged_over_ranges_in_the_extents_of_unlike_axes_too():
+    rng = np.random.default_rng(7)
+    places, unit = rng.uniform(size=(450, 2)), (1e6, 1e-3)
+    field = np.sin(7 * places[:, 0]) * np.cos(8 * places[:, 1])
+    y = rng.poisson(np.exp(0.5 + field)).astype(float)
+    alike, apart = (
+        SpatialRegressor(family="poisson").fit(places[:150] * u, y[:150]).predict(places[150:] * u) for u in (1.0, unit)
+    )
+    assert np.corrcoef(apart, field[150:])[0, 1] > 0.95 * np.corrcoef(alike, field[150:])[0, 1] > 0.5

@@ -70,6 +70,19 @@ def isotropic(kernel: Kernel | None, scale: Scale, log_prior: float) -> list[Bra
     return [Branch(each, unit, log_p + log_prior) for each, log_p in smoothnesses(kernel)]
 
 
+def in_extents(scale: Scale, log_prior: float) -> list[Branch]:
+    """One range in the extents of the axes, which may be in units of their own."""
+    units = np.log(scale.extent)
+    found = [(each.replace(length_scale=(1.0,) * len(units)), log_p) for each, log_p in smoothnesses(None)]
+    return [Branch(each, units, log_p + log_prior) for each, log_p in found]
+
+
+def is_in_extents(kernel: Kernel, extent: FloatArray) -> bool:
+    """Whether the length scales of a kernel are in the ratio of the extents."""
+    lengths = np.atleast_1d(getattr(kernel, "length_scale", np.nan))
+    return len(lengths) == len(extent) and bool(np.ptp(np.log(lengths / extent)) < limits.SAME_RANGE)
+
+
 def stretched(kernel: Kernel | None, search: Search, found: Tuned, log_prior: float) -> list[Branch]:
     """Ranges of their own along the axes: nodes of a Gauss-Hermite rule about their best ratios.
 

@@ -19,7 +19,8 @@ from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.responses import Responses
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.branches import isotropic
+from bochner.inference.tuning.bounds import unlike
+from bochner.inference.tuning.branches import in_extents, isotropic
 from bochner.inference.tuning.integration import max_nodes
 from bochner.inference.tuning.node_rules import thinned
 from bochner.inference.tuning.range_grid import Branch
@@ -38,11 +39,15 @@ def laplace_integrated(
     None where the rows tell more than the grid resolves. The objective may be that of some of the `n_rows`.
     """
     axes = _axes(search)
-    grids = [_Grid(branch, objective, axes) for branch in isotropic(kernel, search.scale, 0.0)]
+    branches = isotropic(kernel, search.scale, 0.0)
+    apart = kernel is None and search.shared is None and unlike(search.scale.extent)
+    if apart:
+        branches = [*isotropic(None, search.scale, np.log(0.5)), *in_extents(search.scale, np.log(0.5))]
+    grids = [_Grid(branch, objective, axes) for branch in branches]
     seeds = [axes.nearest(grids[0].branch, best)]
     known: dict[Place, FloatArray] = {}
     for grid in grids:
-        grid.flood(seeds, known)
+        grid.flood(sorted({*seeds, axes.nearest(grid.branch, best)}) if apart else seeds, known)
         seeds, known = grid.within(limits.RULED_OUT / 2), grid.etas  # its heights: the next floods from there
     places = [(grid, place) for grid in grids for place in sorted(grid.values)]
     values = np.array([grid.values[place] for grid, place in places])
@@ -77,9 +82,9 @@ class _Axes:
 
     def nearest(self, branch: Branch, best: Tuned) -> Place:
         """Place on the grid next to the best hyperparameters."""
-        length, variance = best.kernel.theta
+        *lengths, variance = best.kernel.theta
         return (
-            int(np.argmin(np.abs(self.ranges - (length - branch.log_units[0])))),
+            int(np.argmin(np.abs(self.ranges - (max(lengths) - branch.log_units.max())))),
             int(np.argmin(np.abs(np.log(self.fields) - variance))),
             int(np.argmin(np.abs(np.sqrt(self.noises) - np.sqrt(best.noise_variance)))),
         )

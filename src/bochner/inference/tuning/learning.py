@@ -21,7 +21,7 @@ from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.averaging import average, average_of_several, with_rivals
-from bochner.inference.tuning.branches import integrated
+from bochner.inference.tuning.branches import integrated, is_in_extents
 from bochner.inference.tuning.climb import Climb, climbed
 from bochner.inference.tuning.fold_score import fold_score
 from bochner.inference.tuning.integration import is_one_field
@@ -323,7 +323,7 @@ def _on_grid(task: Task, scheme: Scheme, climb: Climb, laplace: LaplaceObjective
         and task.settings.reml
         and task.dim <= 3
         and is_one_field(climb.tuned.kernel)
-        and len(climb.tuned.kernel.theta) == 2
+        and (len(climb.tuned.kernel.theta) == 2 or is_in_extents(climb.tuned.kernel, task.scale.extent))
     )
 
 
