@@ -72,7 +72,8 @@ class Gamma(Family):
         return np.asarray(special.gammainc(a, bounded_exp(np.log(np.maximum(y, 5e-324)) - eta + np.log(a))) * (y > 0))
 
     def cdf_slope(self, y: FloatArray, eta: FloatArray, size: FloatArray) -> FloatArray:
-        return np.asarray(y * np.exp(self.log_density(y, eta, size)))
+        above = np.maximum(y, 5e-324)
+        return np.asarray(np.exp(np.log(above) + self.log_density(above, eta, size)) * (y > 0))
 
     def expected_variance(self, mean: FloatArray, square: FloatArray, size: FloatArray) -> FloatArray:
         return np.asarray(self._dispersion * square)
