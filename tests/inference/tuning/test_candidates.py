@@ -13,7 +13,7 @@ from bochner.families import Gaussian
 from bochner.features import Rows
 from bochner.inference import Domain, Responses, Settings
 from bochner.inference.observed.task import Task
-from bochner.inference.tuning import limits, many_dimensions, multiscale
+from bochner.inference.tuning import held_out_places, limits, many_dimensions, multiscale, single_field
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.inference.tuning.stacking import Judged
 from bochner.inference.tuning.sums import _share_of_order, _start
@@ -66,8 +66,7 @@ def test_kernels_are_stacked_in_gaps_of_space_alone(monkeypatch, told, n_axes, m
 @pytest.mark.parametrize("last_is_time", [False, True])
 def test_a_time_asks_for_products_of_space_and_time(monkeypatch, last_is_time):
     single, product = Tuned(Matern(0.3), 0.01, 0.0, 1, ()), Tuned(Matern(0.9), 0.01, 0.0, 1, ())
-    monkeypatch.setattr(multiscale, "_single", lambda coarse, fine, judge: (single, None))
-    monkeypatch.setattr(multiscale, "refine_on_lattice", lambda found, *_, **__: found)
+    monkeypatch.setattr(multiscale, "single_field", lambda coarse, fine, task: (single, None))
     monkeypatch.setattr(multiscale, "fit_sum", lambda *_: (None, 0.0))
     monkeypatch.setattr(multiscale, "space_time_fields", lambda *_: [("a product of space and time", product)])
     task = task_of(np.random.default_rng(0).uniform(size=(60, 2)), Domain(last_is_time=last_is_time))
@@ -80,7 +79,7 @@ def test_a_time_asks_for_products_of_space_and_time(monkeypatch, last_is_time):
 def test_sides_alike_are_one_plane_which_may_be_stretched_any_way(extent):
     """In space depth may have a length scale of its own, too."""
     kernel, sides = Matern(0.2, 1.7, nu=0.8, learn_nu=True), np.array(extent)
-    found = multiscale._wider(kernel, sides)
+    found = single_field._wider(kernel, sides)
     own, turned = ([k for k in found if (k.rotation is None) == straight] for straight in (True, False))
     assert len(turned) == (len(sides) > 1)
     assert len(own) == (len(limits.AXIS_STARTS) if len(sides) == 3 else 0)
@@ -91,7 +90,7 @@ def test_sides_alike_are_one_plane_which_may_be_stretched_any_way(extent):
     for k in turned:
         assert np.ptp(k.length_scale) > 0 and np.all(np.atleast_1d(k.rotation) != 0)  # there is a direction to follow
         assert_allclose(np.exp(np.mean(np.log(k.length_scale))), 0.2)
-        assert multiscale.stretch(k) < 2
+        assert single_field.stretch(k) < 2
 
 
 @pytest.mark.parametrize(
@@ -108,11 +107,11 @@ def test_the_axis_of_the_earth_has_a_length_of_its_own_where_it_gains(lengths, s
     dim = len(lengths)
     fine = Search(quadratic(lengths), Scale(np.ones(dim), 0.02, 1.0), None, shared=shared)
     single = fine.maximise(Matern(0.2), NOISE)
-    found = multiscale._axial(single, fine)
+    found = single_field.axial_field(single, fine)
     assert (found is not None) == there
     if found is not None:
         assert_allclose(found.kernel.length_scale, lengths, rtol=0.05)
-    assert multiscale._axial(replace(single, kernel=Matern((0.2,) * dim)), fine) is None
+    assert single_field.axial_field(replace(single, kernel=Matern((0.2,) * dim)), fine) is None
 
 
 @pytest.mark.parametrize(
@@ -137,7 +136,7 @@ def test_one_field_is_taken_as_wide_as_it_gains(lengths, taken):
         return float(-along @ along - rest @ rest - noise**2), gradient
 
     looked = Search(objective, Scale(np.array([10.0, 1.0]), 0.02, 1.0), None)
-    found, far = multiscale._single(looked, looked, lambda tuned: tuned.value)
+    found, far = single_field._single(looked, looked, lambda tuned: tuned.value)
     assert far is None
     assert isinstance(found.kernel.length_scale, tuple) == isinstance(taken, tuple)
     assert_allclose(found.kernel.length_scale, taken, rtol=0.1)
@@ -163,22 +162,22 @@ def test_wanted_places_are_those_asked_for_or_all_over_the_box(monkeypatch):
     monkeypatch.setattr(limits, "MAX_WANTED_PLACES", 400)
     coords = np.random.default_rng(1).uniform((-2.0, 5.0), (3.0, 6.0), size=(300, 2))
     obs = task_of(coords, Domain()).responses.observations()
-    spread = multiscale.wanted_places(obs, Domain(), 0)
+    spread = held_out_places.wanted_places(obs, Domain(), 0)
     assert 100 <= len(spread) <= 400
     low, high = coords.min(axis=0), coords.max(axis=0)
     assert np.all((spread >= low) & (spread <= high))
     assert np.all(np.ptp(spread, axis=0) > 0.95 * (high - low))
     asked = np.random.default_rng(2).uniform(size=(390, 2))
-    assert_array_equal(multiscale.wanted_places(obs, Domain(predict_at=asked), 0), asked)
+    assert_array_equal(held_out_places.wanted_places(obs, Domain(predict_at=asked), 0), asked)
     many = np.random.default_rng(2).uniform(size=(1_000, 2))
-    some = multiscale.wanted_places(obs, Domain(likely=many), 0)
+    some = held_out_places.wanted_places(obs, Domain(likely=many), 0)
     assert len(np.unique(some, axis=0)) == 400 and {tuple(p) for p in some} <= {tuple(p) for p in many}
 
 
 @pytest.mark.parametrize(("full", "n_places"), [(True, 169), (False, int(GAP.sum()))])
 def test_an_image_is_wanted_where_it_is_empty_and_everywhere_if_it_is_full(full, n_places):
     rows = NODES if full else NODES[~GAP]
-    assert len(multiscale._everywhere(rows, np.random.default_rng(0))) == n_places
+    assert len(held_out_places._everywhere(rows, np.random.default_rng(0))) == n_places
 
 
 @pytest.mark.parametrize("n_groups", [5, 12, 40])
@@ -187,7 +186,7 @@ def test_rows_of_a_group_are_held_out_together(monkeypatch, n_groups):
     monkeypatch.setattr(limits, "MANY_GROUPS", 30)
     coords = np.random.default_rng(3).uniform(size=(120, 2))
     task = task_of(coords, Domain(), n_groups)
-    folds = multiscale.task_folds(task.responses.observations(), task.domain, 0)
+    folds = held_out_places.task_folds(task.responses.observations(), task.domain, 0)
     held = []
     for train, test in folds:
         groups = task.domain.groups
@@ -206,7 +205,7 @@ def test_too_few_groups_are_cut_as_rows_are():
     task = task_of(coords, Domain(), limits.LEAST_GROUPS - 1)
     plain = task_of(coords, Domain())
     for (_, one), (_, other) in zip(
-        *(multiscale.task_folds(t.responses.observations(), t.domain, 0) for t in (task, plain)), strict=True
+        *(held_out_places.task_folds(t.responses.observations(), t.domain, 0) for t in (task, plain)), strict=True
     ):
         assert_array_equal(one, other)
 
@@ -214,7 +213,7 @@ def test_too_few_groups_are_cut_as_rows_are():
 def test_places_without_a_shape_hold_out_single_rows():
     """Rows at one place have no gaps between them: tenths of the rows are held out, each row at most once."""
     task = task_of(np.ones((90, 2)), Domain(predict_at=np.ones((1, 2))))
-    folds = multiscale.task_folds(task.responses.observations(), task.domain, 0)
+    folds = held_out_places.task_folds(task.responses.observations(), task.domain, 0)
     assert len(folds) == limits.N_GAP_FOLDS
     held = np.concatenate([test for _, test in folds])
     assert len(np.unique(held)) == len(held) == 9 * limits.N_GAP_FOLDS
@@ -228,7 +227,7 @@ def test_gaps_of_an_image_are_the_same_in_every_unit(unit):
     for size in (1.0, unit):
         task = task_of(size * NODES[~GAP], Domain(predict_at=size * NODES[GAP]))
         assert task.grid is not None
-        folds.append(multiscale.task_folds(task.responses.observations(), task.domain, 0, task.grid))
+        folds.append(held_out_places.task_folds(task.responses.observations(), task.domain, 0, task.grid))
     for (_, one), (_, other) in zip(*folds, strict=True):
         assert_array_equal(one, other)
 

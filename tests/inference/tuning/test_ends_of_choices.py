@@ -18,7 +18,7 @@ from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.fits.folds import HeldOut
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.choose import scheme_named
-from bochner.inference.tuning import laplace_climb, limits, multiscale
+from bochner.inference.tuning import held_out_places, laplace_climb, limits, multiscale
 from bochner.inference.tuning.climb import Climb
 from bochner.inference.tuning.lattice_search import LatticeSearch
 from bochner.inference.tuning.search import Tuned
@@ -52,7 +52,7 @@ def stacked(monkeypatch, errors, sds, noise_variance=None, *, likelier=False):
 
     monkeypatch.setattr(multiscale, "held_out_by_each", by_each)
     monkeypatch.setattr(multiscale, "_modulated", lambda *_: None)
-    folds = multiscale.task_folds(obs, task.domain, 0, task.grid)
+    folds = held_out_places.task_folds(obs, task.domain, 0, task.grid)
     candidates = list(zip(NAMES, (SINGLE, SUM), strict=True))
     return multiscale._stacked(candidates, noise_variance, task, obs, folds, NODES[GAP], True, likelier)
 

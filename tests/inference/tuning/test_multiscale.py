@@ -11,7 +11,7 @@ from bochner.families import Gaussian
 from bochner.features import Rows
 from bochner.inference import Domain, Responses, Settings
 from bochner.inference.observed.task import Task
-from bochner.inference.tuning import limits, multiscale
+from bochner.inference.tuning import held_out_places, limits, multiscale
 from bochner.inference.tuning.search import Tuned
 from bochner.kernels import Matern
 from bochner.validation import crps
@@ -31,8 +31,7 @@ def task_of(coords: np.ndarray) -> Task:
 
 def decide(monkeypatch: pytest.MonkeyPatch, several: Tuned | None, errors: dict[bool, np.ndarray], sd: float = 1.0):
     """The decision, if held-out rows have these errors by the sum (True) and by the single field (False)."""
-    monkeypatch.setattr(multiscale, "_single", lambda coarse, fine, judge: (SINGLE, None))
-    monkeypatch.setattr(multiscale, "refine_on_lattice", lambda found, *_, **__: found)
+    monkeypatch.setattr(multiscale, "single_field", lambda coarse, fine, task: (SINGLE, None))
     monkeypatch.setattr(multiscale, "fit_sum", lambda *_: (several, 10.0))
 
     def law(tuned, held, obs):
@@ -63,7 +62,7 @@ def test_without_a_sum_there_is_one_field(monkeypatch):
 @pytest.mark.parametrize(("nats", "taken"), [(3.0, False), (30.0, True)])
 def test_the_likelihood_decides_on_the_axis_where_near_rows_cannot(monkeypatch, nats, taken):
     axial = Tuned(Matern((0.3, 0.1)), 0.01, SINGLE.value + nats, 1, ())
-    monkeypatch.setattr(multiscale, "_axial", lambda *_: axial)
+    monkeypatch.setattr(multiscale, "axial_field", lambda *_: axial)
     tuned, told, _ = decide(monkeypatch, None, {False: QUANTILES})
     assert (tuned.kernel == axial.kernel) == taken == ("more likely by 30 nats" in str(told))
 
@@ -92,14 +91,14 @@ def test_rows_without_weight_do_not_calibrate():
 def test_gaps_of_a_grid_are_its_empty_nodes():
     nodes = np.stack(np.meshgrid(np.arange(12.0), np.arange(12.0)), axis=-1).reshape(-1, 2)
     hole = (np.abs(nodes - 5) <= 1).all(axis=1)
-    places = multiscale._everywhere(nodes[~hole], np.random.default_rng(0))
+    places = held_out_places._everywhere(nodes[~hole], np.random.default_rng(0))
     assert {tuple(place) for place in places} == {tuple(node) for node in nodes[hole]}
 
 
 def test_folds_hold_out_every_kind_of_place():
     """Without wanted places a map of the whole box is meant; training and test rows never meet."""
     obs = task_of(np.random.default_rng(1).uniform(size=(300, 2))).obs
-    folds = multiscale.task_folds(obs, Domain(), 0)
+    folds = held_out_places.task_folds(obs, Domain(), 0)
     assert 1 <= len(folds) <= limits.N_GAP_FOLDS
     for train, test in folds:
         assert len(test) and not np.intersect1d(train, test).size

@@ -12,7 +12,8 @@ from scipy import stats
 from bochner import SpatialRegressor
 from bochner.inference.fits.folds import HeldOut
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.multiscale import ONE_FIELD, SUM_OF_THREE, _without_nested, stretch
+from bochner.inference.tuning.multiscale import ONE_FIELD, SUM_OF_THREE, _without_nested
+from bochner.inference.tuning.single_field import stretch
 from bochner.inference.tuning.stacking import Judged, gaps_of, likeness, stacking_weights
 from bochner.inference.tuning.sums import bounded_fields
 from bochner.kernels import Matern

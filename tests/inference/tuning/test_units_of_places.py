@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from bochner import SpatialRegressor
 from bochner.inference import Domain
 from bochner.inference.schemes.lattice_scheme import LatticeScheme
-from bochner.inference.tuning import multiscale, sums
+from bochner.inference.tuning import held_out_places, sums
 from bochner.inference.tuning.objectives import gaussian_objectives
 from bochner.kernels import Matern
 from tests.inference.tuning.test_multiscale import task_of
@@ -32,7 +32,7 @@ def pixels():
 @pytest.mark.parametrize("unit", ["km", "other km"])
 def test_gaps_are_the_same_in_every_unit(pixels, unit):
     task = task_of(image(unit))
-    folds, others = (multiscale.task_folds(t.obs, Domain(), 0, t.grid) for t in (task, pixels))
+    folds, others = (held_out_places.task_folds(t.obs, Domain(), 0, t.grid) for t in (task, pixels))
     for fold, other in zip(folds, others, strict=True):
         assert_array_equal(fold[1], other[1])
 

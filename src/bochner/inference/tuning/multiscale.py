@@ -7,37 +7,30 @@ predict held-out rows that lie as those places do.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
-from bochner.exceptions import InputError
-from bochner.features import Grid, find_grid
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.local_folds import held_out_by_each, held_out_locally
 from bochner.inference.observed.average import Average
-from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.bounds import unlike
-from bochner.inference.tuning.objectives import likelihood_in
-from bochner.inference.tuning.refinement import by_some_rows, refine_on_lattice
-from bochner.inference.tuning.search import Search, Tuned, tune
+from bochner.inference.tuning.held_out_places import in_pixels, task_folds, wanted_places
+from bochner.inference.tuning.search import Search, Tuned
+from bochner.inference.tuning.single_field import axial_field, single_field
 from bochner.inference.tuning.space_time import space_time_fields
 from bochner.inference.tuning.stacking import Judged, gaps_of, likeness, stacking_weights
 from bochner.inference.tuning.sums import fit_rough_sum, fit_sum
 from bochner.inference.tuning.variance_factor import variance_factor
 from bochner.inference.tuning.varying_amplitude import Law, varying_amplitude
-from bochner.kernels import Kernel, Matern
-from bochner.kernels.anisotropy import whitening
+from bochner.kernels import Matern
 from bochner.neighbours import SharedOrder
-from bochner.random import generator
 from bochner.resources import side_by_side, small_systems
-from bochner.validation import GapBlocks, crps
+from bochner.validation import crps
 from bochner.validation.gaps import mirrored_gaps, share_in_gaps
 
 ONE_FIELD = "one Matern field"
@@ -57,17 +50,13 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     if task.domain.groups is not None:
         task = replace(task, domain=replace(task.domain, groups=task.domain.groups[task.responses.weight > 0]))
 
-    def one_field() -> tuple[Tuned, Tuned | None]:
-        plain, far = _single(coarse, fine, lambda t: by_some_rows(t, task.obs, reml=task.settings.reml))
-        plain = _among_its_own(plain, fine, task)
-        far = None if far is None else _among_its_own(far, fine, task)
-        return refine_on_lattice(plain, fine, task.obs, reml=task.settings.reml), far
-
-    (single, stretched), folds = side_by_side(one_field, lambda: task_folds(obs, task.domain, seed, task.grid))
+    (single, stretched), folds = side_by_side(
+        lambda: single_field(coarse, fine, task), lambda: task_folds(obs, task.domain, seed, task.grid)
+    )
     candidates = [(ONE_FIELD, single)]
     if stretched is not None:
         candidates.append((STRETCHED_FIELD, stretched))
-    axial = _axial(single, fine)
+    axial = axial_field(single, fine)
     if axial is not None:
         candidates.append(("one Matern field with a length scale along the Earth's axis", axial))
     if task.domain.last_is_time:
@@ -129,7 +118,7 @@ def _may_be_stacked(task: Task, obs: Observations, wanted: FloatArray) -> bool:
     domain = task.domain
     of_space = domain.groups is None and domain.shared is None and not domain.last_is_time and 1 < task.dim <= 3
     many = len(obs) > limits.MAX_EXACT_TUNING_ROWS
-    return of_space and many and share_in_gaps(*_in_pixels(task.grid, wanted, obs.rows.coords)) >= limits.GAPPY
+    return of_space and many and share_in_gaps(*in_pixels(task.grid, wanted, obs.rows.coords)) >= limits.GAPPY
 
 
 def _plain_fields(
@@ -160,7 +149,7 @@ def _stacked(
     A sum that is likelier than the single field by more than its parameters can be by chance takes the place of it.
     """
     everything = np.arange(len(obs))
-    wanted, coords = _in_pixels(task.grid, wanted, obs.rows.coords)
+    wanted, coords = in_pixels(task.grid, wanted, obs.rows.coords)
     masks = mirrored_gaps(wanted, coords, limits.ENOUGH_MIRRORS if len(obs) > limits.MANY_MIRRORED_ROWS else None)
     folds = folds + [(everything[~mask], everything[mask]) for mask in masks]
     held = held_out_by_each([(t.kernel, t.noise_variance) for _, t in candidates], obs, folds)
@@ -247,173 +236,6 @@ def _without_nested(judged: Judged, kernels: IntArray, names: list[str]) -> IntA
     units = np.eye(len(names))
     lost, error = judged.loss(units[several], units[one])
     return kernels if lost > limits.NESTED_ERRORS * error else kernels[kernels != one]
-
-
-def wanted_places(obs: Observations, domain: Domain, seed: int) -> FloatArray:
-    """Some of the places to be predicted: those asked for, or all over the box."""
-    rng = generator(seed, "wanted places")
-    wanted = _everywhere(obs.rows.coords, rng) if domain.wanted is None else domain.wanted
-    if len(wanted) > limits.MAX_WANTED_PLACES:
-        wanted = wanted[rng.choice(len(wanted), limits.MAX_WANTED_PLACES, replace=False)]
-    return wanted
-
-
-def task_folds(obs: Observations, domain: Domain, seed: int, grid: Grid | None = None) -> list[Fold]:
-    """Folds whose test rows lie as the wanted places lie; as a map of the whole box would, if none are given.
-
-    Rows of a group are held out together: the gaps are then cut between the middles of the groups. Gaps of an image are
-    cut in pixels, so that they are the same in every unit.
-    """
-    wanted, coords = _in_pixels(grid, wanted_places(obs, domain, seed), obs.rows.coords)
-    if domain.groups is not None and len(np.unique(domain.groups)) >= limits.LEAST_GROUPS:
-        return _group_folds(len(coords), domain.groups, seed)
-    try:
-        return list(GapBlocks(wanted, limits.N_GAP_FOLDS, random_state=seed).split(coords))
-    except InputError:  # no shape to move: hold out single rows
-        rows = generator(seed, "held-out rows").permutation(len(coords))
-        return [(np.setdiff1d(rows, part), part) for part in np.array_split(rows, 10)[: limits.N_GAP_FOLDS]]
-
-
-def _in_pixels(grid: Grid | None, *places: FloatArray) -> tuple[FloatArray, ...]:
-    """Places in pixels of a grid, equal distances to the last digit; as they are, where there is none."""
-    return places if grid is None else tuple(np.round((some - grid.origin) / grid.step, 2) for some in places)
-
-
-def _group_folds(n: int, groups: IntArray, seed: int) -> list[Fold]:
-    """Whole groups held out, a tenth of them in each fold; each fold leaves gaps where it held groups out."""
-    order = generator(seed, "held-out groups").permutation(np.unique(groups))
-    n_parts = min(10, len(order))
-    parts = [order[k::n_parts] for k in range(n_parts)]
-    # few groups: all of them, so that the calibration does not rest on a handful
-    n_folds = limits.N_GAP_FOLDS if len(order) >= limits.MANY_GROUPS else n_parts
-    tests = [np.flatnonzero(np.isin(groups, part)) for part in parts[:n_folds]]
-    return [(np.setdiff1d(np.arange(n), test), test) for test in tests]
-
-
-def _everywhere(coords: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Places over the whole box: the empty nodes of a grid, or uniform ones."""
-    grid = find_grid(coords)
-    if grid is None:
-        return rng.uniform(
-            coords.min(axis=0), coords.max(axis=0), size=(limits.MAX_WANTED_PLACES // 2, coords.shape[1])
-        )
-    taken = np.zeros(grid.shape, dtype=bool)
-    at = grid.positions(coords)
-    assert at is not None
-    taken[tuple(at.T)] = True
-    empty = np.argwhere(~taken)
-    if len(empty) < 0.01 * taken.size:
-        empty = np.argwhere(np.ones(grid.shape, dtype=bool))
-    return grid.origin + grid.step * empty
-
-
-def _axial(single: Tuned, fine: Search) -> Tuned | None:
-    """On the sphere: a length scale of its own along the Earth's axis, so that zonal and meridional ones differ."""
-    if fine.shared is None or len(fine.shared) != 3 or isinstance(single.kernel.length_scale, tuple):  # type: ignore[attr-defined]
-        return None
-    start = single.kernel.replace(length_scale=(single.kernel.length_scale,) * 3)  # type: ignore[attr-defined]
-    found = fine.maximise(start, single.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
-    return found if found.value > single.value + 2 else None
-
-
-def _single(coarse: Search, fine: Search, judge: Callable[[Tuned], float]) -> tuple[Tuned, Tuned | None]:
-    """The likeliest field, and a likelier one that is stretched so far that it may follow the sampling, if any."""
-    if coarse.shared is None and unlike(coarse.scale.extent):
-        return _along_unlike_axes(coarse, fine, judge), None
-    further = coarse.shared is not None and len(coarse.shared) > 3
-    draft = _draft(coarse, lambda nu: _first(nu, coarse, further))
-    far: Tuned | None = None
-    for start in _wider(draft.kernel, coarse.scale.extent) if coarse.shared is None else ():
-        wider = coarse.maximise(start, draft.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED)
-        n_more = len(wider.kernel.theta) - len(draft.kernel.theta)
-        if wider.value <= draft.value + 2 * n_more:
-            continue
-        if stretch(wider.kernel) <= limits.MAX_STRETCH:
-            draft = wider
-        else:
-            far = wider
-    single = fine.maximise(draft.kernel, draft.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
-    if far is None or far.value <= draft.value:
-        return single, None
-    return single, fine.maximise(far.kernel, far.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
-
-
-def _along_unlike_axes(coarse: Search, fine: Search, judge: Callable[[Tuned], float]) -> Tuned:
-    """The likeliest field along axes in units of their own, or along a strip.
-
-    Neighbours are near in the extents of the axes: they do not see how a field that hardly varies along one of them is
-    contradicted by rows far away along it, and see little of one along a strip. So `judge` tells how likely fields are,
-    and length scales stay in the ratio of the extents, or equal, unless others are likelier by more than chance.
-    """
-    extent = coarse.scale.extent
-    along = tuple(extent.tolist())
-    tied, finer = (replace(search, shared=(0,) * len(extent)) for search in (coarse, fine))
-    equal = _draft(coarse, lambda nu: [Matern(nu=nu)])
-    scaled = _draft(tied, lambda nu: [Matern(along, nu=nu)])
-    draft, search = max(((equal, fine), (scaled, finer)), key=lambda pair: judge(pair[0]))
-    ranges = np.atleast_1d(draft.kernel.length_scale) * np.ones(len(extent))  # type: ignore[attr-defined]
-    starts = [tuple(ranges.tolist()), *(tuple((part * extent).tolist()) for part in limits.AXIS_STARTS)]
-    climbs = [
-        coarse.maximise(
-            draft.kernel.replace(length_scale=start), draft.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED
-        )
-        for start in starts
-    ]
-    free = max(climbs, key=lambda t: t.value)
-    if judge(free) > judge(draft) + 2 * (len(extent) - 1):
-        draft, search = free, fine
-    return search.maximise(draft.kernel, draft.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
-
-
-def _draft(coarse: Search, first: Callable[[float], list[Kernel]]) -> Tuned:
-    """The likeliest field that some kernels of smoothness 1/2 and 3/2 lead to, its smoothness learned."""
-    drafts = [tune(coarse, start, n_climbs=1) for nu in (0.5, 1.5) for start in first(nu)]
-    rough = max(drafts, key=lambda t: t.value)
-    return coarse.maximise(
-        rough.kernel.replace(learn_nu=True), rough.noise_variance, limits.COARSE_ITERATIONS, limits.SETTLED
-    )
-
-
-def _among_its_own(found: Tuned, fine: Search, task: Task) -> Tuned:
-    """A stretched field with a likelihood whose neighbours are near as it reaches: others tell little of it."""
-    kernel = found.kernel
-    if fine.shared is not None or not isinstance(kernel, Matern) or not isinstance(kernel.length_scale, tuple):
-        return found
-    lengths = np.array(kernel.length_scale)
-    if lengths.max() < limits.HARDLY_STRETCHED * lengths.min() or found.failed:
-        return found
-    metric = lengths if kernel.rotation is None else whitening(kernel.length_scale, kernel.rotation)
-    own = replace(fine, objective=likelihood_in(task, metric))
-    return own.maximise(kernel, found.noise_variance, limits.FINE_ITERATIONS, limits.SETTLED)
-
-
-def stretch(kernel: Kernel) -> float:
-    """Ratio of the length scales along rotated axes; 1 where each axis has its own unit."""
-    rotated = kernel.rotation is not None  # type: ignore[attr-defined]
-    return float(np.max(kernel.length_scale) / np.min(kernel.length_scale)) if rotated else 1.0  # type: ignore[attr-defined]
-
-
-def _first(nu: float, coarse: Search, further: bool) -> list[Kernel]:
-    """Kernels to begin with: isotropic, unless the sphere has a further axis, time, in a unit of its own."""
-    if not further:
-        return [Matern(nu=nu)]
-    extent = coarse.scale.extent
-    return [Matern(tuple(float(part * side) for side in extent), nu=nu) for part in limits.AXIS_STARTS]
-
-
-def _wider(kernel: Kernel, extent: FloatArray) -> list[Kernel]:
-    """The kernel with a length scale for each axis, as depth has, or along rotated ones."""
-    dim, starts = len(extent), []
-    if dim == 3:
-        starts = [
-            kernel.replace(length_scale=tuple(float(part * side) for side in extent)) for part in limits.AXIS_STARTS
-        ]
-    if dim > 1:
-        scale = float(np.exp(np.mean(np.log(np.atleast_1d(kernel.length_scale)))))  # type: ignore[attr-defined]
-        stretch = np.exp(np.linspace(0.15, -0.15, dim))  # so that there is a direction to follow
-        rotation = 0.4 if dim == 2 else (0.2, 0.2, 0.2)
-        starts.append(kernel.replace(length_scale=tuple(float(scale * s) for s in stretch), rotation=rotation))
-    return starts
 
 
 def _law(tuned: Tuned, held: HeldOut, obs: Observations) -> Law:
