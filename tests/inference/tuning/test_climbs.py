@@ -39,7 +39,7 @@ def test_a_climb_ends_at_the_top_of_its_box(wrong, wide):
     """Whatever was thought of the curvature at first; in a box that does not hold the top, where its slopes press."""
     low, high = (np.full(3, -9.0), np.full(3, 9.0)) if wide else (np.full(3, -0.5), np.full(3, 1.0))
     count = []
-    found, value = scored(
+    found, value, _ = scored(
         lambda x: (count.append(1), hill(x))[1],
         np.zeros(3),
         wrong * CURVATURE,
@@ -64,10 +64,10 @@ def test_a_climb_leaves_a_place_without_curvature_and_heeds_failures():
 
     box = np.array([[-9.0, 9.0]])
     for start in (0.0, 0.5, 2.5):
-        found, value = scored(humps, np.array([start]), np.array([[1e-3]]), box, 80, 1e-12)
+        found, value, _ = scored(humps, np.array([start]), np.array([[1e-3]]), box, 80, 1e-12)
         assert_allclose(found, np.pi / 2, atol=1e-3)
         assert value == pytest.approx(1.0)
-    stays, _ = scored(humps, np.array([np.pi / 2]), np.eye(1), box, 80, 1e-8)
+    stays, _, _ = scored(humps, np.array([np.pi / 2]), np.eye(1), box, 80, 1e-8)
     assert_allclose(stays, np.pi / 2, atol=1e-6)
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from bochner import SpatialRegressor
 from bochner.inference.tuning.informed_climb import Rival, scored
-from bochner.kernels import Matern
+from bochner.inference.tuning.search import Search
+from bochner.kernels import Matern, Scale
 
 PEAK = np.array([0.3, -0.8])
 CURVED = np.diag([40.0, 60.0])
@@ -28,7 +29,7 @@ def climbed(rival):
         return hill(x)
 
     box = np.array([[-5.0, 5.0], [-5.0, 5.0]])
-    end, value = scored(told, np.array([1.0, -4.0]), 4 * CURVED, box, 50, 1e-9, rival)
+    end, value, _ = scored(told, np.array([1.0, -4.0]), 4 * CURVED, box, 50, 1e-9, rival)
     return end, value, len(met)
 
 
@@ -65,3 +66,51 @@ def test_a_climb_that_goes_on_without_a_dispersion_is_not_cut_short(monkeypatch,
     monkeypatch.setattr(Rival, "won", won)
     SpatialRegressor(family="negative-binomial", n_jobs=1).fit(X, y)
     assert set(ended) <= {3}  # range, variance, dispersion
+
+
+class Lowland:
+    """An objective far below its rival, with next to no dispersion and little to gain; it counts who asks on."""
+
+    def __init__(self):
+        self.at, self.asked = np.array([-4.0]), 0
+
+    def __call__(self, kernel, noise_variance):
+        self.asked += 1
+        return -100.0, np.zeros(3)
+
+    def value(self, kernel, noise_variance):
+        return -100.0
+
+    ranked = value
+
+    def information(self, kernel, noise_variance):
+        return np.eye(3)
+
+    def hidden(self, kernel, noise_variance):
+        return self.at if self.at[0] > -4.5 else np.zeros(0)
+
+    def hidden_bounds(self):
+        return np.array([[-4.6, 5.0]])
+
+    def joint(self, kernel, noise_variance, hidden):
+        return -100.0 - 0.1 * hidden[0], np.array([0.0, 0.0, 0.0, -0.1])
+
+    def joint_information(self, kernel, noise_variance, hidden):
+        return np.eye(4)
+
+    def follows(self, kernel, slope, curvature):
+        raise AssertionError("a climb that is over")
+
+    def arrived(self, kernel, noise_variance, hidden):
+        self.at = hidden - 1.0
+
+
+@pytest.mark.parametrize(("value", "begins_again"), [(0.0, False), (-200.0, True)])
+def test_a_climb_that_gave_up_without_a_dispersion_does_not_begin_again(value, begins_again):
+    """What is out of reach with next to no dispersion is so without one; else there is a climb to be ended."""
+    low = Lowland()
+    looked = Search(low, Scale(np.ones(2), 0.02, 1.0), 0.1)
+    rival = Rival(value, dear=True, elsewhere=True, back=10.0)
+    found = looked.maximise(Matern(0.2, nu=0.5), 0.1, against=rival)
+    assert (low.asked > 0) == begins_again
+    assert found.value == pytest.approx(-100.0, abs=1.0)

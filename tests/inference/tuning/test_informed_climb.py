@@ -28,21 +28,21 @@ def test_the_top_of_a_ridge_is_reached_in_few_steps(dim):
     centre = np.linspace(-1, 1, dim)
     function, calls = hill(centre, curvature)
     box = np.array([[-5.0, 5.0]] * dim)
-    x, value = scored(function, centre + 0.5, 3 * curvature, box, 100, 1e-10)
+    x, value, _ = scored(function, centre + 0.5, 3 * curvature, box, 100, 1e-10)
     assert_allclose(x, centre, atol=1e-3)
     assert value == pytest.approx(0, abs=1e-6) and len(calls) <= 50
 
 
 def test_the_best_place_on_the_border_is_found():
     function, _ = hill(np.array([3.0, 0.0]), np.array([[2.0, 0.5], [0.5, 1.0]]))
-    x, _ = scored(function, np.array([0.0, 0.0]), np.eye(2), np.array([[-1.0, 1.0], [-1.0, 1.0]]), 100, 1e-12)
+    x, _, _ = scored(function, np.array([0.0, 0.0]), np.eye(2), np.array([[-1.0, 1.0], [-1.0, 1.0]]), 100, 1e-12)
     assert x[0] == 1.0
     assert_allclose(x[1], 1.0)  # along the border the slope is 0.5 * 2 - x[1]
 
 
 def test_without_information_it_still_climbs():
     function, _ = hill(np.array([0.3, -0.2]), np.eye(2))
-    x, _ = scored(function, np.zeros(2), np.zeros((2, 2)), np.array([[-4.0, 4.0]] * 2), 200, 1e-12)
+    x, _, _ = scored(function, np.zeros(2), np.zeros((2, 2)), np.array([[-4.0, 4.0]] * 2), 200, 1e-12)
     assert_allclose(x, [0.3, -0.2], atol=1e-3)
 
 
@@ -67,7 +67,7 @@ def test_a_tiny_variance_vanishes_or_grows_without_a_walk(top):
     box = np.array([[-5.0, 5.0], [-18.0, 3.0]])
     for start in (-17.9, -4.0):
         calls.clear()
-        x, _ = scored(counted, np.array([0.5, start]), np.diag([4.0, 1e-9]), box, 100, 1e-12)
+        x, _, _ = scored(counted, np.array([0.5, start]), np.diag([4.0, 1e-9]), box, 100, 1e-12)
         assert_allclose(x, [0, -18.0 if top < 0 else np.log(top)], atol=2e-3)
         assert len(calls) < 20
 
@@ -86,7 +86,7 @@ def test_a_climb_does_not_give_up_a_slope_that_begins_gently():
     """Far below its rival, with little to gain at first, it climbs on."""
     function, _ = hill(np.array([3.0, -0.2]), np.diag([1e-2, 1.0]))
     box = np.array([[-4.0, 4.0]] * 2)
-    x, value = scored(function, np.zeros(2), np.diag([1.0, 1.0]), box, 100, 1e-12, Rival(50.0))
+    x, value, _ = scored(function, np.zeros(2), np.diag([1.0, 1.0]), box, 100, 1e-12, Rival(50.0))
     np.testing.assert_allclose(x, [3.0, -0.2], atol=1e-2)
     assert value > -1e-5
 
@@ -95,7 +95,7 @@ def test_a_climb_does_not_give_up_a_slope_that_begins_gently():
 def test_a_climb_that_cannot_win_ends_above_the_ledge_alone(ledge, goes_on):
     function, calls = hill(np.array([0.3, -0.2]), np.eye(2))
     box = np.array([[-4.0, 4.0]] * 2)
-    x, _ = scored(function, np.zeros(2), 2 * np.eye(2), box, 100, 1e-12, Rival(50.0, dear=True, ledge=ledge))
+    x, _, _ = scored(function, np.zeros(2), 2 * np.eye(2), box, 100, 1e-12, Rival(50.0, dear=True, ledge=ledge))
     assert (len(calls) > 1) is goes_on and np.allclose(x, [0.3, -0.2], atol=0.2) is goes_on
 
 
@@ -110,7 +110,7 @@ def test_a_step_that_the_box_cuts_is_still_a_step_up():
         return float(slope @ x - 0.5 * x @ curvature @ x), slope - curvature @ x
 
     box = np.array([[-6.0, 3e-4], [-3.0, 3.0], [-3.0, 3.0], [-14.0, 1.6]])
-    x, value = scored(function, np.zeros(4), curvature, box, 100, 1e-12)
+    x, value, _ = scored(function, np.zeros(4), curvature, box, 100, 1e-12)
     free = np.array([False, True, True, True])  # along the border
     aim = np.linalg.solve(curvature[np.ix_(free, free)], slope[free] - curvature[free, 0] * 3e-4)
     assert_allclose(x, np.r_[3e-4, aim], atol=1e-3)
@@ -135,7 +135,7 @@ def test_a_climb_ends_where_its_last_step_would_gain_too_little():
     ends = {}
     for enough in (1e-9, 0.05):
         asked.clear()
-        _, value = scored(function, np.ones(2), 3 * np.eye(2), box, 100, 1e-15, None, enough)
+        _, value, _ = scored(function, np.ones(2), 3 * np.eye(2), box, 100, 1e-15, None, enough)
         ends[enough] = len(asked), -value
     assert ends[0.05][0] < ends[1e-9][0] and 1e-8 < ends[0.05][1] < 0.05
     assert ends[1e-9][1] == pytest.approx(0.0, abs=1e-8)

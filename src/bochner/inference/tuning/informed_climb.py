@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, optimize
@@ -57,6 +58,14 @@ class Rival:
         return hopeless and value + limits.HOPED_TIMES * gain < self.value
 
 
+class End(NamedTuple):
+    """Where a climb ended, the value there, and whether it gave up before its rival."""
+
+    x: FloatArray
+    value: float
+    gave_up: bool = False
+
+
 def scored(
     function: Sloped,
     x: FloatArray,
@@ -66,8 +75,8 @@ def scored(
     tolerance: float,
     rival: Rival | None = None,
     enough: float = limits.SCORED,
-) -> tuple[FloatArray, float]:
-    """Maximum within a box (k, 2) from a point with its information, and the value there.
+) -> End:
+    """Maximum within a box (k, 2) from a point with its information.
 
     It ends where the next step would gain less than `tolerance` of the value or `enough` nats, on the peak of its
     rival, or where that is clearly out of reach.
@@ -89,7 +98,7 @@ def scored(
         if not gain > max(enough, tolerance * abs(value)):
             break
         if rival is not None and rival.won(x, value, gain, curvature):
-            break
+            return End(x, value, gave_up=True)
         expected = gain - 0.5 * float(step[rest] @ curvature[np.ix_(rest, rest)] @ step[rest])
         new_value, new_gradient = function(new)
         gained = new_value - value
@@ -107,7 +116,7 @@ def scored(
             damping /= limits.DAMPING_STEP
         elif gained < limits.AS_EXPECTED[0] * expected:
             damping *= limits.DAMPING_STEP
-    return x, value
+    return End(x, value)
 
 
 def _of_tiny(slope: FloatArray) -> FloatArray:

@@ -232,11 +232,11 @@ class Search:
             joint = self.objective if isinstance(self.objective, JointObjective) and len(hidden) else None
             within = np.array(near) if joint is None else np.r_[near, joint.hidden_bounds()]
             ends = max_iterations, tolerance, rival, self.enough
-            ended, value = scored(positive, np.r_[x0, hidden], information, within, *ends)
-            x, hidden = ended[:n_free], ended[n_free:]
+            end = scored(positive, np.r_[x0, hidden], information, within, *ends)
+            x, hidden, value = end.x[:n_free], end.x[n_free:], end.value
             if joint is not None:
                 joint.arrived(*unpack(x), hidden)
-                if not len(self.hidden(*unpack(x))):  # next to nothing is left of them: on without
+                if not end.gave_up and not len(self.hidden(*unpack(x))):  # next to nothing is left of them: on without
                     alone = replace(against, back=np.inf) if isinstance(against, Rival) else against
                     return self.maximise(*unpack(x), max_iterations, tolerance, against=alone)
         else:
