@@ -98,9 +98,9 @@ def _field(settings: Settings, responses: Responses, domain: Domain) -> tuple[Tu
     objectives = gaussian_objectives(task, scheme)[0] if task.gaussian else laplace_objectives(task, scheme)[0]
     first = objectives[0]
     search = Search(first, task.scale, noise)
-    begun: list[Tuned] = []
+    begun: tuple[Tuned, ...] = ()
     if isinstance(task.data, Responses):  # all of them would be dear to rank starts by
-        begun = begun_on_some(search, task.data, kernel, settings.seed)[:1]
+        begun = begun_on_some(search, task.data, kernel, settings.seed).peaks[:1]
     tuned = next((search.maximise(t.kernel, t.noise_variance, tolerance=SETTLED) for t in begun), None)
     if tuned is None or tuned.failed:
         tuned = tune(search, kernel, n_climbs=1, tolerance=SETTLED)

@@ -15,7 +15,7 @@ from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.task import Task
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.drift import beside_drift
-from bochner.inference.tuning.first_rows import begun_on_some
+from bochner.inference.tuning.first_rows import FirstRows, begun_on_some
 from bochner.inference.tuning.guided_search import GuidedSearch
 from bochner.inference.tuning.guided_selection import select_guided
 from bochner.inference.tuning.lattice_search import Told
@@ -73,7 +73,7 @@ def climbed(task: Task, objectives: Sequence[Objective], noise: float | None) ->
         if isinstance(search, GuidedSearch):
             selected = select_guided(search, task.obs.total, task.dim)
         else:
-            begun: list[Tuned] = []
+            begun = FirstRows()
             if isinstance(task.data, Responses) and len(objectives) == 1:
                 first = Matern(nu=limits.SELECTED_SMOOTHNESS[0])
                 begun = begun_on_some(search, task.data, first, task.settings.seed)

@@ -319,6 +319,9 @@ BACK_SHARE             0.8                                  of the first dispers
                                                             rough field has come back to it ...
 BACK_NATS              10.0                                 ... and lies so near in evidence,   benchmarks/speed
                                                             it is the first peak again
+SEEN_SPACINGS          4.0                                  of all rows: a field that reaches   benchmarks/speed
+                                                            farther is seen by some of them,
+                                                            which then tell of such a peak
 LAST_HOPE              0.5                                  nats that a climb still expects to  benchmarks/speed
                                                             gain, below which it ends ...
 HOPED_TIMES            10.0                                 ... if so many times as much would  benchmarks/speed
@@ -653,6 +656,7 @@ FADING = 3.0
 SCATTERED = 0.3
 BACK_SHARE = 0.8
 BACK_NATS = 10.0
+SEEN_SPACINGS = 4.0
 LAST_HOPE = 0.5
 HOPED_TIMES = 10.0
 FIRST_DAMPING = 0.01

@@ -12,6 +12,7 @@ from bochner.choices import Choice
 from bochner.inference.evidence.objective import JointObjective
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.bounds import unlike
+from bochner.inference.tuning.first_rows import FirstRows
 from bochner.inference.tuning.informed_climb import Rival
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel, Matern
@@ -37,16 +38,17 @@ def select_kernel(
     toll: float = 0.0,
     first: tuple[Kernel, float] | None = None,
     order: Sequence[float] = limits.SELECTED_SMOOTHNESS,
-    begun: Sequence[Tuned] = (),
+    begun: FirstRows | None = None,
 ) -> Selected:
     """Matern kernel of the best smoothness; per-axis length scales if the evidence pays for them.
 
     An added length scale must raise the objective by log(n) / 2 (Schwarz's criterion). A kernel smoother than the
     roughest must raise it by `toll`: of counts the evidence hardly sees smoothness, and a field taken to be too
     smooth has intervals too narrow, while the mean is the same either way. `first` is where to begin, if
-    that is known; `order` is that in which smoothnesses are tried, and `begun` are ends of climbs
-    with the first of them on a part of the rows.
+    that is known; `order` is that in which smoothnesses are tried, and `begun` what climbs with the
+    first of them on a part of the rows have found.
     """
+    begun = begun or FirstRows()
     best: Tuned | None = None
     middle: Tuned | None = None
     drafted: Tuned | None = None
@@ -58,7 +60,8 @@ def select_kernel(
         elif best is None:
             # the roughest pays no toll and mostly wins: the first to be climbed need not be climbed to the end
             tolerance = limits.DRAFTED if toll else limits.CLIMBED
-            tuned = drafted = _climbed_on(search, begun, tolerance) or tune(search, Matern(nu=nu), tolerance=tolerance)
+            climbed = _climbed_on(search, begun.peaks, tolerance)
+            tuned = drafted = climbed or tune(search, Matern(nu=nu), tolerance=tolerance)
         elif middle is not None:
             tuned = search.maximise(of_smoothness(middle.kernel, nu), middle.noise_variance)
         else:
@@ -74,7 +77,7 @@ def select_kernel(
     if toll and best is drafted and not best.failed:
         best = search.maximise(best.kernel, best.noise_variance)
         count += best.n_evaluations
-    if toll and not best.failed:
+    if toll and not best.failed and (begun.search is None or _may_scatter(begun.search, best)):
         instead = _scatter_as_field(search, best)
         count += instead.n_evaluations if instead is not best else 0
         if instead.value - due(instead, toll) > best.value - due(best, toll):
@@ -177,6 +180,24 @@ def _scatter_as_field(search: Search, best: Tuned) -> Tuned:
     return found
 
 
+def _may_scatter(some: Search, best: Tuned) -> bool:
+    """Whether what scatters may be a rough field, by some of the rows: not if they find no such peak, or far below.
+
+    Of a field that reaches no farther than to the next rows they say nothing.
+    """
+    reach = np.min(np.asarray(best.kernel.length_scale) / some.scale.extent)  # type: ignore[attr-defined]
+    if reach < limits.SEEN_SPACINGS * some.scale.spacing:
+        return True
+    there = some.maximise(best.kernel, best.noise_variance, tolerance=limits.DRAFTED)
+    before = some.hidden(there.kernel, there.noise_variance)
+    instead = _scatter_as_field(some, there)
+    if there.failed or instead is there:  # they see no scatter
+        return True
+    after = some.hidden(instead.kernel, instead.noise_variance)
+    has_come_back = len(after) > 0 and after[0] > before[0] + np.log(limits.BACK_SHARE)
+    return not has_come_back and instead.value > there.value - limits.GUIDED_DOUBT
+
+
 def best_per_axis(search: Search, split: Tuned, toll: float) -> tuple[Tuned, ...]:
     """Those of every smoothness, the best first: one range for all axes, which chose the first, misleads."""
     found, best = [split], split
@@ -236,18 +257,17 @@ def _alike(search: Search, best: Tuned, dim: int, price: float) -> bool:
     scale = float(best.kernel.length_scale)  # type: ignore[attr-defined]
     equal = best.kernel.replace(length_scale=(scale,) * dim)
     ranges = np.array([h.role.is_range for h in equal.hyperparameters])
-    hidden = search.hidden(
-        best.kernel, best.noise_variance
-    )  # what the objective itself learns begins where it was best
+    hidden = search.hidden(best.kernel, best.noise_variance)  # what the objective itself learns, as it was best
     if len(hidden) and 2 * search.foreseen(equal, best.noise_variance, hidden)[1] < limits.SPLIT_DOUBT * price:
         return True
-    slope = search.evaluate(equal, best.noise_variance)[1][:-1] * ranges
+    slope = search.evaluate_jointly(equal, best.noise_variance, hidden)[1][: len(ranges)] * ranges
     apart = slope - ranges * slope.sum() / ranges.sum()
     steepness = float(np.linalg.norm(apart))
     if steepness * limits.SPLIT_STEP < 1e-6:
         return True
     along = apart / steepness
-    there = search.evaluate(equal.with_theta(equal.theta + limits.SPLIT_STEP * along), best.noise_variance)[1][:-1]
+    beside = equal.with_theta(equal.theta + limits.SPLIT_STEP * along)
+    there = search.evaluate_jointly(beside, best.noise_variance, hidden)[1][: len(ranges)]
     bend = (steepness - float(there @ along)) / limits.SPLIT_STEP
     return bend > 0 and steepness**2 / (2 * bend) < limits.SPLIT_DOUBT * price
 
