@@ -162,3 +162,32 @@ def test_surveys_that_find_none_where_others_find_many_are_told():
             found = model.fit(X, y, trials=trials).check()
         assert any("held out are zero" in finding for finding in found) == told
         assert not any("negative-binomial" in finding for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("made", "named"),
+    [
+        (lambda f: np.exp(f), True),
+        (lambda f: 1e-9 * np.exp(f), True),  # whatever the unit
+        (lambda f: 10 + f, False),
+        (lambda f: np.exp(f) - np.exp(f.min()), False),  # a zero has no logarithm
+        (lambda f: -np.exp(f), False),
+    ],
+    ids=["lognormal", "tiny unit", "Gaussian", "with a zero", "negative"],
+)
+def test_errors_in_proportion_to_a_positive_response_are_named(made, named):
+    X, f = field(300, seed=4)
+    y = made(f + 0.3 * np.random.default_rng(5).normal(size=300))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = SpatialRegressor().fit(X, y).check()
+    assert any("in proportion to the response" in finding for finding in found) == named
+
+
+def test_the_advice_on_errors_in_proportion_is_followed_without_a_word():
+    X, f = field(300, seed=4)
+    y = np.exp(f + 0.3 * np.random.default_rng(5).normal(size=300))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for model in (SpatialRegressor(family="gamma").fit(X, y), SpatialRegressor().fit(X, np.log(y) + 20)):
+            assert not any("in proportion" in finding for finding in model.check())

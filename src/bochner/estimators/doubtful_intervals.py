@@ -1,4 +1,4 @@
-"""Intervals that are too narrow, given errors that are too large: rows held out in blocks or groups say so."""
+"""Intervals that are too narrow, errors that are too large or grow: rows held out in blocks or groups say so."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from bochner.validation import blocks_of, gap_size
 
 def doubtful_intervals(model: Model, responses: Responses, groups: IntArray | None) -> str | None:
     """What to say of intervals that hold too few of the rows held out together, or, by the errors that the user gave,
-    nearly all of them closely, and of counts that are zero too often; None, if they hold what they say.
+    nearly all of them closely, of positive responses whose errors grow with them, and of counts that are zero too
+    often; None, if they hold what they say.
     """
     single = model.family.bounded_by_size and bool(np.all(responses.size == 1))
     if single or np.count_nonzero(responses.weight) < limits.LEAST_JUDGED_ROWS or responses.rows.has_areas:
@@ -32,6 +33,9 @@ def doubtful_intervals(model: Model, responses: Responses, groups: IntArray | No
         found = summarise(held, model, rows, ["coverage"])
     except InputError:  # a single place, say
         return None
+    grown = _in_proportion(found, rows)
+    if grown is not None:
+        return grown
     law: Any = found.law
     inside = (found.observed >= law.quantile(0.025)) & (found.observed <= law.quantile(0.975))
     share = np.array([np.mean(inside[found.fold == k]) for k in np.unique(found.fold)])
@@ -69,6 +73,36 @@ def too_few_counts(model: Model, responses: Responses) -> str | None:
         f"average over what they may be: on simulated rough surfaces with some 50 cases, 95 % intervals held about "
         f"three quarters. Add rows with cases, or give a kernel that is known from elsewhere, with tune=None."
     )
+
+
+def _in_proportion(found: CrossValidation, rows: Responses) -> str | None:
+    """What to say of positive responses whose errors are in proportion to what is predicted, as those of logs are."""
+    y = found.observed
+    if not rows.gaussian or np.any(rows.y <= 0) or np.any(rows.error > 0):
+        return None
+    law: Any = found.law
+    sd = np.sqrt(law.variance)
+    as_they_are = _log_density((y - law.mean) / sd) - np.log(sd)
+    least = np.quantile(y, limits.LOW_SHARE)  # a Gaussian may predict less than nothing
+    of_logs = np.log(y / np.maximum(law.mean, least))
+    as_logs = _log_density(of_logs - of_logs.mean()) - np.log(y)
+    gain = as_logs - as_they_are
+    part = np.unique(found.fold, return_inverse=True)[1]
+    error = float(np.linalg.norm(np.bincount(part, gain - gain.mean()))) / len(gain)
+    if gain.mean() < max(limits.GAINED_BY_LOGS, 2 * error):
+        return None
+    return (
+        f"errors grow in proportion to the response, which is positive and skewed: rows held out are likelier by "
+        f"{gain.mean():.2f} nats each if errors are those of its logarithm. Intervals are too wide where it is small, "
+        f"too narrow where it is large, and rows that look odd may be none. Take family='gamma', or fit the logarithm "
+        f"of the response."
+    )
+
+
+def _log_density(errors: FloatArray) -> FloatArray:
+    """Of errors as normal ones with the variance that they have, but for a constant."""
+    sd = max(float(np.sqrt(np.mean(errors**2))), 1e-300)
+    return np.asarray(-np.log(sd) - 0.5 * (errors / sd) ** 2)
 
 
 def _generous_errors(found: CrossValidation, rows: Responses) -> str | None:

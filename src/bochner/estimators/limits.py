@@ -33,6 +33,9 @@ TOO_MANY_ZEROS        3      sds, by which rows held out are zero more often tha
                              were simulated without such rows were up to 1.9 ...
 ZEROS_OF_PARTS        2      the same, of blocks that are counted as one, ...
 ZEROS_TIMES           1.3    ... and so many times as often
+GAINED_BY_LOGS        0.2    nats a row, from which on errors are said to be in proportion: of fields simulated on the
+                             scale of logs 0.3 to 1.3, of others at most 0.03 (``benchmarks/proportional.py``)
+LOW_SHARE             0.05   of the rows held out lie below the least that is predicted on that scale
 FAR_TOO_MANY_INSIDE   0.8    of 50 % intervals there, from which on given errors are doubted
 SHOWN_FROM            5.0    expected seconds of a fit from which a line tells how it goes
 EXACTLY_TIMED_ROWS    1,000  rows up to which a kernel is learned by the exact evidence, ...
@@ -100,6 +103,8 @@ LEAST_COVERAGE = 0.9
 TOO_MANY_ZEROS = 3.0
 ZEROS_OF_PARTS = 2.0
 ZEROS_TIMES = 1.3
+GAINED_BY_LOGS = 0.2
+LOW_SHARE = 0.05
 FAR_TOO_MANY_INSIDE = 0.8
 SHOWN_FROM = 5.0
 EXACTLY_TIMED_ROWS = 1_000
