@@ -104,7 +104,7 @@ def test_rows_are_standardised_by_the_others_and_their_copies():
     coords, y = smooth(12)
     weight, kernel, noise = np.linspace(1, 30, 12), Matern(0.3, 0.8), 0.5
     obs = replace(observed(coords, y), rows=Rows(coords, np.empty((12, 0))), weight=weight)
-    found = _standardised(kernel, noise, obs, np.arange(12), np.arange(12))
+    found = _standardised(kernel, noise, obs, y, np.arange(12), np.arange(12))
     for i in range(12):
         rest = np.delete(np.arange(12), i)
         here = kernel(coords[rest], coords[[i]])[:, 0]

@@ -8,8 +8,8 @@ from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.inference import limits
+from bochner.inference.fits.whitened_trend import residual_beside
 from bochner.inference.observed.observations import Observations
-from bochner.inference.observed.scale import residual_of
 from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import close_pairs, left_out
 from bochner.random import generator
@@ -28,14 +28,15 @@ def outliers(kernel: Kernel, noise_variance: float, obs: Observations, seed: int
         return np.empty(0, dtype=np.intp)
     if len(rows) > limits.MAX_CHECKED_ROWS:
         rows = np.sort(generator(seed, "checked rows").choice(rows, limits.MAX_CHECKED_ROWS, replace=False))
-    z = _standardised(kernel, noise_variance, obs, rows, np.arange(n))
+    residual = residual_beside(kernel, noise_variance, obs)
+    z = _standardised(kernel, noise_variance, obs, residual, rows, np.arange(n))
     far = _far(kernel, obs, rows, np.abs(z))
     bad = np.abs(z) > far
     suspects, far = rows[bad], far[bad]
     innocent = np.setdiff1d(np.arange(n), suspects)
     if not len(suspects) or len(innocent) <= limits.OUTLIER_NEIGHBOURS:
         return suspects
-    again = _standardised(kernel, noise_variance, obs, suspects, innocent)
+    again = _standardised(kernel, noise_variance, obs, residual, suspects, innocent)
     return suspects[np.abs(again) > far]
 
 
@@ -66,7 +67,8 @@ def pair_scatter(kernel: Kernel, noise_variance: float, obs: Observations) -> fl
         return None
     units = axis_units(kernel, np.ptp(obs.rows.coords, axis=0))
     first, second = close_pairs(obs.rows.coords if units is None else obs.rows.coords / units).T
-    coords, residual, error = obs.rows.coords, residual_of(obs), obs.copy_variance(noise_variance) / obs.weight
+    coords, error = obs.rows.coords, obs.copy_variance(noise_variance) / obs.weight
+    residual = residual_beside(kernel, noise_variance, obs)
     told = (residual[first] != residual[second]) | np.any(coords[first] != coords[second], axis=1)
     first, second = first[told], second[told]
     if len(first) < limits.MIN_PAIRS:
@@ -82,9 +84,9 @@ def pair_scatter(kernel: Kernel, noise_variance: float, obs: Observations) -> fl
 
 
 def _standardised(
-    kernel: Kernel, noise_variance: float, obs: Observations, rows: IntArray, others: IntArray
+    kernel: Kernel, noise_variance: float, obs: Observations, residual: FloatArray, rows: IntArray, others: IntArray
 ) -> FloatArray:
-    coords, residual, error = obs.rows.coords, residual_of(obs), obs.copy_variance(noise_variance)
+    coords, error = obs.rows.coords, obs.copy_variance(noise_variance)
     units = axis_units(kernel, np.ptp(coords, axis=0))
     k = min(limits.OUTLIER_NEIGHBOURS, len(others) - 1)
     mean, variance = left_out(kernel, error / obs.weight, coords, residual, rows, others, k, units)

@@ -10,9 +10,9 @@ Vecchia likelihood (each point given its nearest predecessors) and kriging from 
 
 from bochner.neighbours.cells import CellKriging
 from bochner.neighbours.close_pairs import close_pairs
-from bochner.neighbours.inverse_root import inverse_root
+from bochner.neighbours.inverse_root import inverse_root, whitening_rows
 from bochner.neighbours.left_out import left_out
-from bochner.neighbours.nearest_kriging import Covariance, KnownRows, local_kriging, nearest_sd
+from bochner.neighbours.nearest_kriging import Covariance, KnownRows, least_noise, local_kriging, nearest_sd
 from bochner.neighbours.ordering import SharedOrder, maximin_order, predecessors
 from bochner.neighbours.sectors import empty_sectors
 from bochner.neighbours.simulation import conditional_draws
@@ -28,9 +28,11 @@ __all__ = [
     "conditional_draws",
     "empty_sectors",
     "inverse_root",
+    "least_noise",
     "left_out",
     "local_kriging",
     "maximin_order",
     "nearest_sd",
     "predecessors",
+    "whitening_rows",
 ]

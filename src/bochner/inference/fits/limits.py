@@ -54,6 +54,9 @@ DENSE_DRAFT_RESIDUAL       1e-5      the same by the matrix in a Newton step    
 DENSE_SHARE                0.4       of the memory that may be taken, for that matrix           benchmarks/memory
 DENSE_COLUMNS              3         columns of a product from which the matrix of few rows is  benchmarks/zoo
                                      quicker than transforms, in such a step
+TREND_ROWS                 6,000     rows, whitened by neighbours, that tell the effects of a    tests/inference
+                                     trend beside a field ...
+TREND_NEIGHBOURS           20        ... by so many of them                                     tests/inference
 MAX_SOLVED_FOLDS           20        folds by conjugate gradients; of more, means come from     benchmarks/competition
                                      neighbours
 MAX_FACTORED_ROWS          6,000     rows up to which a dense factor answers for all folds      tests/estimators
@@ -126,6 +129,8 @@ CG_RESIDUAL = 1e-8
 DENSE_DRAFT_RESIDUAL = 1e-5
 DENSE_SHARE = 0.4
 DENSE_COLUMNS = 3
+TREND_ROWS = 6_000
+TREND_NEIGHBOURS = 20
 MAX_SOLVED_FOLDS = 20
 MAX_FACTORED_ROWS = 6_000
 WELL_POSED_NOISE = 1e-6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Self
 
@@ -12,6 +12,7 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray
 from bochner.inference.fits import limits
 from bochner.inference.fits.folds import Fold, HeldOut, stacked
+from bochner.inference.fits.whitened_trend import WhitenedTrend, has_covariates
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import KnownRows, local_kriging
@@ -39,17 +40,19 @@ def held_out_by_each(
     """The same by several kernels with their noise variances: what does not depend on them is made once a fold."""
     folds = list(folds)
     n_systems = sum(min(len(test), most) for _, test in folds)
+    trends = [WhitenedTrend.of(*pair, obs) for pair in pairs] if has_covariates(obs) else [None] * len(pairs)
 
     def known_rows(k: int) -> _Known:
         return _Known.of(obs, k, folds[k], most, [kernel for kernel, _ in pairs])
 
-    def held_out(asked: tuple[_Known, tuple[Kernel, float]]) -> HeldOut:
-        known, (kernel, noise_variance) = asked
-        return known.predicted(kernel, noise_variance, obs, n_systems)
+    def held_out(asked: tuple[_Known, tuple[tuple[Kernel, float], WhitenedTrend | None]]) -> HeldOut:
+        known, ((kernel, noise_variance), trend) = asked
+        return known.beside(trend).predicted(kernel, noise_variance, obs, n_systems)
 
     room = len(folds) * limits.FOLD_BYTES * len(obs) <= limits.FOLD_ROOM * current().room
     known = in_threads(known_rows, range(len(folds))) if room else map(known_rows, range(len(folds)))
-    asked = product(known, pairs) if room else ((rows, pair) for rows in known for pair in pairs)
+    each = list(zip(pairs, trends, strict=True))
+    asked = product(known, each) if room else ((rows, one) for rows in known for one in each)
     apart = room and _go_round(len(folds) * len(pairs))
     found = list(in_threads(held_out, asked) if apart else map(held_out, asked))
     return [stacked(found[j :: len(pairs)]) for j in range(len(pairs))]
@@ -60,6 +63,7 @@ class _Known:
     """Training rows of a fold made ready to be kriged from, whatever the kernel, and its test rows."""
 
     fold: int
+    train: IntArray
     test: IntArray
     obs: Observations
     beta: FloatArray
@@ -79,7 +83,11 @@ class _Known:
         ready = KnownRows(coords, limits.LOCAL_NEIGHBOURS, limits.LOCAL_FAR)
         for kernel in kernels:  # now: kernels that are asked side by side build no tree
             ready.sought(_units(kernel, extent))
-        return cls(k, test, known, np.asarray(beta, dtype=float), extent, ready)
+        return cls(k, train, test, known, np.asarray(beta, dtype=float), extent, ready)
+
+    def beside(self, trend: WhitenedTrend | None) -> _Known:
+        """The same with the effects of the trend as they are beside a field."""
+        return self if trend is None else replace(self, beta=trend.coefficients(self.train))
 
     def predicted(self, kernel: Kernel, noise_variance: float, obs: Observations, n_systems: int) -> HeldOut:
         """Test rows of `obs`, by a kernel and a noise variance, among so many of all folds."""

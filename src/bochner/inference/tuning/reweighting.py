@@ -23,6 +23,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.families import Family, family_named
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.folds import none_to_spare
+from bochner.inference.fits.whitened_trend import residual_beside
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.scale import residual_of
@@ -145,7 +146,8 @@ def _locally(kernel: Kernel, noise_variance: float) -> LeftOut:
 
     def predicted(obs: Observations) -> tuple[FloatArray, FloatArray]:
         every, coords, noise = np.arange(len(obs)), obs.rows.coords, obs.copy_variance(noise_variance) / obs.weight
-        residual, units = residual_of(obs), axis_units(kernel, np.ptp(coords, axis=0))
+        residual = residual_beside(kernel, noise_variance, obs)
+        units = axis_units(kernel, np.ptp(coords, axis=0))
         k = limits.REWEIGHTING_NEIGHBOURS
         mean, variance = left_out(kernel, noise, coords, residual, every, every, k, units)
         return obs.y - residual + mean, variance
