@@ -297,3 +297,26 @@ def test_trees_are_compared_in_many_dimensions(dim):
     assert len(told) == (dim >= limits.TREES_DIMENSIONS)
     for choice in told:
         assert choice.value < 0.6 and "this field with 0.5" in str(choice) and "60 held-out rows" in str(choice)
+
+
+def test_rows_along_a_line_are_wanted_along_it():
+    """Next to nothing of their box is among them; in a plane that they fill all of it is wanted, whatever the unit."""
+    rng = np.random.default_rng(0)
+    along = rng.uniform(size=(600, 1)) * np.array([[1_000.0, 3_000.0]])
+    wanted = held_out_places._everywhere(along, rng)
+    assert len(wanted) > 300
+    assert np.max(np.abs(3 * wanted[:, 0] - wanted[:, 1])) < 0.1 * 3_000
+    filled = rng.uniform(size=(600, 2)) * np.array([1_000.0, 3_000.0])
+    filled[filled[:, 0] > 400, 1] *= 0.5  # a corner without rows is wanted, too
+    wanted = held_out_places._everywhere(filled, rng)
+    assert np.mean((wanted[:, 0] > 500) & (wanted[:, 1] > 1_800)) > 0.1
+
+
+def test_a_grid_that_is_mostly_empty_is_a_region_and_no_image():
+    nodes = np.argwhere(np.ones((40, 40), dtype=bool)).astype(float)
+    band = nodes[np.abs(nodes[:, 0] - nodes[:, 1]) < 5]
+    wanted = held_out_places._everywhere(band, np.random.default_rng(0))
+    assert np.max(np.abs(wanted[:, 0] - wanted[:, 1])) < 10
+    image = nodes[np.abs(nodes[:, 0] - nodes[:, 1]) < 15]
+    wanted = held_out_places._everywhere(image, np.random.default_rng(0))
+    assert len(wanted) == len(nodes) - len(image)

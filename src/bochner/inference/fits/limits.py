@@ -56,7 +56,9 @@ DENSE_COLUMNS              3         columns of a product from which the matrix 
                                      quicker than transforms, in such a step
 TREND_ROWS                 6,000     rows, whitened by neighbours, that tell the effects of a    tests/inference
                                      trend beside a field ...
-TREND_NEIGHBOURS           20        ... by so many of them                                     tests/inference
+TREND_NEIGHBOURS           20        ... by so many of them, ...                                tests/inference
+TREND_STEPS                10        ... with a prior about plain least squares: sds of what    tests/inference
+                                     is left, by which an effect moves a row
 MAX_SOLVED_FOLDS           20        folds by conjugate gradients; of more, means come from     benchmarks/competition
                                      neighbours
 MAX_FACTORED_ROWS          6,000     rows up to which a dense factor answers for all folds      tests/estimators
@@ -131,6 +133,7 @@ DENSE_SHARE = 0.4
 DENSE_COLUMNS = 3
 TREND_ROWS = 6_000
 TREND_NEIGHBOURS = 20
+TREND_STEPS = 10.0
 MAX_SOLVED_FOLDS = 20
 MAX_FACTORED_ROWS = 6_000
 WELL_POSED_NOISE = 1e-6

@@ -30,11 +30,18 @@ class WhitenedTrend:
     rows : (t,)
     trend : (t, q)
     y : (t,)
+        Less what plain least squares explains.
+    plain : (q,)
+        Effects by plain least squares.
+    step : (q,)
+        Size of an effect that moves some row as far as all are spread about those: few times as much is believed.
     """
 
     rows: IntArray
     trend: FloatArray
     y: FloatArray
+    plain: FloatArray
+    step: FloatArray
 
     @classmethod
     def of(cls, kernel: Kernel, noise_variance: float, obs: Observations) -> Self:
@@ -46,15 +53,24 @@ class WhitenedTrend:
         units = axis_units(kernel, np.ptp(coords, axis=0))
         near = coords if units is None else coords / units
         white = whitening_rows(kernel, noise, coords, order, limits.TREND_NEIGHBOURS, asked, near)
-        return cls(order[asked], np.asarray(white @ obs.rows.trend), np.asarray(white @ obs.y))
+        trend = obs.rows.trend
+        residual = residual_of(obs)
+        plain = np.asarray(np.linalg.lstsq(trend, obs.y - residual, rcond=None)[0], dtype=np.float64)
+        spread = max(float(np.sqrt(np.average(residual**2, weights=obs.weight))), 1e-300)
+        step = spread / np.maximum(np.abs(trend).max(axis=0), 1e-300)
+        return cls(order[asked], np.asarray(white @ trend), np.asarray(white @ residual), plain, step)
 
     def coefficients(self, among: IntArray | None = None) -> FloatArray:
-        """Effects (q,) by the whitened rows, or by those that are among others; of least norm where they leave some."""
+        """Effects (q,) by the whitened rows, or by those that are among others.
+
+        Of a level that hardly any of them has they say next to nothing: a weak prior keeps it near plain least squares.
+        """
         kept = slice(None) if among is None else np.isin(self.rows, among)
-        trend, y = self.trend[kept], self.y[kept]
-        size = np.linalg.norm(trend, axis=0)
-        size[size == 0] = 1.0
-        return np.asarray(np.linalg.lstsq(trend / size, y, rcond=None)[0] / size)
+        step = limits.TREND_STEPS * self.step
+        trend = np.vstack([self.trend[kept] * step, np.eye(len(step))])
+        return np.asarray(
+            self.plain + step * np.linalg.lstsq(trend, np.r_[self.y[kept], np.zeros(len(step))], rcond=None)[0]
+        )
 
 
 def has_covariates(obs: Observations) -> bool:

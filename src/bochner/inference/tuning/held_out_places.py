@@ -1,8 +1,9 @@
-"""Rows held out as the places to be predicted lie: those asked for, or all over the box."""
+"""Rows held out as the places to be predicted lie: those asked for, or where a map would be drawn."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError
@@ -12,11 +13,12 @@ from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
 from bochner.random import generator
+from bochner.resources import n_searchers
 from bochner.validation import GapBlocks
 
 
 def wanted_places(obs: Observations, domain: Domain, seed: int) -> FloatArray:
-    """Some of the places to be predicted: those asked for, or all over the box."""
+    """Some of the places to be predicted: those asked for, or where a map would be drawn."""
     rng = generator(seed, "wanted places")
     wanted = _everywhere(obs.rows.coords, rng) if domain.wanted is None else domain.wanted
     if len(wanted) > limits.MAX_WANTED_PLACES:
@@ -25,7 +27,7 @@ def wanted_places(obs: Observations, domain: Domain, seed: int) -> FloatArray:
 
 
 def task_folds(obs: Observations, domain: Domain, seed: int, grid: Grid | None = None) -> list[Fold]:
-    """Folds whose test rows lie as the wanted places lie; as a map of the whole box would, if none are given.
+    """Folds whose test rows lie as the wanted places lie; as those of a map would, if none are given.
 
     Rows of a group are held out together: the gaps are then cut between the middles of the groups. Gaps of an image are
     cut in pixels, so that they are the same in every unit.
@@ -57,17 +59,45 @@ def _group_folds(n: int, groups: IntArray, seed: int) -> list[Fold]:
 
 
 def _everywhere(coords: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Places over the whole box: the empty nodes of a grid, or uniform ones."""
+    """Places where a map would be drawn: the empty nodes of an image; else all over the box, or among the rows.
+
+    A grid that is mostly empty is no image, but a region of any shape. Of rows along lines or on a shore next to
+    nothing of the box lies among them, and what lies far off says little of what they are for.
+    """
     grid = find_grid(coords)
-    if grid is None:
-        return rng.uniform(
-            coords.min(axis=0), coords.max(axis=0), size=(limits.MAX_WANTED_PLACES // 2, coords.shape[1])
-        )
+    at = None if grid is None else grid.positions(coords)
+    low, extent = coords.min(axis=0), np.ptp(coords, axis=0)
+    drawn = rng.uniform(size=(limits.MAX_WANTED_PLACES // 2, coords.shape[1]))
+    if grid is None or at is None or len(at) < limits.MOSTLY_FULL * np.prod(grid.shape, dtype=float):
+        near, share = _among((coords - low) / np.where(extent > 0, extent, 1.0), drawn, rng)
+        whole = grid is None and share >= limits.LEAST_AMONG
+        return np.asarray(low + extent * (drawn if whole else near))
     taken = np.zeros(grid.shape, dtype=bool)
-    at = grid.positions(coords)
-    assert at is not None
     taken[tuple(at.T)] = True
     empty = np.argwhere(~taken)
     if len(empty) < 0.01 * taken.size:
         empty = np.argwhere(np.ones(grid.shape, dtype=bool))
     return grid.origin + grid.step * empty
+
+
+def _among(rows: FloatArray, places: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, float]:
+    """Places no farther from the nearest row than rows there lie apart, in a unit box, and the share of those.
+
+    Where they are next to none, places are drawn around the rows, more where these are sparse.
+    """
+    some = rows if len(rows) <= limits.MAX_AMONG_ROWS else rows[rng.choice(len(rows), limits.MAX_AMONG_ROWS)]
+    sites = np.unique(some, axis=0)
+    if len(sites) <= limits.AMONG_NEIGHBOURS:
+        return places, 1.0
+    tree = cKDTree(sites)
+    away, nearest = tree.query(places, workers=n_searchers(len(places)))
+    apart = tree.query(sites, k=[limits.AMONG_NEIGHBOURS + 1], workers=n_searchers(len(sites)))[0][:, 0]
+    n, dim = places.shape
+    near = places[away <= apart[nearest]]
+    share = len(near) / n
+    if share >= limits.NEXT_TO_NONE:
+        return near, share
+    about = rng.choice(len(sites), n, p=apart**dim / np.sum(apart**dim))
+    step = rng.standard_normal((n, dim))
+    step *= (rng.uniform(size=n) ** (1 / dim) / np.linalg.norm(step, axis=1))[:, None]
+    return np.asarray(sites[about] + apart[about, None] * step), share

@@ -365,6 +365,16 @@ WORTH_AMPLITUDE        0.01                                 of the CRPS in gaps:
 N_GAP_FOLDS            3                                    sets of rows held out as the        benchmarks/competition
                                                             wanted places lie
 MAX_WANTED_PLACES      30,000                               that shape them                     benchmarks/competition
+MOSTLY_FULL            0.35                                 of the nodes of a grid: its empty   benchmarks/missed_fields
+                                                            ones are then wanted; else places
+                                                            among the rows, ...
+AMONG_NEIGHBOURS       8                                    ... no farther from one than that   benchmarks/missed_fields
+                                                            from so many others
+LEAST_AMONG            0.2                                  of the box: if less of it lies      benchmarks/missed_fields
+                                                            among the rows, that is wanted; ...
+NEXT_TO_NONE           0.02                                 ... and less than this is drawn     benchmarks/missed_fields
+                                                            around them
+MAX_AMONG_ROWS         30,000                               that tell how far rows lie apart    benchmarks/speed
 WORTH_CRPS             0.005                                of the CRPS: what a richer kernel   benchmarks/competition
                                                             must gain
 TURNED_START           1.4                                  ratio to the mean of the length     benchmarks/zoo
@@ -682,6 +692,11 @@ CLEARLY_LIKELIER = 3.0
 WORTH_AMPLITUDE = 0.01
 N_GAP_FOLDS = 3
 MAX_WANTED_PLACES = 30_000
+MOSTLY_FULL = 0.35
+AMONG_NEIGHBOURS = 8
+LEAST_AMONG = 0.2
+NEXT_TO_NONE = 0.02
+MAX_AMONG_ROWS = 30_000
 WORTH_CRPS = 0.005
 TURNED_LEAST = 0.2
 TURNED_START = 1.4
