@@ -11,6 +11,7 @@ from bochner.exceptions import InputError, PartError
 from bochner.families import Student
 from bochner.kernels import Matern
 from bochner.validation import BlockKFold
+from bochner.validation.scores import crps_mixture_rows, crps_widened_rows
 
 
 def soundings(n: int = 250, share: float = 0.03, seed: int = 0) -> tuple[np.ndarray, ...]:
@@ -124,3 +125,18 @@ def test_mistakes_are_named():
         Student(dof=-1)
     with pytest.raises(PartError, match=r"dof of family 'student' is None.*replace\(dof=4\)"):
         Student(dispersion=1.0).cdf(np.zeros(1), np.zeros(1), np.ones(1))
+
+
+@pytest.mark.parametrize("dispersion", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("dof", [2.5, 4.0, 30.0])
+def test_the_score_of_a_widened_mixture_is_that_of_all_its_components(dof, dispersion):
+    """Noise of two observations at once, for c^2 m in place of (c m)^2."""
+    rng = np.random.default_rng(0)
+    means, variances, mass = rng.normal(size=(4, 20)), rng.gamma(2, 0.3, size=(4, 20)), rng.dirichlet(np.ones(4))
+    y = 3 * rng.normal(size=20)
+    at, share = Student(dof=dof, dispersion=dispersion).noise_parts()
+    sds = np.sqrt(np.repeat(variances, len(at), axis=0) + np.tile(at, 4)[:, None])
+    expected = crps_mixture_rows(y, np.repeat(means, len(at), axis=0), sds, np.outer(mass, share).ravel())
+    assert_allclose(crps_widened_rows(y, means, variances, mass, (at, share)), expected, rtol=2e-6)
+    alone = crps_widened_rows(y, means, variances, mass, (np.array([0.3]), np.ones(1)))
+    assert_allclose(alone, crps_mixture_rows(y, means, np.sqrt(variances + 0.3), mass), rtol=1e-12)

@@ -18,7 +18,7 @@ from bochner.posterior.predictive import Predictive
 from bochner.posterior.quantiles import observed_quantile
 from bochner.posterior.ranked import ranked_probability_score
 from bochner.validation import Prediction
-from bochner.validation.scores import crps_mixture_rows
+from bochner.validation.scores import crps_mixture_rows, crps_widened_rows
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,13 @@ class Response:
         if self.family.observes_eta:
             return crps_mixture_rows(y, self.eta.means, np.sqrt(self.eta.variances), self.eta.mass)
         if self.family.additive:
-            return self._by_parts(lambda law, at: crps_mixture_rows(at, law.means, np.sqrt(law.variances), law.mass), y)
+            noise = self.family.noise_parts()
+
+            def scored(at: FloatArray, value: FloatArray) -> FloatArray:
+                eta = self.eta.at(at.astype(int))
+                return crps_widened_rows(value, eta.means, eta.variances, eta.mass, noise)
+
+            return in_chunks(scored, len(noise[1]) + len(self.eta.mass), np.arange(float(self.n_rows)), y)
         return ranked_probability_score(self._predictive, y)
 
     def prediction(self, level: float = 0.95) -> Prediction:
