@@ -95,3 +95,22 @@ def test_few_counts_are_averaged_over_ranges_in_the_extents_of_unlike_axes_too()
         SpatialRegressor(family="poisson").fit(places[:150] * u, y[:150]).predict(places[150:] * u) for u in (1.0, unit)
     )
     assert np.corrcoef(apart, field[150:])[0, 1] > 0.95 * np.corrcoef(alike, field[150:])[0, 1] > 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", [1e3, 1e-3])
+@pytest.mark.parametrize("family", ["bernoulli", "poisson"])
+def test_thousands_of_counts_and_classes_do_not_depend_on_the_unit_of_an_axis(family, unit):
+    """Beyond rows whose evidence is exact, length scales begin in the ratio of the extents where that is likelier."""
+    rng = np.random.default_rng(2)
+    n = 2_600
+    X = rng.uniform(size=(n + 300, 2))
+    kernel = Matern(0.25, nu=0.5)
+    eta = np.linalg.cholesky(kernel(X, X) + 1e-8 * np.eye(n + 300)) @ rng.normal(size=n + 300)
+    y = rng.poisson(np.exp(eta)) if family == "poisson" else rng.uniform(size=n + 300) < 1 / (1 + np.exp(-2 * eta))
+    means = []
+    for size in (1.0, unit):
+        places = X * np.array([1.0, size])
+        model = SpatialRegressor(family=family).fit(places[:n], y[:n].astype(float))
+        means.append(model.predict(places[n:]))
+    assert np.corrcoef(*means)[0, 1] > 0.97

@@ -16,12 +16,12 @@ from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
 from bochner.inference.tuning import limits
-from bochner.inference.tuning.bounds import starts
+from bochner.inference.tuning.bounds import starts, unlike
 from bochner.inference.tuning.climb import Climb, as_given, climbed, given_starts
 from bochner.inference.tuning.lattice_search import LatticeSearch, field_gain
 from bochner.inference.tuning.objectives import laplace_objectives
 from bochner.inference.tuning.search import Search, Tuned, tune
-from bochner.inference.tuning.selection import of_smoothness, select_kernel
+from bochner.inference.tuning.selection import best_per_axis, of_smoothness, select_kernel
 from bochner.kernels import Kernel, Matern
 
 
@@ -34,7 +34,8 @@ def by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
         climb = climbed(task, climbs, noise)
         return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
     first = _first_climb(task, climbs[0], noise)
-    if task.settings.kernel is None and len(data) >= limits.MIN_SUM_ROWS and not first.failed:
+    one_range = not isinstance(getattr(first.kernel, "length_scale", None), tuple)
+    if task.settings.kernel is None and one_range and len(data) >= limits.MIN_SUM_ROWS and not first.failed:
         summed = _near_and_far(task, climbs[1], first, noise)
         if summed is not None:
             return replace(summed, choices=(told, *summed.choices), laplace=climbs[1])
@@ -143,11 +144,21 @@ def _near_and_far(task: Task, objective: LaplaceObjective, first: Tuned, noise: 
 
 
 def _first_climb(task: Task, objective: LaplaceObjective, noise: float | None) -> Tuned:
-    """A kernel to begin from: the one given, or a Matern of middling smoothness."""
+    """A kernel to begin from: the one given, or a Matern of middling smoothness.
+
+    Along axes that may be in units of their own its length scales are in the ratio of the extents, if that is likelier.
+    """
     search, kernel = Search(objective, task.scale, noise), task.settings.kernel
-    if kernel is None:
-        return tune(search, Matern(nu=limits.SELECTED_SMOOTHNESS[0]), tolerance=limits.SETTLED)
-    return tune(search, kernel, given_starts(task, kernel, noise), tolerance=limits.SETTLED)
+    if kernel is not None:
+        return tune(search, kernel, given_starts(task, kernel, noise), tolerance=limits.SETTLED)
+    first = Matern(nu=limits.SELECTED_SMOOTHNESS[0])
+    equal = tune(search, first, tolerance=limits.SETTLED)
+    extent = task.scale.extent
+    if task.domain.shared is not None or not unlike(extent):
+        return equal
+    tied = replace(search, shared=(0,) * len(extent))
+    along = tune(tied, first.replace(length_scale=tuple(extent.tolist())), tolerance=limits.SETTLED)
+    return along if along.value > equal.value or equal.failed else equal
 
 
 def _on_lattice(task: Task, search: LatticeSearch, first: Tuned) -> Climb | None:
@@ -160,7 +171,14 @@ def _on_lattice(task: Task, search: LatticeSearch, first: Tuned) -> Climb | None
     begun = search.begun([*candidates, *starts(first.kernel, sizes, search.noise_variance)])
     if begun is None:
         return None
-    if kernel is None:
+    if kernel is None and isinstance(begun[0].length_scale, tuple):  # type: ignore[attr-defined]
+        tuned, *rivals = best_per_axis(search, search.maximise(*begun), _toll(task, search))
+        rivals = [t for t in rivals if not t.failed]
+        nu = tuned.kernel.nu  # type: ignore[attr-defined]
+        values = ", ".join(f"{t.kernel.nu:g} ({t.value:.1f})" for t in (tuned, *rivals))  # type: ignore[attr-defined]
+        text = f"Matern with nu = {nu:g}, a length scale per axis, begun in the ratio of the extents: best of {values}"
+        told = Choice("kernel", f"matern {nu:g} per axis", text=text)
+    elif kernel is None:
         selected = select_kernel(search, task.obs.total, task.dim, _toll(task, search), begun)
         tuned, told = selected.tuned, selected.choice
         nu = tuned.kernel.nu  # type: ignore[attr-defined]
