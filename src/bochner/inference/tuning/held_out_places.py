@@ -66,9 +66,9 @@ def _everywhere(coords: FloatArray, rng: np.random.Generator) -> FloatArray:
     """
     grid = find_grid(coords)
     at = None if grid is None else grid.positions(coords)
-    low, extent = coords.min(axis=0), np.ptp(coords, axis=0)
-    drawn = rng.uniform(size=(limits.MAX_WANTED_PLACES // 2, coords.shape[1]))
     if grid is None or at is None or len(at) < limits.MOSTLY_FULL * np.prod(grid.shape, dtype=float):
+        low, extent = coords.min(axis=0), np.ptp(coords, axis=0)
+        drawn = rng.uniform(size=(limits.MAX_WANTED_PLACES // 2, coords.shape[1]))
         near, share = _among((coords - low) / np.where(extent > 0, extent, 1.0), drawn, rng)
         whole = grid is None and share >= limits.LEAST_AMONG
         return np.asarray(low + extent * (drawn if whole else near))
