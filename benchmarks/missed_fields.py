@@ -1,4 +1,5 @@
-"""Fields that defaults once missed, against what is true: stretched, weak, in unlike units; rare counts and presence.
+"""Fields that defaults once missed, against what is true: stretched, weak, in unlike units, along lines, beside a
+covariate that goes with them; rare counts and presence.
 
     python benchmarks/missed_fields.py                    all of them
     python benchmarks/missed_fields.py --seeds 6
@@ -8,6 +9,7 @@ Fields: RMSE of a default fit over that of kriging by the true kernel, coverage 
 seconds of the processor.
 A folded surface without noise: its RMSE, and coverage.
 Rare counts and presence: coverage of what is expected by 95 % intervals, with the number of cases in all.
+Thousands of counts and presences in metres and weeks: CRPS and log loss, and the same in one unit.
 """
 
 from __future__ import annotations
@@ -26,6 +28,34 @@ from bochner.kernels import Matern
 
 NOISE, N_NEW = 0.1, 300
 METRES_KM_DAYS = (1e5, 2.0, 365.0)
+METRES_WEEKS = (1e6, 50.0)
+
+Lie = Callable[[int, int, np.random.Generator], np.ndarray]  # rows and axes -> places in a unit box
+
+
+def all_over(n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+    """Places in the unit box."""
+    return rng.uniform(size=(n, dim))
+
+
+def along_a_line(n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+    """Places next to a line that bends a little."""
+    along = rng.uniform(size=n)
+    return np.column_stack([along, 0.5 + 0.1 * np.sin(4 * along) + 0.002 * rng.standard_normal(n)])
+
+
+def along_tracks(n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+    """Places on six lines that bend, as of ships."""
+    along, track = rng.uniform(size=n), rng.integers(0, 6, n)
+    return np.column_stack([along, (track + 0.5) / 6 + 0.15 * np.sin(3 * along + track)])
+
+
+def on_some_nodes(n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+    """Nodes of a grid in an irregular region, which has a sixth of them."""
+    side = int(np.sqrt(6 * n))
+    nodes = np.stack(np.meshgrid(*2 * [np.arange(side)], indexing="ij"), axis=-1).reshape(-1, 2) / (side - 1)
+    off = np.abs(nodes[:, 1] - 0.5 - 0.3 * np.sin(5 * nodes[:, 0]))
+    return rng.permutation(nodes[np.argsort(off)[:n]])
 
 
 @dataclass(frozen=True)
@@ -39,6 +69,8 @@ class Case:
     box: tuple[float, ...] = (1.0, 1.0)
     slope: float = 0.0  # along the first axis; half of it down the second
     bowl: float = 0.0  # times the squared distance from the middle
+    places: Lie = all_over
+    height: float = 0.0  # effect of a covariate that rises where the surface falls, by four times as much
 
 
 FIELDS = (
@@ -62,26 +94,37 @@ FIELDS = (
     Case("weak, in metres and years", 4_000, Matern((1.2e5, 1.2), 0.1, nu=1.5), noise=1.0, box=(1e6, 10.0)),
     Case("weak, along a strip", 1_300, Matern(0.3, nu=1.5), noise=1.0, box=(40.0, 1.0)),
     Case("metres, km and days", 2_000, Matern((3e4, 0.5, 40.0), nu=1.5), box=METRES_KM_DAYS),
+    Case("along a line", 2_500, Matern(0.1, nu=1.5), places=along_a_line),
+    Case("along tracks", 2_500, Matern(0.1, nu=1.5), places=along_tracks),
+    Case("on some nodes of a grid", 1_600, Matern(0.1, nu=1.5), places=on_some_nodes),
+    Case("beside a covariate", 1_500, Matern(0.2, nu=1.5), noise=0.01, height=1.0),
 )
 
 
 def simulated(
-    kernel: Matern, n: int, seed: int, box: tuple[float, ...] = (1.0, 1.0)
+    kernel: Matern, n: int, seed: int, box: tuple[float, ...] = (1.0, 1.0), places: Lie = all_over
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Places, a field there, and its covariance."""
     rng = np.random.default_rng(seed)
-    X = rng.uniform(size=(n, len(box))) * box
+    X = places(n, len(box), rng) * box
     K = kernel.covariance(X, X)
     return X, np.linalg.cholesky(K + 1e-9 * np.eye(n)) @ rng.standard_normal(n), K
 
 
 def missed(case: Case, seed: int) -> str:
     n = case.n
-    X, truth, K = simulated(case.kernel, n + N_NEW, seed, case.box)
-    y = truth[:n] + np.sqrt(case.noise) * np.random.default_rng(seed + 1_000).standard_normal(n)
+    X, truth, K = simulated(case.kernel, n + N_NEW, seed, case.box, case.places)
+    rng = np.random.default_rng(seed + 1_000)
+    y = truth[:n] + np.sqrt(case.noise) * rng.standard_normal(n)
     drift = case.slope * (X[:, 0] - X[:, 1] / 2) + case.bowl * np.sum((X - np.array(case.box) / 2) ** 2, axis=1)
+    beside: list[int] = []
+    if case.height:
+        rise = 3 * np.sum(X / case.box, axis=1)
+        beside = [X.shape[1]]
+        X = np.column_stack([X, rise + rng.standard_normal(len(X))])
+        drift += case.height * (X[:, -1] - 4 * rise)
     start = time.process_time()
-    model = SpatialRegressor(n_jobs=1).fit(X[:n], y + drift[:n])
+    model = SpatialRegressor(covariates=beside or None, n_jobs=1).fit(X[:n], y + drift[:n])
     seconds = time.process_time() - start
     mean, sd = model.predict(X[n:], return_std=True)
     mean = mean - drift[n:]
@@ -99,6 +142,27 @@ def folded(n: int, seed: int) -> str:
     mean, sd = SpatialRegressor(n_jobs=1).fit(X[:n], truth[:n]).predict(X[n:], return_std=True)
     off = np.abs(mean - truth[n:])
     return f"RMSE {np.sqrt(np.mean(off**2)):.1e}, {np.mean(off <= 1.96 * sd):.2f} inside"
+
+
+def many(family: str, n: int, seed: int) -> str:
+    """Counts, or presence, whose second axis is in a unit of its own."""
+    X, eta, _ = simulated(Matern(0.25, nu=0.5), n + 500, seed)
+    rng = np.random.default_rng(seed + 1_000)
+    if family == "poisson":
+        expected = np.exp(1.2 * eta)
+        y = rng.poisson(expected)
+    else:
+        expected = 1 / (1 + np.exp(-2 * eta))
+        y = rng.binomial(1, expected)
+
+    def scored(box: tuple[float, ...]) -> float:
+        model = SpatialRegressor(family=family, n_jobs=1).fit((X * box)[:n], y[:n])
+        law = model.predict_distribution((X * box)[n:], include_noise=True)
+        if family == "poisson":
+            return float(np.mean(law.crps(y[n:])))
+        return float(-np.mean(np.log(np.where(y[n:] == 1, law.mean, 1 - law.mean))))
+
+    return f"{scored(METRES_WEEKS):.3f} ({scored((1.0, 1.0)):.3f} in one unit)"
 
 
 def rare_counts(n: int, seed: int) -> str:
@@ -131,6 +195,8 @@ def main() -> None:
         (f"{case.name}, {case.n:,} rows, {case.kernel}", partial(missed, case)) for case in FIELDS
     ]
     work += [(f"folded, without noise, {n:,} rows", partial(folded, n)) for n in (600, 3_200, 6_000)]
+    work += [("counts in metres and weeks, 2,600 rows", partial(many, "poisson", 2_600))]
+    work += [("presence in metres and weeks, 2,600 rows", partial(many, "bernoulli", 2_600))]
     work += [(f"rare counts, {n} rows", partial(rare_counts, n)) for n in (200, 300, 499)]
     work += [(f"rare presence, {n:,} rows", partial(rare_presence, n)) for n in (480, 600, 1_500)]
     for name, run in work:
