@@ -64,6 +64,7 @@ COMPILED = {
         "tests/laws/test_compiled.py",
         "tests/neighbours/test_compiled_loops.py",
     ],
+    "neighbours/cell_loops.py": ["tests/laws/test_compiled.py", "tests/neighbours/test_cells.py"],
     "neighbours/remainder_loops.py": ["tests/features/test_remainder.py"],
 }
 # defaults are read, not run: no line tells which test reads them

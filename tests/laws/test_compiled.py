@@ -103,6 +103,39 @@ def test_kriging_and_roots_are_those_of_numpy(name, dim, few, by_numpy):
         assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
+@every_dimension
+@pytest.mark.parametrize("n_neighbours", [limits.SINGLY_FROM - 1, limits.SINGLY_FROM, 61, 78])
+def test_large_systems_are_those_of_numpy(n_neighbours, dim, few, by_numpy):
+    """One at a time, or side by side; with farther rows of which some are absent, with many targets in one cell."""
+    coords, y, _ = survey(dim, 400)
+    kernel, noise = Matern(0.8, 1.7, nu=0.8), np.linspace(0.01, 0.3, len(y))
+    rng = np.random.default_rng(4)
+    apart, crowd = rng.uniform(0, 3.5, size=(9, dim)), 1.5 + 1e-3 * rng.normal(size=(600, dim))
+
+    def answers():
+        cells = CellKriging(kernel, noise, coords, n_neighbours, 3)
+        return (
+            *local_kriging(kernel, noise, coords, y, apart, n_neighbours, n_far=20),
+            *cells.at(np.concatenate([apart, crowd]), np.column_stack([y, noise])),
+            *cells.at(apart[:3]),
+        )
+
+    for found, expected in zip(answers(), by_numpy(answers), strict=True):
+        assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max(initial=0.0))
+
+
+def test_cells_that_are_singular_by_rounding_are_solved_again(few, monkeypatch):
+    """A smooth field without noise: loops tell that they failed, and NumPy takes more noise."""
+    monkeypatch.setattr(limits, "LEAST_NOISE_SHARE", 1e-16)
+    coords = np.random.default_rng(1).uniform(size=(900, 2))
+    targets, values = coords[:40] + 1e-3, coords[:, :1]
+    cells = CellKriging(SquaredExponential(3.0), np.zeros(900), coords, 60)
+    assert cells._by_loops(list(cells._cells(targets)), values, targets) is None
+    mean, variance = cells.at(targets, values)
+    assert_allclose(mean[:, 0], targets[:, 0], atol=1e-3)
+    assert (variance >= 0).all() and variance.max() < 1e-9
+
+
 def test_one_thread_and_two_give_the_same_bits(few, monkeypatch):
     """Runs of systems are summed in order, whoever computed them."""
     monkeypatch.setattr(limits, "COMPILED_RUN", 20)

@@ -18,9 +18,10 @@ def test_loops_call_no_loop_that_may_round_in_another_way():
     Which of them is run depends on whether the caller was compiled in this process; where sums may be taken in any
     order, the two differ by rounding.
     """
-    from bochner.neighbours import compiled_loops
+    from bochner.neighbours import cell_loops, compiled_loops
 
-    options = {name: one.targetoptions for name, one in vars(compiled_loops).items() if hasattr(one, "targetoptions")}
+    both = {**vars(compiled_loops), **vars(cell_loops)}
+    options = {name: one.targetoptions for name, one in both.items() if hasattr(one, "targetoptions")}
     called = {name for name in options if name.startswith("_")}
     assert len(called) > 10 and all(options[name]["forceinline"] for name in called)
     assert not any("forceinline" in options[name] for name in options.keys() - called)

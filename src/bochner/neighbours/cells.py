@@ -15,7 +15,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.device import device_for
 from bochner.neighbours import limits
 from bochner.neighbours.cell_tree import cells_of
-from bochner.neighbours.compiled import compiled_kernel, loops, run_size, tabulated_kernel
+from bochner.neighbours.compiled import cell_loops, compiled_kernel, run_size, tabulated_kernel
 from bochner.neighbours.device_systems import DeviceKernel, krige_cells
 from bochner.neighbours.nearest_kriging import Covariance, Neighbours, least_noise
 from bochner.neighbours.replicates import merge
@@ -104,15 +104,12 @@ class CellKriging:
         mean, explained = np.empty((len(targets), values.shape[1])), np.empty(len(targets))
         arrays = tuple(np.ascontiguousarray(a) for a in (self.known, self.variances, values, targets))
 
-        def krige(some: list[Cell]) -> None:
+        def krige(some: list[Cell]) -> bool:
             rows, here = self._rows_of(some), [here for _, here in some]
             lists = (array for parts in (rows, here) for array in (np.concatenate(parts), _edges(parts)))
-            loops().krige_cells(*kernel, *arrays, *lists, mean, explained)
+            return bool(cell_loops().krige_cells(*kernel, *arrays, *lists, mean, explained))
 
-        try:
-            with blas_threads(self.neighbours.n):
-                list(in_threads(krige, _runs(cells)))
-        except np.linalg.LinAlgError:
+        if not all(list(in_threads(krige, _runs(cells)))):
             return None
         return mean, np.maximum(float(kernel.at_zero[0]) - explained, 0.0)
 

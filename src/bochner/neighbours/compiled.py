@@ -87,6 +87,12 @@ def loops() -> Any:
 
 
 @cache
+def cell_loops() -> Any:
+    """The compiled loops over systems of some fifty rows and more."""
+    return _loaded("cell_loops")
+
+
+@cache
 def remainder_loops() -> Any:
     """The compiled loops over near pairs."""
     return _loaded("remainder_loops")

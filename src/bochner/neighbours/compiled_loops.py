@@ -32,7 +32,6 @@ LIFT = limits.LEAST_NOISE_SHARE
 PACKED_AT_ONCE = limits.PACKED_AT_ONCE
 MOST_LANES = limits.MOST_LANES
 CROSS_AT_ONCE = limits.CROSS_AT_ONCE
-SOLVED_AT_ONCE = limits.SOLVED_AT_ONCE
 U = numba.uint64
 
 
@@ -502,95 +501,3 @@ def cross_covariance(form, x, z, out):
                 for j in range(m):
                     lags[d, U(start + j)] = here - z[j, d]
         _covariances(lags, rows * m, form, work, out[first * m : (first + rows) * m], nothing)
-
-
-@compiled
-def krige_cells(form, at_zero, known, variances, values, targets, rows, begins, here, starts, mean, explained):
-    """Means (n, v) and explained variances (n,) of targets in cells, each with the rows that its targets share.
-
-    Cell c has rows[begins[c] : begins[c + 1]] and targets here[starts[c] : starts[c + 1]].
-    """
-    dim, v = known.shape[1], values.shape[1]
-    most_rows, most_targets = 0, 0
-    for c in range(len(begins) - 1):
-        most_rows = max(most_rows, begins[c + 1] - begins[c])
-        most_targets = max(most_targets, starts[c + 1] - starts[c])
-    n_lags = max(most_rows * (most_rows - 1) // 2, CROSS_AT_ONCE + most_targets)
-    lags, covariance, nothing = np.empty((dim, n_lags)), np.empty(n_lags), np.empty((0, 1))
-    places, work = np.empty((dim, most_rows)), _workspace(form, n_lags, False)
-    for c in range(len(begins) - 1):
-        own, asked = rows[begins[c] : begins[c + 1]], here[starts[c] : starts[c + 1]]
-        k, t = len(own), len(asked)
-        _gather(known, own, k, places)
-        _lags(places, k, 1, lags)
-        _covariances(lags, k * (k - 1) // 2, form, work, covariance, nothing)
-        matrix = np.empty((k, k))
-        p = 0
-        for i in range(k):
-            for j in range(i):
-                matrix[i, j] = matrix[j, i] = covariance[p]
-                p += 1
-            matrix[i, i] = at_zero[0] + variances[own[i]]
-        root = np.linalg.cholesky(matrix)
-        right = np.empty((k, t + v))
-        at_once = max(1, CROSS_AT_ONCE // t)
-        for first in range(0, k, at_once):
-            n = min(at_once, k - first)
-            for d in range(dim):
-                for i in range(n):
-                    x, start = places[d, first + i], i * t
-                    for j in range(t):
-                        lags[d, U(start + j)] = x - targets[asked[j], d]
-            _covariances(lags, n * t, form, work, covariance, nothing)
-            for i in range(n):
-                for j in range(t):
-                    right[first + i, j] = covariance[i * t + j]
-        for i in range(k):
-            for j in range(v):
-                right[i, t + j] = values[own[i], j]
-        _solve_lower(root, right)
-        _explained(right, asked, mean, explained)
-
-
-@inner
-def _solve_lower(root, right):
-    """L^-1 right in place of right (k, t), rows in blocks: all but the diagonal blocks are matrix products."""
-    k, t = right.shape
-    product = np.empty((min(SOLVED_AT_ONCE, k), t))
-    for first in range(0, k, SOLVED_AT_ONCE):
-        last = min(first + SOLVED_AT_ONCE, k)
-        if first:
-            beside = np.ascontiguousarray(root[first:last, :first])
-            done = product[: last - first]
-            np.dot(beside, right[:first], done)
-            for i in range(last - first):
-                for s in range(t):
-                    right[first + i, U(s)] -= done[i, U(s)]
-        for i in range(first, last):
-            for j in range(first, i):
-                factor = root[i, j]
-                for s in range(t):
-                    right[i, U(s)] -= factor * right[j, U(s)]
-            pivot = 1.0 / root[i, i]
-            for s in range(t):
-                right[i, U(s)] *= pivot
-
-
-@inner
-def _explained(right, asked, mean, explained):
-    """Sums over rows of whitened covariances (k, t), squared, and by the whitened values that follow them."""
-    k, t, v = len(right), len(asked), mean.shape[1]
-    total = np.zeros(t)
-    for i in range(k):
-        for j in range(t):
-            total[U(j)] += right[i, U(j)] * right[i, U(j)]
-    for j in range(t):
-        explained[asked[j]] = total[j]
-    for s in range(v):
-        total[:] = 0.0
-        for i in range(k):
-            value = right[i, t + s]
-            for j in range(t):
-                total[U(j)] += right[i, U(j)] * value
-        for j in range(t):
-            mean[asked[j], s] = total[j]

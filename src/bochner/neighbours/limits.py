@@ -41,7 +41,8 @@ ROWS_AT_ONCE       2^17     rows whose neighbours are renamed at a time: 20 MB
 CROSS_AT_ONCE      2^12     covariances of two sets of places at once: 32 KiB an array
 MESH_WIDTH         13       grid points of a bell between places and a grid: see `MESH_FINER` of the features
 SHARED_ENTRIES     50,000   of a sparse matrix, that a thread multiplies at a time: some 50 microseconds
-SOLVED_AT_ONCE     16       rows of a triangular system solved by loops; those before them by a matrix product
+CELL_TARGETS_AT_ONCE  256   targets of a cell whitened at once, beside its factor
+SINGLY_FROM        48       neighbours of a place, from which on systems are solved one at a time, not side by side
 VECCHIA_WORK       10       operations of a likelihood with its gradient for every k^3, by which a device is chosen
 DEVICE_CELLS       2,000    cells that a device takes at a time
 INFORMATION_TARGETS  500    densities whose slopes tell the curvature at the start of a climb
@@ -86,7 +87,8 @@ ROWS_AT_ONCE = 2**17
 CROSS_AT_ONCE = 2**12
 MESH_WIDTH = 13
 SHARED_ENTRIES = 50_000
-SOLVED_AT_ONCE = 16
+CELL_TARGETS_AT_ONCE = 256
+SINGLY_FROM = 48
 INFORMATION_TARGETS = 500
 TABLE_ERROR = 1e-8
 VECCHIA_WORK = 10.0

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray, IntArray
 from bochner.kernels import Kernel
 from bochner.neighbours import batches, limits
-from bochner.neighbours.compiled import CompiledKernel, compiled_kernel, in_runs, loops
+from bochner.neighbours.compiled import CompiledKernel, cell_loops, compiled_kernel, in_runs, loops
 from bochner.neighbours.ordering import maximin_order
 from bochner.neighbours.replicates import group_sums, groups
 from bochner.resources import n_searchers
@@ -154,7 +154,8 @@ def compiled_kriging(
 
     def krige(run: slice) -> None:
         given = np.ascontiguousarray(search(run))
-        loops().kriging(*kernel, known, noise, residual, places[run], given, mean[run], variance[run])
+        loop = loops().kriging if given.shape[1] < limits.SINGLY_FROM else cell_loops().krige_singly
+        loop(*kernel, known, noise, residual, places[run], given, mean[run], variance[run])
 
     in_runs(krige, len(targets))
     return mean, variance
