@@ -231,8 +231,11 @@ def in_runs(work: Callable[[slice], Any], n: int) -> list[Any]:
 
 
 def run_size(n: int, most: int) -> int:
-    """How many of n a thread takes at a time: at most so many, and of few so few that all threads have some."""
-    return min(max(n // limits.LEAST_RUNS, limits.SMALLEST_RUN), most)
+    """How many of n a thread takes at a time: at most so many, and of few so few that all threads have some.
+
+    A multiple of the systems that are solved side by side: a group that is not full takes several times as long.
+    """
+    return min(max(n // limits.LEAST_RUNS // limits.MOST_LANES, 1) * limits.MOST_LANES, most)
 
 
 def _slices(n: int, size: int) -> Iterable[slice]:

@@ -33,8 +33,7 @@ PLACES_OF_LEAF     16       places of a box of a compiled tree, at most: quickes
 PAIRS_OF_SECTORS   2e6      places times rows that a thread looks at for empty sectors at a time, and from which on
                             they are compiled
 COMPILED_RUN       256      systems that a thread takes at a time in compiled loops: some milliseconds
-LEAST_RUNS         8        of few systems, so that all threads have some ...
-SMALLEST_RUN       16       ... of so many at least
+LEAST_RUNS         8        of few systems, so that all threads have some
 MOST_LANES         16       of them side by side, in the innermost loops: two or four vectors of the processor
 PACKED_AT_ONCE     2^15     of all systems side by side: 256 KiB an array, so that all stay in the cache
 ROWS_AT_ONCE       2^17     rows whose neighbours are renamed at a time: 20 MB
@@ -80,7 +79,6 @@ PLACES_OF_LEAF = 16
 PAIRS_OF_SECTORS = 2_000_000
 COMPILED_RUN = 256
 LEAST_RUNS = 8
-SMALLEST_RUN = 16
 MOST_LANES = 16
 PACKED_AT_ONCE = 2**15
 ROWS_AT_ONCE = 2**17

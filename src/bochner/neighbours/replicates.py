@@ -38,9 +38,13 @@ def merge(keys: FloatArray, values: FloatArray, weight: FloatArray) -> Replicate
 
 def groups(keys: FloatArray) -> tuple[IntArray, IntArray]:
     """First row of each group of equal keys, and the group of each row; three times as fast as `numpy.unique`."""
-    order = np.lexsort(keys.T[::-1])
-    ordered = keys[order]
-    new = np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)]
+    order = np.argsort(keys[:, 0])
+    ordered = keys[order, 0]
+    new = np.r_[True, ordered[1:] != ordered[:-1]]
+    if not new.all():  # the first of the keys does not tell all rows apart
+        order = np.lexsort(keys.T[::-1])
+        ordered = keys[order]
+        new = np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)]
     group = np.empty(len(keys), dtype=np.intp)
     group[order] = np.cumsum(new) - 1
     return order[new], group
