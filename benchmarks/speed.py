@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,10 +43,18 @@ class Row:
     theirs: float
     score: float | None = None
     their_score: float | None = None
+    chance: float | None = None  # standard error of the difference of the two, over the same rows
 
     @property
     def ratio(self) -> float:
         return self.theirs / self.ours
+
+
+class Timed(NamedTuple):
+    """Seconds of a fit with prediction, and its errors at held-out rows."""
+
+    seconds: float
+    errors: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -222,7 +230,7 @@ def dense_features(plan: Plan) -> Iterator[Row]:
         yield Row(
             "ridge on features, kernel given",
             f"{n:,} x {dim}, {2 * m:,} columns",
-            ours[0],
+            ours.seconds,
             name,
             *swapped(ours, theirs),
         )
@@ -242,11 +250,13 @@ def exact_process(plan: Plan) -> Iterator[Row]:
     ours = fitted(plan, SpatialRegressor(n_jobs=plan.threads), X[:n], y[:n], X[n:], y[n:])
     given = fitted(plan, SpatialRegressor("matern32", n_jobs=plan.threads), X[:n], y[:n], X[n:], y[n:])
     name = "scikit-learn GaussianProcessRegressor"
-    yield Row("learned process, kernel chosen too", f"{n:,} rows", ours[0], name, *swapped(ours, theirs))
-    yield Row("learned process, Matern 3/2 given", f"{n:,} rows", given[0], name, *swapped(given, theirs))
+    yield Row("learned process, kernel chosen too", f"{n:,} rows", ours.seconds, name, *swapped(ours, theirs))
+    yield Row("learned process, Matern 3/2 given", f"{n:,} rows", given.seconds, name, *swapped(given, theirs))
     if installed("gpytorch"):
         theirs = gpytorch(X[:n], y[:n], X[n:], y[n:])
-        yield Row("learned process, Matern 3/2 given", f"{n:,} rows", given[0], "GPyTorch", *swapped(given, theirs))
+        yield Row(
+            "learned process, Matern 3/2 given", f"{n:,} rows", given.seconds, "GPyTorch", *swapped(given, theirs)
+        )
 
 
 def small_fits(plan: Plan) -> Iterator[Row]:
@@ -262,7 +272,7 @@ def small_fits(plan: Plan) -> Iterator[Row]:
         theirs = fitted(plan, GaussianProcessRegressor(kernel, normalize_y=True), X[:n], y[:n], X[n:], y[n:])
         ours = fitted(plan, SpatialRegressor(n_jobs=plan.threads), X[:n], y[:n], X[n:], y[n:])
         name = "scikit-learn GaussianProcessRegressor"
-        yield Row("few rows, kernel and averaging by default", f"{n} rows", ours[0], name, *swapped(ours, theirs))
+        yield Row("few rows, kernel and averaging by default", f"{n} rows", ours.seconds, name, *swapped(ours, theirs))
 
 
 def small_stretched(plan: Plan) -> Iterator[Row]:
@@ -452,11 +462,11 @@ def large_field(plan: Plan) -> Iterator[Row]:
         )
         name, size, peer = "default fit, prediction with sd", f"{n:,} rows", "GPBoost, Vecchia"
         if not beside:  # what the choice of a kernel costs is told without it
-            yield Row(name, size, default[0], "exponential kernel given", *swapped(default, given))
+            yield Row(name, size, default.seconds, "exponential kernel given", *swapped(default, given))
             continue
-        theirs = min(gpboost(X[:n], y[:n], X[n:], y[n:]) for _ in range(plan.repeats))
-        yield Row(name, size, default[0], peer, *swapped(default, theirs))
-        yield Row("the same, exponential kernel given", size, given[0], peer, *swapped(given, theirs))
+        theirs = min((gpboost(X[:n], y[:n], X[n:], y[n:]) for _ in range(plan.repeats)), key=lambda t: t.seconds)
+        yield Row(name, size, default.seconds, peer, *swapped(default, theirs))
+        yield Row("the same, exponential kernel given", size, given.seconds, peer, *swapped(given, theirs))
 
 
 def satellite(plan: Plan) -> Iterator[Row]:
@@ -469,9 +479,13 @@ def satellite(plan: Plan) -> Iterator[Row]:
 
     _, (X, y), (new, truth) = next(iter(cases(plan.data, "satellite")))
     ours = fastest(plan, lambda: SpatialRegressor(n_jobs=plan.threads), X, y, new, truth)
-    theirs = min(gpboost(X, y, new, truth) for _ in range(plan.repeats))
+    theirs = min((gpboost(X, y, new, truth) for _ in range(plan.repeats)), key=lambda t: t.seconds)
     yield Row(
-        "satellite file, prediction with sd", f"{len(X):,} rows", ours[0], "GPBoost, Vecchia", *swapped(ours, theirs)
+        "satellite file, prediction with sd",
+        f"{len(X):,} rows",
+        ours.seconds,
+        "GPBoost, Vecchia",
+        *swapped(ours, theirs),
     )
 
 
@@ -490,23 +504,23 @@ def ordinary_kriging(plan: Plan) -> Iterator[Row]:
             yield Row(
                 "kriging of all from all, kernel given",
                 f"{n:,} rows, {m:,} places",
-                ours[0],
+                ours.seconds,
                 name,
                 *swapped(ours, theirs),
             )
 
 
-def gpboost(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+def gpboost(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> Timed:
     import gpboost
 
     start = now()
     model = gpboost.GPModel(gp_coords=X, cov_function="exponential", gp_approx="vecchia", likelihood="gaussian")
     model.fit(y=y, X=np.ones((len(y), 1)))
     found = model.predict(gp_coords_pred=new, X_pred=np.ones((len(new), 1)), predict_var=True)
-    return now() - start, rmse(found["mu"], truth)
+    return Timed(now() - start, found["mu"] - truth)
 
 
-def gpytorch(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+def gpytorch(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> Timed:
     """Its exact process as its first tutorial trains it: fifty steps of Adam."""
     import gpytorch
     import torch
@@ -537,26 +551,26 @@ def gpytorch(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -
         found = likelihood(model(at))
         mean = found.mean.numpy()
         found.variance.numpy()
-    return now() - start, rmse(mean, truth)
+    return Timed(now() - start, mean - truth)
 
 
-def pykrige(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+def pykrige(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> Timed:
     from pykrige.ok import OrdinaryKriging
 
     start = now()
     variogram = {"psill": 1.0, "range": 0.6, "nugget": NOISE}  # its range is three length scales
     model = OrdinaryKriging(X[:, 0], X[:, 1], y, variogram_model="exponential", variogram_parameters=variogram)
     mean, _ = model.execute("points", new[:, 0], new[:, 1])
-    return now() - start, rmse(np.asarray(mean), truth)
+    return Timed(now() - start, np.asarray(mean) - truth)
 
 
-def gstools(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+def gstools(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> Timed:
     import gstools
 
     start = now()
     model = gstools.Exponential(dim=2, var=1.0, len_scale=0.2, nugget=NOISE)
     mean, _ = gstools.krige.Ordinary(model, X.T, y, exact=False)(new.T)
-    return now() - start, rmse(np.asarray(mean), truth)
+    return Timed(now() - start, np.asarray(mean) - truth)
 
 
 CASES = (
@@ -634,9 +648,7 @@ def field(n: int) -> tuple[np.ndarray, np.ndarray]:
     return coords, y + np.sqrt(NOISE) * rng.normal(size=n)
 
 
-def fitted(
-    plan: Plan, model: Any, X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray
-) -> tuple[float, float]:
+def fitted(plan: Plan, model: Any, X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> Timed:
     """Seconds of a fit with prediction (and its sd, where the model has one), and the RMSE on held-out rows."""
     mean: Any = None
     with_std = hasattr(model, "sample_y")
@@ -647,22 +659,25 @@ def fitted(
         mean = model.predict(new, return_std=True)[0] if with_std else model.predict(new)
 
     with resources(plan):
-        return plan.once(work), rmse(mean, truth)
+        return Timed(plan.once(work), mean - truth)
 
 
 def fastest(
     plan: Plan, model: Callable[[], Any], X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray
-) -> tuple[float, float]:
+) -> Timed:
     """The fastest of as many new models as peers have."""
-    return min(fitted(plan, model(), X, y, new, truth) for _ in range(plan.repeats))
+    return min((fitted(plan, model(), X, y, new, truth) for _ in range(plan.repeats)), key=lambda t: t.seconds)
 
 
-def rmse(mean: np.ndarray, truth: np.ndarray) -> float:
-    return float(np.sqrt(np.mean((mean - truth) ** 2)))
+def rmse(errors: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(errors**2)))
 
 
-def swapped(ours: tuple[float, float], theirs: tuple[float, float]) -> tuple[float, float, float]:
-    return theirs[0], ours[1], theirs[1]
+def swapped(ours: Timed, theirs: Timed) -> tuple[float, float, float, float]:
+    """Their seconds, the RMSE of both, and what the difference of these may be by the choice of held-out rows."""
+    mine, other = rmse(ours.errors), rmse(theirs.errors)
+    gap = np.std(ours.errors**2 - theirs.errors**2) / np.sqrt(len(ours.errors))
+    return theirs.seconds, mine, other, float(gap / (mine + other))
 
 
 def resources(plan: Plan) -> Any:
@@ -715,11 +730,11 @@ def publish(folder: Path, plan: Plan, rows: list[Row], curves: dict[str, dict[st
 def as_markdown(plan: Plan, rows: list[Row], curves: dict[str, dict[str, list[float]]]) -> str:
     lines = [f"{machine(plan)}{', quick sizes' if plan.quick else ''}", ""]
     lines += [
-        "| case | size | bochner (s) | against | (s) | times faster | RMSE | its RMSE |",
-        "|---|---|--:|---|--:|--:|--:|--:|",
+        "| case | size | bochner (s) | against | (s) | times faster | RMSE | its RMSE | ± of their difference |",
+        "|---|---|--:|---|--:|--:|--:|--:|--:|",
     ]
     for row in rows:
-        scores = [f"{s:.4f}" if s is not None else "" for s in (row.score, row.their_score)]
+        scores = [f"{s:.4f}" if s is not None else "" for s in (row.score, row.their_score, row.chance)]
         cells = [row.case, row.size, f"{row.ours:.3g}", row.other, f"{row.theirs:.3g}", f"{row.ratio:.1f}", *scores]
         lines.append(f"| {' | '.join(cells)} |")
     for name, curve in curves.items():
