@@ -1,5 +1,5 @@
 """Fields that defaults once missed, against what is true: stretched, weak, in unlike units, along lines, beside a
-covariate that goes with them; rare counts and presence.
+covariate that goes with them, in space and time; rare counts and presence.
 
     python benchmarks/missed_fields.py                    all of them
     python benchmarks/missed_fields.py --seeds 6
@@ -8,6 +8,7 @@ covariate that goes with them; rare counts and presence.
 Fields: RMSE of a default fit over that of kriging by the true kernel, coverage of the surface by 95 % intervals, and
 seconds of the processor.
 A folded surface without noise: its RMSE, and coverage.
+Counts and presence in space and time: CRPS of what is expected over its sd, coverage of it by 95 % intervals, seconds.
 Rare counts and presence: coverage of what is expected by 95 % intervals, with the number of cases in all.
 Thousands of counts and presences in metres and weeks: CRPS and log loss, and the same in one unit.
 """
@@ -22,13 +23,18 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import pandas as pd
+from scipy.stats import norm
 
 from bochner import SpatialRegressor
-from bochner.kernels import Matern
+from bochner.kernels import Kernel, Matern, OnAxes, Separable
 
 NOISE, N_NEW = 0.1, 300
 METRES_KM_DAYS = (1e5, 2.0, 365.0)
 METRES_WEEKS = (1e6, 50.0)
+KM_DAYS = (100.0, 100.0, 365.0)
+LASTING, COMMON = OnAxes(Matern(25.0, nu=1.5), without=-1), OnAxes(Matern(60.0, 0.6, nu=1.5), -1)
+PASSING = Separable(Matern(40.0, nu=1.5), Matern(70.0, nu=0.5))
 
 Lie = Callable[[int, int, np.random.Generator], np.ndarray]  # rows and axes -> places in a unit box
 
@@ -64,13 +70,19 @@ class Case:
 
     name: str
     n: int
-    kernel: Matern
+    kernel: Kernel
     noise: float = NOISE
     box: tuple[float, ...] = (1.0, 1.0)
     slope: float = 0.0  # along the first axis; half of it down the second
     bowl: float = 0.0  # times the squared distance from the middle
     places: Lie = all_over
     height: float = 0.0  # effect of a covariate that rises where the surface falls, by four times as much
+    timed: bool = False  # whether the last axis is a time, by its name
+
+
+def in_space_and_time(name: str, n: int, kernel: Kernel) -> Case:
+    """A field at places in km and on days."""
+    return Case(f"in space and time, {name}", n, kernel, box=KM_DAYS, timed=True)
 
 
 FIELDS = (
@@ -98,11 +110,15 @@ FIELDS = (
     Case("along tracks", 2_500, Matern(0.1, nu=1.5), places=along_tracks),
     Case("on some nodes of a grid", 1_600, Matern(0.1, nu=1.5), places=on_some_nodes),
     Case("beside a covariate", 1_500, Matern(0.2, nu=1.5), noise=0.01, height=1.0),
+    *(in_space_and_time("lasting and common", n, LASTING + COMMON) for n in (200, 400, 800)),
+    *(in_space_and_time("a product", n, PASSING) for n in (400, 800)),
+    in_space_and_time("all of these", 400, LASTING + COMMON + PASSING),
+    in_space_and_time("one field", 400, Matern((30.0, 30.0, 70.0), nu=1.5)),
 )
 
 
 def simulated(
-    kernel: Matern, n: int, seed: int, box: tuple[float, ...] = (1.0, 1.0), places: Lie = all_over
+    kernel: Kernel, n: int, seed: int, box: tuple[float, ...] = (1.0, 1.0), places: Lie = all_over
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Places, a field there, and its covariance."""
     rng = np.random.default_rng(seed)
@@ -123,15 +139,37 @@ def missed(case: Case, seed: int) -> str:
         beside = [X.shape[1]]
         X = np.column_stack([X, rise + rng.standard_normal(len(X))])
         drift += case.height * (X[:, -1] - 4 * rise)
+    table = in_km_and_days(X) if case.timed else X
     start = time.process_time()
-    model = SpatialRegressor(covariates=beside or None, n_jobs=1).fit(X[:n], y + drift[:n])
+    model = SpatialRegressor(covariates=beside or None, n_jobs=1).fit(table[:n], y + drift[:n])
     seconds = time.process_time() - start
-    mean, sd = model.predict(X[n:], return_std=True)
+    mean, sd = model.predict(table[n:], return_std=True)
     mean = mean - drift[n:]
     best = K[n:, :n] @ np.linalg.solve(K[:n, :n] + case.noise * np.eye(n), y)
     ours, oracle = (np.sqrt(np.mean((m - truth[n:]) ** 2)) for m in (mean, best))
     inside = np.mean(np.abs(mean - truth[n:]) <= 1.96 * sd)
     return f"{ours / oracle:.3f}, {inside:.2f} inside, {seconds:.1f} s"
+
+
+def in_km_and_days(X: np.ndarray) -> pd.DataFrame:
+    """Places and times by name."""
+    return pd.DataFrame(X, columns=["x", "y", "day"])
+
+
+def of_lasting_and_common(family: str, n: int, seed: int) -> str:
+    """Counts, or presence, where a field that lasts and a level common to all places add up."""
+    X, eta, _ = simulated(LASTING + COMMON, n + N_NEW, seed, KM_DAYS)
+    rng, table = np.random.default_rng(seed + 1_000), in_km_and_days(X)
+    expected = np.exp(0.7 + 0.8 * eta) if family == "poisson" else 1 / (1 + np.exp(-1.5 * eta))
+    y = rng.poisson(expected) if family == "poisson" else rng.binomial(1, expected)
+    start = time.process_time()
+    model = SpatialRegressor(family=family, n_jobs=1).fit(table[:n], y[:n])
+    seconds = time.process_time() - start
+    mean, sd = model.predict(table[n:], return_std=True)
+    low, high = model.predict_interval(table[n:], level=0.95).T
+    z = (expected[n:] - mean) / sd
+    crps = np.mean(sd * (z * (2 * norm.cdf(z) - 1) + 2 * norm.pdf(z) - 1 / np.sqrt(np.pi))) / np.std(expected[n:])
+    return f"{crps:.3f}, {np.mean((low <= expected[n:]) & (expected[n:] <= high)):.2f} inside, {seconds:.1f} s"
 
 
 def folded(n: int, seed: int) -> str:
@@ -195,6 +233,10 @@ def main() -> None:
         (f"{case.name}, {case.n:,} rows, {case.kernel}", partial(missed, case)) for case in FIELDS
     ]
     work += [(f"folded, without noise, {n:,} rows", partial(folded, n)) for n in (600, 3_200, 6_000)]
+    work += [
+        (f"{what} in space and time, {n} rows", partial(of_lasting_and_common, family, n))
+        for what, family, n in (("counts", "poisson", 300), ("presence", "bernoulli", 400))
+    ]
     work += [("counts in metres and weeks, 2,600 rows", partial(many, "poisson", 2_600))]
     work += [("presence in metres and weeks, 2,600 rows", partial(many, "bernoulli", 2_600))]
     work += [(f"rare counts, {n} rows", partial(rare_counts, n)) for n in (200, 300, 499)]

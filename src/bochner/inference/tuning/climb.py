@@ -13,6 +13,7 @@ from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.task import Task
+from bochner.inference.schemes.base import Scheme
 from bochner.inference.tuning import limits
 from bochner.inference.tuning.drift import beside_drift
 from bochner.inference.tuning.first_rows import FirstRows, begun_on_some
@@ -23,6 +24,7 @@ from bochner.inference.tuning.objectives import guiding_objective
 from bochner.inference.tuning.peaks import informed_starts
 from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.inference.tuning.selection import select_kernel
+from bochner.inference.tuning.space_time import SpaceTime
 from bochner.kernels import Kernel, Matern, Scale
 
 
@@ -41,7 +43,7 @@ class Climb:
     rivals: tuple[Tuned, ...] = ()  # those of other smoothness, by the evidence of all rows on waves
 
 
-def climbed(task: Task, objectives: Sequence[Objective], noise: float | None) -> Climb:
+def climbed(task: Task, scheme: Scheme, objectives: Sequence[Objective], noise: float | None) -> Climb:
     """Tune by the first objective; the next, dearer ones start where it ended."""
     kernel, scale = task.settings.kernel, task.scale
     prior = len(task.obs) < limits.MAX_AVERAGING_ROWS and task.settings.reml
@@ -70,6 +72,11 @@ def climbed(task: Task, objectives: Sequence[Objective], noise: float | None) ->
     each: tuple[Tuned, ...] = ()
     if kernel is None:
         toll = 0.0 if task.gaussian else 0.5 * np.log(task.obs.total)
+        timed = SpaceTime.of(task, scheme, search, toll) if len(objectives) == 1 else None
+        several = None if timed is None else timed.clearly
+        if several is not None:
+            turned, choice = several
+            return Climb(search, turned[0], (choice,), turned=turned)
         if isinstance(search, GuidedSearch):
             selected = select_guided(search, task.obs.total, task.dim)
         else:
@@ -80,10 +87,12 @@ def climbed(task: Task, objectives: Sequence[Objective], noise: float | None) ->
             selected = select_kernel(search, task.obs.total, task.dim, toll, begun=begun)
         tuned, choice, per_axis, turned = selected.tuned, selected.choice, selected.per_axis, selected.turned
         each = selected.each
-        sloped = beside_drift(search, tuned, task.obs) if task.gaussian and len(objectives) == 1 else None
-        if sloped is not None:
-            (tuned, *_), per_axis = sloped[0], None
-            turned, choice = sloped
+        several = beside_drift(search, tuned, task.obs) if task.gaussian and len(objectives) == 1 else None
+        if timed is not None and several is None:
+            several = timed.beside(selected)
+        if several is not None:
+            turned, choice = several
+            tuned, per_axis = turned[0], None
     else:
         tuned, choice = tune(search, kernel, given_starts(task, kernel, noise), tolerance=enough), as_given(kernel)
     for objective in objectives[1:]:

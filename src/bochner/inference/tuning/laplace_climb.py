@@ -31,7 +31,7 @@ def by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
     assert isinstance(data, Responses)
     climbs, told = laplace_objectives(task, scheme)
     if told.value != "composite" or not task.settings.reml:
-        climb = climbed(task, climbs, noise)
+        climb = climbed(task, scheme, climbs, noise)
         return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
     first = _first_climb(task, climbs[0], noise)
     one_range = not isinstance(getattr(first.kernel, "length_scale", None), tuple)
@@ -44,7 +44,7 @@ def by_laplace(task: Task, scheme: Scheme, noise: float | None) -> Climb:
     on_waves = _on_lattice(task, search, first)
     dense = scheme.exact and len(data) <= limits.MAX_DENSE_ENDING_ROWS
     if on_waves is None or _rather_by_parts(search, climbs[1], first, on_waves.tuned):
-        climb = climbed(task, climbs[:1] if dense else climbs, noise)
+        climb = climbed(task, scheme, climbs[:1] if dense else climbs, noise)
         if not dense or climb.tuned.failed:
             return replace(climb, choices=(told, *climb.choices), laplace=climbs[-1])
         tuned, whole = _dense_ending(search, climbs[-1].family, climb.tuned.kernel, climb.tuned.noise_variance)

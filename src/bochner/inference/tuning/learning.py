@@ -196,11 +196,11 @@ def _by_evidence(task: Task, scheme: Scheme, noise: float | None) -> Climb:
         return Climb(*select_many_dimensions(task, noise))
     objectives, told = gaussian_objectives(task, scheme)
     if len(objectives) == 1:
-        climb = climbed(task, objectives, noise)
+        climb = climbed(task, scheme, objectives, noise)
     elif task.settings.kernel is None and not many:
         climb = _multiscale(task, objectives, noise)
     else:
-        climb = climbed(task, objectives, noise)
+        climb = climbed(task, scheme, objectives, noise)
         refined = refine_on_lattice(climb.tuned, climb.search, task.obs, reml=task.settings.reml)
         climb = replace(climb, tuned=refined)
     if climb.tuned.by_all_rows:

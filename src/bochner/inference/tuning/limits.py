@@ -516,6 +516,29 @@ REWEIGHTING_NEIGHBOURS 12                                   rows that a row is c
 WORTH_LASTING          4.0                                  log likelihood that a field which   benchmarks/stations
                                                             lasts
                                                             must add: two hyperparameters
+WORTH_APART            2.0                                  nats by which fields that tell time  benchmarks/missed_
+                                                            from space must be likelier than    fields
+                                                            one, a prior counted; of more rows
+                                                            Schwarz's price
+APART_SMOOTHNESS       (1.5, 0.5)                           of these fields, each in space and  benchmarks/missed_
+                                                            in time                             fields
+APART_ROWS             200                                  rows that find them, about 0.5 s;   benchmarks/missed_
+                                                            all, of fewer                       fields
+APART_ENOUGH           0.01                                 nats that the last step of a climb  benchmarks/missed_
+                                                            of theirs gains                     fields
+APART_REACH            20.0                                 nats below other forms from which   benchmarks/missed_
+                                                            on smoothness is not asked for      fields
+APART_DOUBT            4.0                                  nats that some rows may find them   benchmarks/missed_
+                                                            less worth, and all are asked       fields
+CLEARLY_APART          5.0                                  nats from which on some rows have   benchmarks/missed_
+                                                            the last word, if on one field or   fields
+                                                            on another form
+MOST_APART             2                                    forms that all rows are asked       benchmarks/missed_
+                                                            about                               fields
+APART_LEFT             3.0                                  nats below the best within which    benchmarks/missed_
+                                                            another form is averaged with it    fields
+PASSING_SHARE          0.1                                  of the variance that a further part benchmarks/missed_
+                                                            begins with                         fields
 =====================  ===================================  ==================================  ======================
 """
 
@@ -772,3 +795,13 @@ SETTLED_ROUND = 0.1
 WATCHED_SHARE = 0.98
 REWEIGHTING_NEIGHBOURS = 12
 WORTH_LASTING = 4.0
+WORTH_APART = 2.0
+APART_SMOOTHNESS = (1.5, 0.5)
+APART_ROWS = 200
+APART_ENOUGH = 0.01
+APART_REACH = 20.0
+APART_DOUBT = 4.0
+CLEARLY_APART = 5.0
+MOST_APART = 2
+APART_LEFT = 3.0
+PASSING_SHARE = 0.1
