@@ -124,16 +124,20 @@ def test_large_systems_are_those_of_numpy(n_neighbours, dim, few, by_numpy):
         assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max(initial=0.0))
 
 
-def test_cells_that_are_singular_by_rounding_are_solved_again(few, monkeypatch):
-    """A smooth field without noise: loops tell that they failed, and NumPy takes more noise."""
+def test_cells_that_are_singular_tell_so(few, monkeypatch):
+    """Loops say that they failed, and NumPy takes more noise: a smooth field without any, and a place that repeats."""
     monkeypatch.setattr(limits, "LEAST_NOISE_SHARE", 1e-16)
     coords = np.random.default_rng(1).uniform(size=(900, 2))
-    targets, values = coords[:40] + 1e-3, coords[:, :1]
-    cells = CellKriging(SquaredExponential(3.0), np.zeros(900), coords, 60)
-    assert cells._by_loops(list(cells._cells(targets)), values, targets) is None
-    mean, variance = cells.at(targets, values)
+    targets = coords[:40] + 1e-3
+    mean, variance = CellKriging(SquaredExponential(3.0), np.zeros(900), coords, 60).at(targets, coords[:, :1])
     assert_allclose(mean[:, 0], targets[:, 0], atol=1e-3)
     assert (variance >= 0).all() and variance.max() < 1e-9
+
+    ready, known, values = compiled.tabulated_kernel(Matern(), 2), np.repeat(coords[:3], 2, axis=0), np.ones((6, 1))
+    cell = np.arange(6), np.array([0, 6]), np.arange(2), np.array([0, 2]), np.empty((2, 1)), np.empty(2)
+    for noise, sound in ((0.0, False), (1e-6, True)):
+        done = compiled.cell_loops().krige_cells(*ready, known, np.full(6, noise), values, targets[:2], *cell)
+        assert done is sound
 
 
 def test_one_thread_and_two_give_the_same_bits(few, monkeypatch):
