@@ -8,13 +8,27 @@ from numpy.testing import assert_allclose
 from scipy import special
 
 from bochner.kernels import Matern, RationalQuadratic, SquaredExponential
-from bochner.kernels.bessel import log_bessel_k
+from bochner.kernels.bessel import bessel_k_and_slope, log_bessel_k
 
 
 @pytest.mark.parametrize("order", [0.0, 0.5, -1.5, 7.3, 19.9, 20.0, 25.0, -40.0, 60.0])
 def test_matches_scipy_where_that_is_finite(order):
     t = np.geomspace(1e-2, 1e4, 200)
     assert_allclose(log_bessel_k(order, t), np.log(special.kve(order, t)) - t, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("order", [0.0, 0.02, 0.37, 0.5, 1.0, 2.2, 5.0, 7.7, 19.99])
+def test_ratio_and_slope_in_the_order_come_with_the_logarithm(order):
+    """From the nearest to the farthest arguments; the slope is that of SciPy's values, by differences."""
+    t = np.geomspace(1e-9, 1e3, 700).reshape(7, 100)
+    log_k, ratio, slope = bessel_k_and_slope(order, t)
+    expected = np.log(special.kve(order, t)) - t
+    assert_allclose(log_k, expected, rtol=1e-11, atol=1e-11)
+    assert_allclose(ratio, special.kve(order - 1, t) / special.kve(order, t), rtol=1e-11)
+    h = 3e-4
+    near, far = (np.log(special.kve(order + d, t) / special.kve(abs(order - d), t)) for d in (h, 2 * h))
+    differences = (8 * near - far) / (12 * h)
+    assert_allclose(slope, differences, rtol=1e-7, atol=1e-8)
 
 
 @pytest.mark.parametrize("order", [150.0, 1e4, 1e6])

@@ -12,7 +12,7 @@ from scipy import special
 from scipy.interpolate import CubicSpline
 
 from bochner.arrays import FloatArray
-from bochner.kernels.bessel import log_bessel_k
+from bochner.kernels.bessel import LARGE_ORDER, bessel_k_and_slope, log_bessel_k
 from bochner.kernels.parameters import check_positive
 from bochner.kernels.stationary import IsotropicKernel
 
@@ -103,14 +103,15 @@ class Matern(IsotropicKernel):
         return [self.correlation(distance) * _inside(_nu_slope if few else _tabulated_nu_slope, distance, self.nu)]
 
     def profile(self, distance: FloatArray) -> list[FloatArray]:
+        if self.learn_nu and self.nu < LARGE_ORDER:
+            return _with_nu_slope(distance, self.nu)
         if self.nu in (0.5, 1.5, 2.5):
-            found = [self.correlation(distance), self.decay(distance)]
-        else:  # what becomes a table needs none on the way
-            s, nu = np.sqrt(2 * self.nu) * distance, self.nu
-            found = [
-                _bessel_form(s, nu, nu, at_zero=1.0, tabulate=False),
-                _bessel_form(s, nu, nu - 1, power=1, at_zero=0.0, tabulate=False),
-            ]
+            return [self.correlation(distance), self.decay(distance)]
+        s, nu = np.sqrt(2 * self.nu) * distance, self.nu  # what becomes a table needs none on the way
+        found = [
+            _bessel_form(s, nu, nu, at_zero=1.0, tabulate=False),
+            _bessel_form(s, nu, nu - 1, power=1, at_zero=0.0, tabulate=False),
+        ]
         return [*found, found[0] * _inside(_nu_slope, distance, self.nu)] if self.learn_nu else found
 
     def radial_density(self, w: FloatArray, dim: int) -> FloatArray:
@@ -152,8 +153,28 @@ def _inside(function: Callable[[FloatArray, float], FloatArray], distance: Float
     return out
 
 
+def _with_nu_slope(distance: FloatArray, nu: float) -> list[FloatArray]:
+    """Correlation, decay, and slope of the correlation in log nu: by the same sums."""
+    found = [np.full(np.shape(distance), at_zero) for at_zero in (1.0, 0.0, 0.0)]
+    inside = distance > 0
+    s = np.minimum(np.sqrt(2 * nu) * np.asarray(distance)[inside], _largest(nu))
+    log_k, ratio, slope = bessel_k_and_slope(nu, s)
+    correlation = np.exp((1 - nu) * np.log(2) - special.gammaln(nu) + nu * np.log(s) + log_k)
+    for out, values in zip(found, (1.0, s * ratio, _slope_in_log_nu(s, nu, ratio, slope)), strict=True):
+        out[inside] = correlation * values
+    return found
+
+
+def _slope_in_log_nu(s: FloatArray, nu: float, ratio: FloatArray, slope: FloatArray) -> FloatArray:
+    """Derivative of the log correlation at a distance, s / sqrt(2 nu), from ratio and slope of Bessel's K at s."""
+    return np.asarray(nu * (np.log(s / 2) - special.digamma(nu) + slope) - 0.5 * s * ratio)
+
+
 def _nu_slope(r: FloatArray, nu: float) -> FloatArray:
-    """Derivative of the log correlation in log nu: no closed form, so by differences of fourth order."""
+    """Derivative of the log correlation in log nu; of large nu by differences of fourth order."""
+    if nu < LARGE_ORDER:
+        s = np.sqrt(2 * nu) * r
+        return _slope_in_log_nu(s, nu, *bessel_k_and_slope(nu, s)[1:])
     step = 1e-3
     near, far = (
         _log_form(np.sqrt(2 * up) * r, up, up, 0) - _log_form(np.sqrt(2 * down) * r, down, down, 0)
