@@ -110,17 +110,17 @@ def _kriged(
     values, variances = group_sums(ready.group, precision * residual) / weight, 1 / weight
     unit, sought = ready.sought(scales)
     k = sought.n
-    compiled = compiled_kernel(kernel, targets.shape[1], n_systems)
+    compiled, found = compiled_kernel(kernel, targets.shape[1], n_systems), ready.found(unit, targets)
+
+    def search(run: slice) -> IntArray:
+        return sought.present(targets[run] / unit) if found is None else found[run]
+
     if compiled is not None:
-
-        def search(run: slice) -> IntArray:
-            rows, absent = sought.of(targets[run] / unit)
-            return np.where(absent, -1, rows).T
-
         return compiled_kriging(compiled, variances, known, values, targets, search)
 
     def krige(batch: slice) -> FloatArray:
-        rows, absent = sought.of(targets[batch] / unit)  # (k, b)
+        rows = search(batch).T  # (k, b)
+        absent = rows < 0
         corners = np.concatenate([known[rows], targets[None, batch]]).transpose(2, 0, 1)
         covariance = batches.packed(kernel.covariance(*batches.pairs(corners)))
         noises = np.concatenate([variances[rows], np.zeros((1, rows.shape[1]))])
@@ -169,6 +169,7 @@ class KnownRows:
         self.known = coords[rows]
         self.n_near, self.n_far = min(n_neighbours, len(self.known)), n_far
         self._made: list[tuple[FloatArray, Neighbours]] = []
+        self._found: list[tuple[FloatArray, FloatArray, IntArray]] = []
 
     def sought(self, unit: FloatArray) -> tuple[FloatArray, Neighbours]:
         """Neighbours in a unit of each axis, or in the like of it that they were sought in before."""
@@ -178,6 +179,19 @@ class KnownRows:
                 return made
         self._made.append((unit, Neighbours(self.known / unit, self.n_near, self.n_far)))
         return self._made[-1]
+
+    def find(self, unit: FloatArray, targets: FloatArray) -> None:
+        """Have the rows of targets that several kernels are asked for."""
+        made, sought = self.sought(unit)
+        if self.found(made, targets) is None:
+            self._found.append((made, targets, sought.present(targets / made)))
+
+    def found(self, unit: FloatArray, targets: FloatArray) -> IntArray | None:
+        """Rows (m, k) of targets by a unit that they were found in, -1 for none; None, where they were not."""
+        for made, places, rows in self._found:
+            if made is unit and np.array_equal(places, targets):
+                return rows
+        return None
 
 
 class Neighbours:
@@ -198,6 +212,11 @@ class Neighbours:
     @property
     def n(self) -> int:
         return self.n_near + self.n_far * len(self.far)
+
+    def present(self, targets: FloatArray) -> IntArray:
+        """Rows (b, n), -1 for those that are not there because nearer ones are."""
+        rows, absent = self.of(targets)
+        return np.ascontiguousarray(np.where(absent, -1, rows).T)
 
     def of(self, targets: FloatArray) -> tuple[IntArray, NDArray[np.bool_]]:
         """Rows (n, b), and which of them are not there because nearer ones are."""

@@ -81,8 +81,8 @@ class _Known:
         beta = np.linalg.lstsq(trend * root[:, None], known.y * root, rcond=None)[0] if obs.n_trend else np.zeros(0)
         extent = np.ptp(coords, axis=0)
         ready = KnownRows(coords, limits.LOCAL_NEIGHBOURS, limits.LOCAL_FAR)
-        for kernel in kernels:  # now: kernels that are asked side by side build no tree
-            ready.sought(_units(kernel, extent))
+        for kernel in kernels:  # now: kernels that are asked side by side build no tree, and look for no neighbours
+            ready.find(_units(kernel, extent), obs.rows.coords[test])
         return cls(k, train, test, known, np.asarray(beta, dtype=float), extent, ready)
 
     def beside(self, trend: WhitenedTrend | None) -> _Known:

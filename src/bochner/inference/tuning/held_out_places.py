@@ -26,13 +26,16 @@ def wanted_places(obs: Observations, domain: Domain, seed: int) -> FloatArray:
     return wanted
 
 
-def task_folds(obs: Observations, domain: Domain, seed: int, grid: Grid | None = None) -> list[Fold]:
-    """Folds whose test rows lie as the wanted places lie; as those of a map would, if none are given.
+def task_folds(
+    obs: Observations, domain: Domain, seed: int, grid: Grid | None = None, wanted: FloatArray | None = None
+) -> list[Fold]:
+    """Folds whose test rows lie as the wanted places lie, which may be known already.
 
     Rows of a group are held out together: the gaps are then cut between the middles of the groups. Gaps of an image are
     cut in pixels, so that they are the same in every unit.
     """
-    wanted, coords = in_pixels(grid, wanted_places(obs, domain, seed), obs.rows.coords)
+    wanted = wanted_places(obs, domain, seed) if wanted is None else wanted
+    wanted, coords = in_pixels(grid, wanted, obs.rows.coords)
     if domain.groups is not None and len(np.unique(domain.groups)) >= limits.LEAST_GROUPS:
         return _group_folds(len(coords), domain.groups, seed)
     try:

@@ -50,8 +50,9 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     if task.domain.groups is not None:
         task = replace(task, domain=replace(task.domain, groups=task.domain.groups[task.responses.weight > 0]))
 
+    wanted = wanted_places(obs, task.domain, seed)
     (single, stretched), folds = side_by_side(
-        lambda: single_field(coarse, fine, task), lambda: task_folds(obs, task.domain, seed, task.grid)
+        lambda: single_field(coarse, fine, task), lambda: task_folds(obs, task.domain, seed, task.grid, wanted)
     )
     candidates = [(ONE_FIELD, single)]
     if stretched is not None:
@@ -62,7 +63,6 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     if task.domain.last_is_time:
         candidates += space_time_fields(single, coarse, fine)
     shared = SharedOrder()
-    wanted = wanted_places(obs, task.domain, seed)
     in_gaps = _may_be_stacked(task, obs, wanted)
     worth = limits.WORTH_IN_GAPS if in_gaps else limits.WORTH_LIKELIHOOD
     (several, gained), plain = side_by_side(
