@@ -92,6 +92,10 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=(), help="of large fields, instead of its own")
     parser.add_argument("--output", type=Path, default=Path("out/bench"))
     args = parser.parse_args()
+    names = [*(case.__name__ for case in CASES), "scaling"]
+    unknown = [word for word in args.only if not any(word in name for name in names)]
+    if unknown:
+        parser.error(f"no case has {', '.join(map(repr, unknown))} in its name; they are {', '.join(names)}")
     if args.threads:
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ[name] = str(args.threads)

@@ -26,7 +26,7 @@ from bochner.diagnostics import (
 from bochner.diagnostics.limits import MAX_MASK_CELLS
 from bochner.diagnostics.variogram import empirical_variogram
 from bochner.exceptions import InputError
-from bochner.kernels import Linear, Matern, SquaredExponential
+from bochner.kernels import Linear, Matern, OnAxes, Separable, SquaredExponential
 from bochner.validation.transforms import LEVELS
 from tests.estimators.fields import KINDS, draw, field
 
@@ -243,6 +243,15 @@ def test_range_is_where_the_correlation_falls(dim, scale):
     assert_allclose(correlation_range(kernel, dim), scale * np.sqrt(2 * np.log(20)), rtol=1e-6)
     longest = Matern(tuple(scale * (1.0 + j) for j in range(dim)), nu=0.5)
     assert_allclose(correlation_range(longest, dim), dim * scale * np.log(20), rtol=0.1)
+
+
+def test_range_on_a_map_has_nothing_of_time():
+    """Days are no kilometres: whatever their unit, the field reaches as far."""
+    for day in (1 / 365.25, 1.0, 86_400.0):
+        kernel = Separable(Matern(80.0), Matern(9.0 * day))
+        assert_allclose(correlation_range(kernel, 3, axes=(0, 1)), correlation_range(Matern(80.0), 2), rtol=1e-6)
+    common = OnAxes(Matern(80.0), without=-1) + OnAxes(Matern(9.0), -1)
+    assert correlation_range(common, 3, axes=(0, 1)) is None  # a level common to all places never ends
 
 
 # ----------------------------------------------------------------------------- calibration

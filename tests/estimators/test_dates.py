@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from bochner import SpatialRegressor, load
 from bochner.exceptions import InputError
 from bochner.kernels import Matern
+from bochner.maps import aggregate
 from bochner.sources.opening import open_source
 
 FIXED = {"kernel": Matern(length_scale=0.5), "tune": None, "coords": ["x", "y"], "covariates": ["date"]}
@@ -83,3 +84,26 @@ def test_a_year_is_no_number_of_days():
     assert layout.moment("date", 181) == 181.0  # days since the first
     old = replace(layout, encoding=replace(layout.encoding, orders={}, spans={}))  # a file of an earlier version
     assert old.moment("date", 2016) == 2016.0
+
+
+def test_one_date_that_is_missing_is_the_only_one_told():
+    table = rows()
+    table.loc[3, "date"] = pd.NaT
+    with pytest.raises(InputError, match="1 in date; the first is in row 3"):
+        SpatialRegressor(kernel=Matern(0.5), tune=None, coords=["x", "y", "date"]).fit(table, table["z"])
+
+
+def test_means_over_areas_and_pages_take_the_date_of_a_map():
+    """As maps do: a date, or days of the model."""
+    geopandas, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
+    table = rows().assign(x=lambda t: 5e5 + 1e4 * t["x"], y=lambda t: 5e6 + 1e4 * t["y"])
+    given = {"kernel": Matern(length_scale=5.0), "tune": None, "coords": ["x", "y", "date"], "crs": "EPSG:32633"}
+    model = SpatialRegressor(**given).fit(table[["x", "y", "date"]], table["z"])
+    boxes = [shapely.box(5e5 + west, 5e6, 5.05e5 + west, 5.01e6) for west in (0, 5e3)]
+    areas = geopandas.GeoDataFrame(geometry=boxes, crs="EPSG:32633")
+    means = [
+        aggregate(model, areas, covariates={"date": day}, n_points=30, random_state=0)["mean"]
+        for day in ("2015-04-01", pd.Timestamp("2015-04-01"), 90)
+    ]
+    assert_allclose(means[0], means[1])
+    assert_allclose(means[0], means[2])

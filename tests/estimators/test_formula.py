@@ -51,6 +51,13 @@ def by_hand(table, columns: dict, response: str = "temperature", **parts) -> Spa
     return model.fit(made, table[response], **known)
 
 
+def test_a_coordinate_that_is_a_linear_term_as_well_is_told_how():
+    table = pd.DataFrame(np.random.default_rng(0).uniform(size=(40, 3)), columns=["x", "y", "z"])
+    with pytest.raises(InputError, match=r"write I\(x\)"):
+        SpatialRegressor.from_formula("z ~ x + gp(x, y)", **FIXED).fit(table)
+    assert SpatialRegressor.from_formula("z ~ I(x) + gp(x, y)", **FIXED).fit(table).predict(table).shape == (40,)
+
+
 def test_linear_terms(table):
     model = SpatialRegressor.from_formula("temperature ~ elevation + gp(east, north)", **FIXED).fit(table)
     expected = by_hand(table, {"elevation": table["elevation"]})

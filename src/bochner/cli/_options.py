@@ -38,7 +38,8 @@ Layers = Annotated[
     typer.Option(
         "--covariate",
         metavar="NAME=RASTER",
-        help="Covariate of the model: a raster (GeoTIFF, NetCDF, .zarr), or a number; may be given several times.",
+        help="Covariate of the model: a raster (GeoTIFF, NetCDF, .zarr), a number, or the date of a map in time "
+        "(date=2024-04-01); may be given several times.",
     ),
 ]
 FamilyName = Annotated[

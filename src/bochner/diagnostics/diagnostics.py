@@ -6,7 +6,7 @@ travel in the model file and be shown to readers who must not see the survey.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -188,10 +188,20 @@ def remember(model: SpatialRegressor) -> None:
         model.set_fitted(replace(model.fitted_, diagnostics=diagnose(model).as_dict()))
 
 
-def correlation_range(kernel: Kernel, dim: int, level: float = 0.05) -> float | None:
-    """Distance at which the correlation falls to a level, in its farthest direction; None if it never does."""
+def directions_of(dim: int, axes: Sequence[int] | None = None) -> FloatArray:
+    """Unit vectors (64, dim) in all directions, or in those of some axes."""
     directions = generator(0, "directions").normal(size=(64, dim))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    if axes is not None:
+        directions[:, [j for j in range(dim) if j not in axes]] = 0.0
+    return np.asarray(directions / np.linalg.norm(directions, axis=1, keepdims=True))
+
+
+def correlation_range(kernel: Kernel, dim: int, level: float = 0.05, axes: Sequence[int] | None = None) -> float | None:
+    """Distance at which the correlation falls to a level, in its farthest direction, or the farthest of some axes.
+
+    None if it never does.
+    """
+    directions = directions_of(dim, axes)
     variance = float(kernel.at(np.zeros((1, dim)))[0])
     low, high = 0.0, 1.0
 

@@ -98,6 +98,11 @@ class Placement:
         return float(east), float(north)
 
     @property
+    def surface_axes(self) -> tuple[int, ...]:
+        """Columns of places in which the map lies: two, on the sphere three; depth and time are none of them."""
+        return self.map_axes if self.kind == "planar" else tuple(range(self.dim - self.n_columns + 2))
+
+    @property
     def dim(self) -> int:
         """Number of columns that `forward` returns."""
         return self.n_columns + (self.kind == "sphere")

@@ -13,7 +13,7 @@ from bochner.arrays import FloatArray
 LARGE_ORDER = 20.0
 N_DEBYE = 8  # terms of the expansion for large orders: 1e-11 at the smallest of them
 FELL = 38.0  # logs by which an integrand has fallen where it is left off: 3e-17
-NARROWEST, LONGEST_STEP = 0.6, 0.25  # step of the trapezoid rule, of the width of its peak, and at most: 3e-12
+NARROWEST, FARTHEST_NODES = 0.6, 0.25  # step of the trapezoid rule, of the width of its peak, and at most: 3e-12
 ARGUMENTS_AT_ONCE = 256
 
 
@@ -52,7 +52,7 @@ def _by_trapezoids(nu: float, t: FloatArray) -> tuple[FloatArray, FloatArray, Fl
     end = np.arccosh(1 + FELL / t)
     for _ in range(5):
         end = np.arccosh(1 + (FELL + np.maximum(b * end - height, 0.0)) / t)
-    step = np.minimum(LONGEST_STEP, NARROWEST / np.sqrt(np.hypot(t, b)))
+    step = np.minimum(FARTHEST_NODES, NARROWEST / np.sqrt(np.hypot(t, b)))
     m = int(np.ceil(np.max(end / step))) + 1
     step = end / m
     u = step[:, None] * np.arange(m + 1)

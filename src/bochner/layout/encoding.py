@@ -59,6 +59,8 @@ class Encoding:
             if is_time(column):
                 order = getattr(frame, "attrs", {}).get(ORDERS, {}).get(name) or order_of(column, name)
                 seen = instants(column, name, order)
+                known = seen[~np.isnat(seen)]
+                seen = known if len(known) else seen  # what is missing is refused beside the gaps of other columns
                 times[name] = str(np.datetime64(seen.min(), "D"))
                 spans[name] = float((seen.max() - np.datetime64(times[name], "ns")) / DAY)
                 orders |= {name: order} if order else {}

@@ -88,6 +88,12 @@ class Design:
         """Coordinates and linear terms of a table, as the columns that the model is fitted to."""
         table = as_table(X)
         frame = self.covariates(table)
+        for name in self.formula.coords:
+            if name in frame.columns:
+                raise InputError(
+                    f"the formula has {name!r} as a coordinate, in gp(...), and as a linear term. A field takes up "
+                    f"most slopes by itself; for one all the same, write I({name}) in place of the term {name}."
+                )
         for position, name in enumerate(self.formula.coords):
             dates = name in table.columns and is_time(table[name])
             frame.insert(position, name, table[name] if dates else np.asarray(column_of(table, name), dtype=float))

@@ -175,6 +175,10 @@ class Layout:
             return value
         return float(self.encoding.days(name, np.array([str(value)], dtype=object))[0])
 
+    def moments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What a map is given by name, single dates as days of the model."""
+        return {name: self.moment(name, value) for name, value in given.items()}
+
     @property
     def levels(self) -> Mapping[str, Any]:
         """Levels of the columns that are categories, the most frequent first."""

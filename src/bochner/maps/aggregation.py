@@ -86,12 +86,13 @@ def aggregate(
     model = mappable(model)
     model.fitted_.model.family.check_threshold([band.at for band in bands], name="the threshold (exceed)")
     check_covariates(map_layout(model).further, covariates or {})
+    covariates = map_layout(model).moments(covariates or {})
     with resources_of(model).in_use():
         fitted, n_areas = model.fitted_, len(areas)
-        mean_at = _Points.of(fitted, areas, limits.FINER_POINTS * n_points, weights_raster, covariates or {})
+        mean_at = _Points.of(fitted, areas, limits.FINER_POINTS * n_points, weights_raster, covariates)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say has just been said
-            draw_at = _Points.of(fitted, areas, n_points, weights_raster, covariates or {})
+            draw_at = _Points.of(fitted, areas, n_points, weights_raster, covariates)
         patches = fitted.model.mixture.patches(limits.AREA_TOLERANCE)
         mean = mean_at.means(_mean(fitted, mean_at.rows, patches), n_areas)
         out = {name: np.full(n_areas, np.nan) for name in ("sd", "lower", "upper", *(band.name for band in bands))}

@@ -52,7 +52,7 @@ def gridded_layers(
     if missing:
         raise InputError(f"nothing was given for the covariate {missing[0]!r}; give its raster or a number.")
     grid = _grid(model, within, resolution, like)
-    layers = Inputs.of(grid, {**at_mean, **covariates}, layout.levels)
+    layers = Inputs.of(grid, {**at_mean, **layout.moments(covariates)}, layout.levels)
     # the pixels of an image are wanted all, its gaps above all
     wanted = _wanted(grid, layers, within, diagnostics if like is None else None)
     if not wanted.any():

@@ -226,8 +226,9 @@ def space_figures(fitted: Fitted, diagnostics: Diagnostics) -> list[Figure]:
     figures, curves = [], None
     if model.kernel.stationary:
         farthest = variogram.distance[-1] * 1.04 if variogram else float(np.linalg.norm(model.scale.extent)) / 2
-        curves = space_charts.kernel_curves(model.kernel, model.dim, farthest)
-        figures.append(space_charts.kernel_figure(curves, model.kernel, model.dim, unit))
+        axes = fitted.layout.placement.surface_axes  # a kilometre is no day: what is told is told of the map
+        curves = space_charts.kernel_curves(model.kernel, model.dim, farthest, axes)
+        figures.append(space_charts.kernel_figure(curves, model.kernel, model.dim, unit, axes))
     if variogram is not None:
         working = not model.family.observes_eta
         figures.append(space_charts.variogram_figure(variogram, curves, unit, working))

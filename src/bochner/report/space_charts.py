@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.diagnostics.diagnostics import correlation_range
+from bochner.diagnostics.diagnostics import correlation_range, directions_of
 from bochner.diagnostics.variogram import Variogram
 from bochner.kernels import Kernel
-from bochner.random import generator
 from bochner.report import limits
 from bochner.report.figure import Figure
 from bochner.report.svg import Chart, number
@@ -30,24 +30,25 @@ class KernelCurves:
         return bool(np.max(np.abs(self.longest - self.shortest)) < limits.ISOTROPIC * self.longest[0])
 
 
-def kernel_curves(kernel: Kernel, dim: int, farthest: float) -> KernelCurves:
-    """Curves of a shift-invariant kernel up to a distance."""
+def kernel_curves(kernel: Kernel, dim: int, farthest: float, axes: Sequence[int] | None = None) -> KernelCurves:
+    """Curves of a shift-invariant kernel up to a distance, along some axes alone: those of the map."""
     distance = np.linspace(0, farthest, 161)
     angle = np.pi * np.arange(36) / 36
     if dim == 2:
         directions = np.column_stack([np.cos(angle), np.sin(angle)])
     else:
-        directions = generator(0, "directions").normal(size=(64, dim)) if dim > 2 else np.ones((1, 1))
-        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        directions = directions_of(dim, axes) if dim > 2 else np.ones((1, 1))
     curves = np.stack([kernel.at(distance[:, None] * u) for u in directions])
     order = np.argsort(curves.sum(axis=1))
     bearings = (float(np.degrees(angle[order[-1]])), float(np.degrees(angle[order[0]]))) if dim == 2 else None
     return KernelCurves(distance, curves[order[-1]], curves[order[0]], bearings)
 
 
-def kernel_figure(curves: KernelCurves, kernel: Kernel, dim: int, unit: str) -> Figure:
-    """Covariance of the field at two places, against their distance."""
-    half, far = (correlation_range(kernel, dim, level) for level in (0.5, 0.05))
+def kernel_figure(
+    curves: KernelCurves, kernel: Kernel, dim: int, unit: str, axes: Sequence[int] | None = None
+) -> Figure:
+    """Covariance of the field at two places of the map, against their distance."""
+    half, far = (correlation_range(kernel, dim, level, axes) for level in (0.5, 0.05))
     variance = float(curves.longest[0])
     chart = Chart(
         "Covariance of the field against distance", _with_unit("distance", unit), "covariance",

@@ -234,7 +234,8 @@ def _percent(share: float) -> str:
 
 def _range(fitted: Fitted) -> float | None:
     kernel = fitted.model.kernel
-    return correlation_range(kernel, fitted.model.dim) if kernel.stationary else None
+    axes = fitted.layout.placement.surface_axes
+    return correlation_range(kernel, fitted.model.dim, axes=axes) if kernel.stationary else None
 
 
 def _length(value: float, unit: str) -> str:

@@ -63,7 +63,7 @@ class GridMap:
         self.pixels = Pixels(self.fitted, grid, bool(include_noise))
         layout = map_layout(self.model)
         check_covariates(layout.further, covariates or {})
-        covariates = {name: layout.moment(name, value) for name, value in (covariates or {}).items()}
+        covariates = layout.moments(covariates or {})
         extra = {"trials": trials, "exposure": exposure, "offset": offset}
         given = {name: value for name, value in extra.items() if value is not None}
         clash = sorted(set(given) & set(covariates or {}))

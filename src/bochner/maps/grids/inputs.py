@@ -122,8 +122,8 @@ def check_covariates(needed: Iterable[str], given: Mapping[str, Any]) -> None:
     missing = [name for name in needed if name not in given]
     if missing:
         raise InputError(
-            f"the model uses the covariate {missing[0]!r}, and nothing was given for it; pass its raster or a number: "
-            f"covariates={{{missing[0]!r}: RASTER}}, or --covariate {missing[0]}=RASTER."
+            f"the model uses {missing[0]!r}, and nothing was given for it; pass its raster, a number, or of a column "
+            f"of dates one date: covariates={{{missing[0]!r}: RASTER}}, or --covariate {missing[0]}=RASTER."
         )
 
 
