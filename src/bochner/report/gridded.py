@@ -78,12 +78,10 @@ def gridded_layers(
 
 
 def _km_per_unit(layout: Layout, grid: RasterGrid) -> tuple[float, float] | None:
-    """Of the middle of the map, where it has no further coordinates."""
-    names, (left, bottom, right, top) = layout.columns.coord_names, grid.bounds
-    if len(names) > 2:
-        return None
+    """Of the middle of the map, whatever the depth or the time."""
+    left, bottom, right, top = grid.bounds
     middle = dict(zip(layout.map_axes, ((left + right) / 2, (bottom + top) / 2), strict=True))
-    return layout.placement.km_per_unit(np.array([middle[name] for name in names]))
+    return layout.placement.km_per_unit(np.array([middle.get(name, 0.0) for name in layout.columns.coord_names]))
 
 
 def _grid(model: SpatialRegressor, within: Any, resolution: str | float | None, like: Any) -> RasterGrid:
