@@ -31,6 +31,15 @@ def test_ratio_and_slope_in_the_order_come_with_the_logarithm(order):
     assert_allclose(slope, differences, rtol=1e-7, atol=1e-8)
 
 
+def test_no_arguments_have_no_values():
+    """Places that are all one have no distance at which a slope is asked for."""
+    assert [each.shape for each in bessel_k_and_slope(0.8, np.empty(0))] == [(0,)] * 3
+    kernel = Matern(nu=0.8, learn_nu=True)
+    for distance in (np.zeros(3), np.empty((0, 2))):
+        assert all(np.all(slope == 0) for slope in kernel.shape_slopes(distance))
+        assert [each.shape for each in kernel.profile(distance)] == [distance.shape] * 3
+
+
 @pytest.mark.parametrize("order", [150.0, 1e4, 1e6])
 def test_is_finite_for_large_orders(order):
     """K_order(t) is Gamma(order) / 2 (2 / t)^order for small t, where SciPy's overflows."""
