@@ -16,6 +16,7 @@ from bochner import nufft
 from bochner.arrays import FloatArray
 from bochner.frequencies import limits
 from bochner.kernels import Kernel
+from bochner.neighbours.compiled import compiled_kernel
 from bochner.resources import n_threads
 
 
@@ -49,8 +50,7 @@ def torus_series(kernel: Kernel, extent: FloatArray, step: FloatArray, *, taper:
     counts = [_even(2 * (e / s + (limits.FADING_STEPS if taper else 1))) for e, s in zip(extent, step, strict=True)]
     axes = [(np.arange(n) - n // 2) * s for n, s in zip(counts, step, strict=True)]
     period = np.array(counts) * step
-    lags = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-    values = kernel.lag_covariance(lags).reshape(counts)
+    values = _on_grid(kernel, axes, mirrored=taper)
     for j, lag in enumerate(axes):
         if taper:
             shape = [-1 if i == j else 1 for i in range(len(axes))]
@@ -59,6 +59,25 @@ def torus_series(kernel: Kernel, extent: FloatArray, step: FloatArray, *, taper:
     if taper:
         coef *= _taper(counts)
     return TorusSeries(coef, period)
+
+
+def _on_grid(kernel: Kernel, axes: list[FloatArray], *, mirrored: bool) -> FloatArray:
+    """Covariances of all lags of a grid, zero in its middle.
+
+    Where what lies at its edge is faded out, half of them are enough: a covariance is the same back and forth.
+    """
+    shape, dim, first = [len(axis) for axis in axes], len(axes), len(axes[0]) // 2 if mirrored else 0
+    lags = np.stack(np.meshgrid(axes[0][first:], *axes[1:], indexing="ij"), axis=-1).reshape(-1, dim)
+    tables = compiled_kernel(kernel, dim, len(lags))
+    here = kernel.lag_covariance(lags) if tables is None else tables.covariance(lags, np.zeros((1, dim)))
+    here = here.reshape(-1, *shape[1:])
+    if not mirrored:
+        return here
+    values = np.zeros(shape)
+    values[first:] = here
+    inside = (slice(1, None),) * (dim - 1)  # of an even number the outermost has no like
+    values[1:first][(slice(None), *inside)] = np.flip(here[1:][(slice(None), *inside)])
+    return values
 
 
 def fade(t: FloatArray, start: float, end: float) -> FloatArray:

@@ -10,7 +10,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.inference import limits
 from bochner.inference.fits.whitened_trend import residual_beside
 from bochner.inference.observed.observations import Observations
-from bochner.kernels import Kernel, axis_units
+from bochner.kernels import Kernel, axis_units, total_variance
 from bochner.neighbours import close_pairs, left_out
 from bochner.random import generator
 from bochner.resources import n_searchers
@@ -73,9 +73,8 @@ def pair_scatter(kernel: Kernel, noise_variance: float, obs: Observations) -> fl
     first, second = first[told], second[told]
     if len(first) < limits.MIN_PAIRS:
         return None
-    lag = kernel.covariance(coords[first][:, None], coords[second][:, None])[:, 0, 0]
-    here = kernel.covariance(coords[first][:, None], coords[first][:, None])[:, 0, 0]
-    expected = error[first] + error[second] + 2 * np.maximum(here - lag, 0.0)
+    fallen = total_variance(kernel) - kernel.lag_covariance(coords[first] - coords[second])
+    expected = error[first] + error[second] + 2 * np.maximum(fallen, 0.0)
     off = np.abs(residual[first] - residual[second]) / np.sqrt(np.maximum(expected, 1e-300))
     ratio = float(np.quantile(off, limits.PAIR_SHARE) / special.ndtri((1 + limits.PAIR_SHARE) / 2))
     by_noise = float(np.median(2 * noise_variance / np.maximum(expected, 1e-300)))

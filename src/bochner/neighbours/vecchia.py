@@ -273,15 +273,16 @@ class Vecchia:
         products then have the mean of minus the Hessian (Berndt, Hall, Hall & Hausman 1974). A sample of them is taken.
         """
         step = -(-len(self.targets) // limits.INFORMATION_TARGETS)
-        slopes = self._each_slope(kernel, noise_variance, slice(0, None, step))
+        slopes = self.slopes(kernel, noise_variance, step)
         information = step * slopes @ slopes.T
         s2 = np.maximum(noise_variance + self.measurement_variance[self.targets], 1e-300)
         information[-1, -1] += 0.5 * float(self.own_copies[self.targets] @ (noise_variance / s2) ** 2)
         information[-1, -1] += self.repeats.information(noise_variance)
         return np.asarray(information)
 
-    def _each_slope(self, kernel: Kernel, noise_variance: float, some: slice) -> FloatArray:
-        """Slopes of single log densities, (n_theta, t)."""
+    def slopes(self, kernel: Kernel, noise_variance: float, every: int = 1) -> FloatArray:
+        """Slopes of single log densities in `kernel.theta` and log `noise_variance`, (n_theta + 1, t)."""
+        some = slice(0, None, every)
         ready = compiled_kernel(kernel, self.coords.shape[1], len(self.targets), lambda: self._lag_range)
         if ready is None:
             found = self._conditionals(kernel, noise_variance, some)

@@ -68,6 +68,8 @@ FOLD_PROBES                2,000     rows at which they are watched             
 LOCAL_NEIGHBOURS           36        nearest rows that a held-out row is kriged from while      benchmarks/competition
                                      tuning
 LOCAL_FAR                  12        and rows beyond them, of each of two thinned sets          benchmarks/competition
+RANDOM_NEIGHBOURS          16        nearest rows that one held out at random is kriged from:    benchmarks/stacking
+                                     others lie all around it
 MAX_LOCAL_TARGETS          1,500     held-out rows of a fold: enough to rank kernels            benchmarks/competition
 FOLD_BYTES                 300       of a row in a fold: its copy, its place in trees           benchmarks/memory
 FOLD_ROOM                  0.1       of the memory that may be taken: folds that take more are  benchmarks/memory
@@ -141,6 +143,7 @@ FOLD_COLUMNS = 24
 FOLD_PROBES = 2_000
 LOCAL_NEIGHBOURS = 36
 LOCAL_FAR = 12
+RANDOM_NEIGHBOURS = 16
 MAX_LOCAL_TARGETS = 1_500
 FOLD_BYTES = 300
 FOLD_ROOM = 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -20,15 +20,27 @@ from bochner.random import generator
 from bochner.resources import current, in_threads, n_threads
 
 
+class Nearest(NamedTuple):
+    """Rows that one held out is kriged from: its nearest, and farther ones of each of two thinned sets."""
+
+    near: int
+    far: int
+
+
+IN_GAPS = Nearest(limits.LOCAL_NEIGHBOURS, limits.LOCAL_FAR)
+AT_RANDOM = Nearest(limits.RANDOM_NEIGHBOURS, 0)  # others lie all around
+
+
 def held_out_locally(
     kernel: Kernel,
     obs: Observations,
     noise_variance: float,
     folds: Iterable[Fold],
     most: int = limits.MAX_LOCAL_TARGETS,
+    nearest: Nearest = IN_GAPS,
 ) -> HeldOut:
     """Predictions at (some of) the test rows of each fold from their nearest training rows."""
-    return held_out_by_each([(kernel, noise_variance)], obs, folds, most)[0]
+    return held_out_by_each([(kernel, noise_variance)], obs, folds, most, nearest)[0]
 
 
 def held_out_by_each(
@@ -36,6 +48,7 @@ def held_out_by_each(
     obs: Observations,
     folds: Iterable[Fold],
     most: int = limits.MAX_LOCAL_TARGETS,
+    nearest: Nearest = IN_GAPS,
 ) -> list[HeldOut]:
     """The same by several kernels with their noise variances: what does not depend on them is made once a fold."""
     folds = list(folds)
@@ -43,7 +56,7 @@ def held_out_by_each(
     trends = [WhitenedTrend.of(*pair, obs) for pair in pairs] if has_covariates(obs) else [None] * len(pairs)
 
     def known_rows(k: int) -> _Known:
-        return _Known.of(obs, k, folds[k], most, [kernel for kernel, _ in pairs])
+        return _Known.of(obs, k, folds[k], most, nearest, [kernel for kernel, _ in pairs])
 
     def held_out(asked: tuple[_Known, tuple[tuple[Kernel, float], WhitenedTrend | None]]) -> HeldOut:
         known, ((kernel, noise_variance), trend) = asked
@@ -68,10 +81,11 @@ class _Known:
     obs: Observations
     beta: FloatArray
     extent: FloatArray
+    nearest: Nearest
     ready: KnownRows
 
     @classmethod
-    def of(cls, obs: Observations, k: int, fold: Fold, most: int, kernels: Sequence[Kernel]) -> Self:
+    def of(cls, obs: Observations, k: int, fold: Fold, most: int, nearest: Nearest, kernels: Sequence[Kernel]) -> Self:
         """The k-th fold; of its test rows, at most so many."""
         train, test = (np.asarray(rows) for rows in fold)
         if len(test) > most:
@@ -80,10 +94,10 @@ class _Known:
         coords, trend, root = known.rows.coords, known.rows.trend, np.sqrt(known.weight)
         beta = np.linalg.lstsq(trend * root[:, None], known.y * root, rcond=None)[0] if obs.n_trend else np.zeros(0)
         extent = np.ptp(coords, axis=0)
-        ready = KnownRows(coords, limits.LOCAL_NEIGHBOURS, limits.LOCAL_FAR)
+        ready = KnownRows(coords, *nearest)
         for kernel in kernels:  # now: kernels that are asked side by side build no tree, and look for no neighbours
             ready.find(_units(kernel, extent), obs.rows.coords[test])
-        return cls(k, train, test, known, np.asarray(beta, dtype=float), extent, ready)
+        return cls(k, train, test, known, np.asarray(beta, dtype=float), extent, nearest, ready)
 
     def beside(self, trend: WhitenedTrend | None) -> _Known:
         """The same with the effects of the trend as they are beside a field."""
@@ -98,9 +112,9 @@ class _Known:
             known.rows.coords,
             known.y - known.rows.trend @ self.beta,
             obs.rows.coords[test],
-            limits.LOCAL_NEIGHBOURS,
+            self.nearest.near,
             _units(kernel, self.extent),
-            limits.LOCAL_FAR,
+            self.nearest.far,
             self.ready,
             n_systems,
         )

@@ -416,6 +416,15 @@ SUM_LEDGE              5.0                                  nats below the singl
 WORTH_LIKELIHOOD       4.0                                  log likelihood that a sum must      benchmarks/competition
                                                             gain on the coarse points: one for
                                                             each further parameter
+FORESEEN_SHARE         0.25                                 of it: what slopes at the single     benchmarks/foreseen_
+                                                            field must foretell for a sum to be  sums
+                                                            tried at all
+SMOOTH_ENOUGH          0.4                                  smoothness from which on they do: a  benchmarks/foreseen_
+                                                            rougher field may be two             sums
+NEAR_PEAK              0.1                                  nats: where slopes are asked, a      tests/inference
+                                                            climb would gain no more
+NEXT_TO_NO_VARIANCE    1e-4                                 of a start's: variance at which      tests/inference
+                                                            slopes are those at none
 WORTH_IN_GAPS          1.0                                  or, where gaps judge both, at least benchmarks/stacking
 MIN_SUM_ROWS           3,000                                rows from which a sum of a short    benchmarks/zoo
                                                             and a long field is tried, of other
@@ -739,6 +748,10 @@ MIN_MATCHED_ORDER = 3_000
 SUM_ITERATIONS = 40
 SUM_LEDGE = 5.0
 WORTH_LIKELIHOOD = 4.0
+FORESEEN_SHARE = 0.25
+SMOOTH_ENOUGH = 0.4
+NEAR_PEAK = 0.1
+NEXT_TO_NO_VARIANCE = 1e-4
 WORTH_IN_GAPS = 1.0
 MIN_SUM_ROWS = 3_000
 SHORT_START = 1 / 20

@@ -66,7 +66,7 @@ def select_multiscale(coarse: Search, fine: Search, task: Task) -> tuple[Tuned, 
     in_gaps = _may_be_stacked(task, obs, wanted)
     worth = limits.WORTH_IN_GAPS if in_gaps else limits.WORTH_LIKELIHOOD
     (several, gained), plain = side_by_side(
-        lambda: fit_sum(single, fine.noise_variance, obs, folds, seed, shared, worth),
+        lambda: fit_sum(single, fine.noise_variance, obs, folds, seed, shared, worth, None if in_gaps else coarse),
         lambda: _plain_fields(single, fine, obs, seed, shared) if in_gaps else [],
     )
     if several is not None:

@@ -21,6 +21,7 @@ from bochner.inference.fits.folds import Fold
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.scale import scale_of
 from bochner.inference.tuning import limits
+from bochner.inference.tuning.further_fields import gain_of_fields
 from bochner.inference.tuning.informed_climb import Rival
 from bochner.inference.tuning.search import Search, Tuned
 from bochner.kernels import Kernel, Matern, Sum
@@ -39,21 +40,29 @@ def fit_sum(
     seed: int,
     shared: SharedOrder | None = None,
     worth: float = limits.WORTH_LIKELIHOOD,
+    beside: Search | None = None,
 ) -> tuple[Tuned | None, float]:
     """Sum of Matern fields of smoothness 3/2, 1/2 and 3/2, with the directions of a single one, and what it gains.
 
-    None, if already a coarse sample of the rows finds it more likely than the single field by less than `worth`.
+    None, if already a coarse sample of the rows finds it more likely than the single field by less than `worth`, or if
+    the slopes of the likelihood `beside` the single field foretell that.
     `noise_variance` is None if it is to be learned; `folds` show how far the wanted places lie from data; `shared`
     holds the order of the rows for `fit_rough_sum`, too.
     """
     white, shared = _whitened(obs, single.kernel), SharedOrder() if shared is None else shared
+    extent = float(np.ptp(white.rows.coords, axis=0).max())
+    starts = [_start(single, extent, *lengths) for lengths in limits.SUM_STARTS]
+    if beside is not None and single.kernel.nu >= limits.SMOOTH_ENOUGH:  # type: ignore[attr-defined]
+        peak = replace(beside, enough=limits.NEAR_PEAK).maximise(single.kernel, single.noise_variance)
+        foreseen = gain_of_fields(peak, _coloured(reduce(Sum, starts), single.kernel).leaves(), beside)
+        if foreseen < limits.FORESEEN_SHARE * worth:
+            return None, foreseen
     scale = scale_of(white)
     coarse = Search(_likelihood(white, limits.SUM_COARSE_POINTS, 12, None, seed, shared), scale, noise_variance)
     plain = single.kernel.replace(length_scale=1.0, rotation=None)
     one = coarse.maximise(plain, single.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED)
     # a sum holds the single field, nearly: that much it reaches in the end, by whichever way
     rival = Rival(one.value + worth, dear=True, ledge=one.value - limits.SUM_LEDGE)
-    starts = [_start(single, float(scale.extent.max()), *lengths) for lengths in limits.SUM_STARTS]
     drafts = [
         coarse.maximise(k, single.noise_variance, limits.SUM_ITERATIONS, limits.SETTLED, against=rival) for k in starts
     ]

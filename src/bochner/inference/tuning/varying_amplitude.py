@@ -19,7 +19,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.features import Amplitude
 from bochner.inference.fits.folds import Fold, HeldOut
-from bochner.inference.fits.local_folds import held_out_locally
+from bochner.inference.fits.local_folds import AT_RANDOM, held_out_locally
 from bochner.inference.fits.modulated_fit import steadied
 from bochner.inference.observed.observations import Observations
 from bochner.inference.tuning import limits
@@ -123,7 +123,7 @@ def errors_everywhere(kernel: Kernel, noise_variance: float, obs: Observations) 
     parts = np.array_split(order, 10)
     n_parts = max(1, int(np.ceil(10 * min(1.0, limits.MAX_MODULATING_ROWS / n))))
     folds = [(np.setdiff1d(np.arange(n), part), part) for part in parts[:n_parts]]
-    held = held_out_locally(kernel, obs, noise_variance, folds, limits.MAX_MODULATING_ROWS // n_parts)
+    held = held_out_locally(kernel, obs, noise_variance, folds, limits.MAX_MODULATING_ROWS // n_parts, AT_RANDOM)
     i = held.index
     return Errors(i, obs.rows.coords[i], obs.y[i] - held.mean, held.variance, obs.copy_variance(noise_variance)[i])
 
