@@ -149,3 +149,20 @@ def test_dates_categories_groups_and_known_errors(ok, tmp_path):
     assert set(layout.encoding.levels["soil"]) == {"clay", "sand"}
     ok("predict", "m.bochner", "dated.csv", "-o", "out.csv")
     assert pd.read_csv(tmp_path / "out.csv")["mean"].notna().all()
+
+
+def test_a_place_and_a_date_of_every_kind_of_file(ok, data, tmp_path):
+    frame = survey().dropna().assign(date=lambda t: pd.Timestamp("2024-05-01") + pd.to_timedelta(t.index % 9, "D"))
+    frame.to_csv(tmp_path / "dated.csv", index=False)
+    points = gpd.GeoDataFrame(frame.drop(columns=["lon", "lat"]), geometry=gpd.points_from_xy(frame.lon, frame.lat))
+    points.set_crs(4326).to_file(tmp_path / "dated.gpkg")
+    means = []
+    for name, coords in (("dated.csv", "lon,lat,date"), ("dated.gpkg", "geometry,date"), ("dated.gpkg", "x,y,date")):
+        ok("fit", name, "--target", "temp", "--coords", coords, *QUICK, "-o", "m.bochner")
+        ok("predict", "m.bochner", name, "-o", "out.csv")
+        means.append(pd.read_csv(tmp_path / "out.csv")["mean"])
+    np.testing.assert_allclose(means[1], means[0], rtol=1e-6)
+    np.testing.assert_allclose(means[2], means[0], rtol=1e-6)
+    for name, how in (("dated.csv", "--coords lon,lat,date"), ("dated.gpkg", "--coords x,y,date")):
+        done = ok("fit", name, "--target", "temp", *QUICK, "-o", "m.bochner")
+        assert how in done.out + done.err and "not used: date" in done.out + done.err

@@ -165,3 +165,35 @@ def test_areas_need_the_exact_kernel_and_a_gaussian(mixed):
         SpatialRegressor(Matern(), features="orthogonal").fit(frame, y)
     with pytest.raises(PartError, match="gaussian"):
         SpatialRegressor(Matern(), family="poisson").fit(frame, np.arange(len(y)) % 5)
+
+
+def dated(survey):
+    frame, y = survey
+    days = pd.Timestamp("2024-05-01") + pd.to_timedelta(np.arange(len(frame)) % 7, "D")
+    return frame.assign(visit=days, height=1.0), y
+
+
+def test_points_and_a_date_are_a_place_and_a_time(survey):
+    frame, y = dated(survey)
+    model = SpatialRegressor(Matern(nu=1.5), coords=["geometry", "visit"]).fit(frame, y)
+    assert model.fitted_.layout.columns.coord_names == ("x", "y", "visit")
+    assert model.fitted_.layout.last_is_time
+    by_names = SpatialRegressor(Matern(nu=1.5), coords=["x", "y", "visit"]).fit(frame, y)
+    assert_allclose(model.predict(frame.to_crs(32737))["mean"], by_names.predict(frame)["mean"], rtol=1e-6)
+    plain = pd.DataFrame(frame.drop(columns="geometry")).assign(lon=frame.geometry.x, lat=frame.geometry.y)
+    lonlat = SpatialRegressor(Matern(nu=1.5), coords=["lon", "lat", "visit"]).fit(plain, y)
+    assert_allclose(model.predict(frame)["mean"], lonlat.predict(plain), rtol=1e-6)
+
+
+def test_a_date_that_is_not_used_is_told_of(survey):
+    frame, y = dated(survey)
+    told = str(SpatialRegressor(Matern(nu=1.5)).fit(frame, y).choices_["columns"])
+    assert "not used: elevation, name, visit, height" in told and "a place and a time" not in told
+    frame = frame.rename(columns={"visit": "date", "height": "week"})
+    told = str(SpatialRegressor(Matern(nu=1.5)).fit(frame, y).choices_["columns"])
+    assert "coords=['geometry', 'date']" in told
+    told = str(SpatialRegressor(Matern(nu=1.5), coords=["geometry", "date"]).fit(frame, y).choices_["columns"])
+    assert told == "not used: elevation, name, week."
+    plain = pd.DataFrame({"lon": frame.geometry.x, "lat": frame.geometry.y, "date": frame.date})
+    told = str(SpatialRegressor(Matern(nu=1.5), coords=["lon", "lat"]).fit(plain, y).choices_["columns"])
+    assert "coords=['lon', 'lat', 'date']" in told

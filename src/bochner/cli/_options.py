@@ -19,7 +19,11 @@ Target = Annotated[
 ]
 Coords = Annotated[
     str | None,
-    typer.Option(metavar="A,B", help="Coordinate columns of a table; default lon,lat or x,y as they are found."),
+    typer.Option(
+        metavar="A,B",
+        help="Coordinate columns; default lon,lat or x,y as they are found. lon,lat,date are a place and a time, "
+        "geometry,date those of a vector file.",
+    ),
 ]
 Covariates = Annotated[
     str | None,

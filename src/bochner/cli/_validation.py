@@ -48,23 +48,26 @@ def held_out(
     layout = model.fitted_.layout
     responses = model.training_responses() if model.has_training else model.sample_responses()
     # in the user's own frame, in which folds are made
-    coords, unit = responses.rows.coords + layout.centre, layout.placement.unit
-    single = cKDTree(coords).query(coords, k=2)[0][:, 1]
+    coords = responses.rows.coords + layout.centre
+    blocked = layout.blocks(coords)
+    places = blocked.of(coords)
+    single = cKDTree(places).query(places, k=2)[0][:, 1]
     if not model.has_training:
-        single *= (len(coords) / float(model.choices_["rows"].value)) ** (1 / coords.shape[1])
+        single *= (len(coords) / float(model.choices_["rows"].value)) ** (1 / places.shape[1])
     scores = model.cross_validate(None, scoring)
     what = "single rows" if model.training_groups() is None else "single groups"
     tests = [Test(what, len(scores.index), float(np.median(single)), dict(scores))]
-    for side in blocks or [_gap_side(coords, folds)]:
+    for side in blocks or [_gap_side(places, folds)]:
         if side <= 0:
             raise InputError(f"--blocks is {side:g}; needed is a length > 0.")
-        name = f"blocks of {side:.3g} {unit}".strip()
+        name = f"blocks of {side:.3g} {blocked.unit}".strip() + blocked.rest
         with _by_option():
-            tests.append(_split(model, coords, BlockKFold(folds, block_size=side), name, scoring))
+            splitter = BlockKFold(folds, block_size=side, coords=blocked.axes)
+            tests.append(_split(model, coords, splitter, name, scoring))
     wanted = layout.wanted(predict_at) if model.has_training else None
     if wanted is not None:
-        splitter = GapBlocks(wanted + layout.centre, folds)
-        tests.append(_split(model, coords, splitter, "as places to predict", scoring))
+        gaps = GapBlocks(blocked.of(wanted + layout.centre), folds, coords=blocked.axes)
+        tests.append(_split(model, coords, gaps, "as places to predict", scoring))
     return tests
 
 

@@ -59,15 +59,17 @@ def _in_blocks(model: SpatialRegressor, responses: Responses, rng: Generator, un
     if groups is not None:
         text = f"{groups.max() + 1:,} groups in 5 folds of blocks, each group as a whole"
         return _calibration("blocks", text, model.cross_validate(5), responses)
-    splitter = BlockKFold(5, block_size=gap_size(coords))
+    blocked = model.fitted_.layout.blocks(coords)
+    unit = unit if blocked.axes is None else blocked.unit
+    splitter = BlockKFold(5, block_size=gap_size(blocked.of(coords)), coords=blocked.axes)
     try:
         blocks = splitter.describe(coords)
     except InputError:  # gaps so wide that few blocks are left: smaller ones
-        splitter = BlockKFold(5)
+        splitter = BlockKFold(5, coords=blocked.axes)
         blocks = splitter.describe(coords)
     text = (
-        f"{blocks.n_blocks} blocks, {_length(blocks.block_size[0], unit)} wide, in 5 folds: rows predicted from "
-        f"others typically {_length(blocks.distance, unit)} away"
+        f"{blocks.n_blocks} blocks, {_length(blocks.block_size[0], unit)} wide{blocked.rest}, in 5 folds: rows "
+        f"predicted from others typically {_length(blocks.distance, unit)} away"
     )
     return _calibration("blocks", text, model.cross_validate(splitter), responses)
 
@@ -111,13 +113,16 @@ def _some_groups(
 def _some_blocks(model: SpatialRegressor, responses: Responses, rng: Generator, unit: str) -> Calibration:
     """Some whole blocks, small enough to be taken out one after the other."""
     responses, obs = model.fitted_.model.working(responses)
-    blocks, side = small_blocks(obs.rows.coords, gap_size(obs.rows.coords))
+    blocked = model.fitted_.layout.blocks(obs.rows.coords)
+    unit = unit if blocked.axes is None else blocked.unit
+    places = blocked.of(obs.rows.coords)
+    blocks, side = small_blocks(places, gap_size(places))
     order = rng.permutation(blocks.max() + 1)[: limits.MAX_BLOCKS]
     total = np.cumsum(np.bincount(blocks)[order])
     chosen = order[: 1 + int(np.searchsorted(total, limits.SAMPLED_ROWS))]
     folds = [_without(np.flatnonzero(blocks == block), len(obs)) for block in chosen]
     held = [fit.leave_out_quickly(obs, folds) for fit in model.fitted_.model.fits]
-    text = f"{len(folds)} blocks, {_length(side, unit)} wide, drawn at random, each held out as a whole"
+    text = f"{len(folds)} blocks, {_length(side, unit)} wide{blocked.rest}, drawn at random, each held out as a whole"
     return _calibration("blocks", text, summarise(held, model.fitted_.model, responses, None), responses)
 
 

@@ -70,19 +70,28 @@ class CrossValidation(dict[str, float]):
 
 
 def make_folds(
-    cv: Any, coords: FloatArray, y: FloatArray, predict_at: FloatArray | None, seed: int, groups: Any = None
+    cv: Any,
+    coords: FloatArray,
+    y: FloatArray,
+    predict_at: FloatArray | None,
+    seed: int,
+    groups: Any = None,
+    axes: list[int] | None = None,
 ) -> list[Fold] | None:
     """Folds of a splitter; None for tuning that needs none.
 
-    Blocks that are made here hold whole groups, cut between their middles; a splitter does with groups what it does.
+    Blocks that are made here hold whole groups, cut between their middles, in some `axes` of the coordinates; a
+    splitter does with groups what it does.
     """
+    chosen = slice(None) if axes is None else axes
     if cv is None or (isinstance(cv, str) and cv in ("evidence", "likelihood")):
         return None
     if isinstance(cv, str) and cv == "spatial-cv":
-        return _whole(groups, coords, lambda places: _spatial_folds(places, predict_at, seed))
+        wanted = None if predict_at is None else predict_at[:, chosen]
+        return _whole(groups, coords[:, chosen], lambda places: _spatial_folds(places, wanted, seed))
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         blocks = BlockKFold(int(cv), random_state=seed)
-        return _whole(groups, coords, lambda places: list(blocks.split(places)))
+        return _whole(groups, coords[:, chosen], lambda places: list(blocks.split(places)))
     if isinstance(cv, str) or not hasattr(cv, "split"):
         raise InputError(f"cv={cv!r}; needed is None, a number of folds, or a splitter such as BlockKFold(5).")
     return [(np.asarray(train), np.asarray(test)) for train, test in cv.split(coords, y, groups)]

@@ -11,11 +11,14 @@ from bochner.estimators import limits
 from bochner.estimators.crossvalidation import CrossValidation, summarise
 from bochner.exceptions import InputError
 from bochner.inference import Fold, Model, Responses
+from bochner.layout import Layout
 from bochner.random import generator
 from bochner.validation import blocks_of, gap_size
 
 
-def doubtful_intervals(model: Model, responses: Responses, groups: IntArray | None) -> str | None:
+def doubtful_intervals(
+    model: Model, responses: Responses, groups: IntArray | None, layout: Layout | None = None
+) -> str | None:
     """What to say of intervals that hold too few of the rows held out together, or, by the errors that the user gave,
     nearly all of them closely, of positive responses whose errors grow with them, and of counts that are zero too
     often; None, if they hold what they say.
@@ -26,7 +29,8 @@ def doubtful_intervals(model: Model, responses: Responses, groups: IntArray | No
     codes = None if groups is None else groups[responses.weight > 0]
     rows, obs = model.working(responses)
     try:
-        parts, what = held_out_parts(obs.rows.coords, codes)
+        places = obs.rows.coords if layout is None else layout.blocks(obs.rows.coords).of(obs.rows.coords)
+        parts, what = held_out_parts(places, codes)
         folds = [_without(part, len(obs)) for part in parts]
         few = len(obs) <= limits.MAX_EXACTLY_JUDGED
         held = [fit.leave_out(obs, folds) if few else fit.leave_out_quickly(obs, folds) for fit in model.fits]

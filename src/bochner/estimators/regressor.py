@@ -537,8 +537,9 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         Parameters
         ----------
         cv : splitter, int or None
-            None: leave one out; one group, if the fit was given groups. An integer: that many folds of blocks. Any
-            scikit-learn splitter; of rows that were read in parts, `BlockKFold`.
+            None: leave one out; one group, if the fit was given groups. An integer: that many folds of blocks; of rows
+            with a time, of space at all times. Any scikit-learn splitter; of rows that were read in parts,
+            `BlockKFold`.
         scoring : str or list of str, optional
             Names out of ``bochner.validation.SCORES``; default: all that apply (``"brier"`` to presence and to
             positives out of trials). CRPS and log score are those of the family's law.
@@ -560,7 +561,8 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
             folds = None if codes is None else each_group(codes)
         else:
             coords = responses.rows.coords + layout.centre
-            folds = make_folds(cv, coords, responses.y, None, seed_of(self.random_state), codes)
+            axes = layout.blocks(coords).axes
+            folds = make_folds(cv, coords, responses.y, None, seed_of(self.random_state), codes, axes)
         with resources_of(self).in_use(len(responses)):
             held = leave_out(self.fitted_.model, responses, folds)
             return summarise(held, self.fitted_.model, responses, scoring)
@@ -609,7 +611,7 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         if self.has_training:
             with resources_of(self).in_use():
                 model, responses = self.fitted_.model, self.training_responses()
-                narrow = doubtful_intervals(model, responses, self.training_groups())
+                narrow = doubtful_intervals(model, responses, self.training_groups(), self.fitted_.layout)
                 few = too_few_counts(model, responses) or hidden_field(model, responses)
                 few = few or rougher_field(model, responses)
             found += [doubt for doubt in (narrow, few) if doubt is not None]

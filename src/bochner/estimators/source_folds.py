@@ -25,6 +25,7 @@ from bochner.random import seed_of
 from bochner.sources import Reading, Sketch
 from bochner.validation import BlockKFold
 from bochner.validation.blocks import DealtBlocks
+from bochner.validation.coordinates import coords_of
 
 
 def cross_validate_source(estimator: Any, rows: SourceRows, cv: Any, scoring: Any, groups: Any) -> CrossValidation:
@@ -49,7 +50,9 @@ def cross_validate_source(estimator: Any, rows: SourceRows, cv: Any, scoring: An
         obs = plan.working(responses, np.asarray(posterior.coef))
         held = model.fits[0].leave_out(obs, None)
     else:
-        held = _blocks_out(estimator, plan, layout, rows, responses, _splitter(cv, seed_of(estimator.random_state)))
+        axes = layout.blocks(responses.rows.coords).axes
+        splitter = _splitter(cv, seed_of(estimator.random_state), axes)
+        held = _blocks_out(estimator, plan, layout, rows, responses, splitter)
     return summarise([replace(held, index=kept[held.index])], model, sample, scoring)
 
 
@@ -88,13 +91,14 @@ class FoldWork:
     coef: FloatArray | None
     sample: Sketch
     dealt: DealtBlocks
+    axes: Any  # of the coordinates, that the blocks are cut in; None: all
 
     def __call__(self, reading: Reading) -> FoldSums:
         usable = self.request.wanted.usable(reading)
         self.sample.check(reading.number, reading.where, usable.columns)
         with told_of(reading, usable.rows):
             rows = laid_out(self.request, self.layout, self.plan.family, usable.columns)
-            fold = self.dealt.fold(rows.rows.coords + self.layout.centre)
+            fold = self.dealt.fold(coords_of(rows.rows.coords + self.layout.centre, self.axes))
             parts = (np.flatnonzero((fold == k) & (rows.weight > 0)) for k in range(self.dealt.n_splits))
             return FoldSums(tuple(self.plan.sums(rows[i], self.coef) if len(i) else None for i in parts))
 
@@ -103,10 +107,10 @@ def _blocks_out(
     estimator: Any, plan: WavePlan, layout: Layout, rows: SourceRows, responses: Responses, splitter: BlockKFold
 ) -> HeldOut:
     """Predictions of the sample's rows by models of the other folds."""
-    coords = responses.rows.coords + layout.centre
+    coords = coords_of(responses.rows.coords + layout.centre, splitter.coords)
     dealt = splitter.dealt(coords)
     coef = None if plan.family.observes_eta else np.asarray(estimator.fitted_.model.posterior.coef)
-    work = FoldWork(rows.request, layout, plan, coef, rows.sample, dealt)
+    work = FoldWork(rows.request, layout, plan, coef, rows.sample, dealt, splitter.coords)
     with rows.work.runner(rows.request.source) as runner:
         sums: FoldSums = runner.total(rows.request.source, rows.request.wanted.names, work)
     fold, found = dealt.fold(coords), []
@@ -123,9 +127,9 @@ def _blocks_out(
     return stacked(found)
 
 
-def _splitter(cv: Any, seed: int) -> BlockKFold:
+def _splitter(cv: Any, seed: int, axes: list[int] | None) -> BlockKFold:
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        return BlockKFold(int(cv), random_state=seed)
+        return BlockKFold(int(cv), random_state=seed, coords=axes)
     if not isinstance(cv, BlockKFold) or cv.buffer:
         raise PartError(
             f"cv={cv!r} with rows that are read in parts; needed is None, a number of folds, or a BlockKFold without a "

@@ -28,10 +28,11 @@ from bochner.layout.columns import (
     resolve_columns,
     roles_of,
     table_names,
+    told_of_unused,
     unused_columns,
     used_part,
 )
-from bochner.layout.geography import agreed, crs_of, perhaps_degrees, support_of, without_geometry
+from bochner.layout.geography import agreed, crs_of, perhaps_degrees, spelled_out, support_of, without_geometry
 from bochner.layout.row_names import RowName, by_label, by_place, by_position
 from bochner.layout.sizes import copies_without_noise, odd_weights
 
@@ -113,7 +114,7 @@ def _laid_out(estimator: Any, settings: Settings, X: Any, y: Any, given: Given, 
     """Columns by name or position, categories and dates as numbers, places on a plane or the sphere."""
     asked, design, roles = wanted.columns, wanted.design, roles_of(y, given)
     if design is None:
-        asked = named_columns(X, *asked, set(roles.values()))
+        asked = named_columns(X, spelled_out(X, asked[0]), asked[1], set(roles.values()))
     part = without_geometry(X, *asked, None) if design is None else design.frame(X)
     part = used_part(part, *asked)
     encoding = Encoding.learn(part, plain_selectors(*asked)[1] or ())
@@ -146,8 +147,14 @@ def _laid_out(estimator: Any, settings: Settings, X: Any, y: Any, given: Given, 
         told += encoding.choices
     unused = unused_columns(X, *asked, set(roles.values())) if design is None else []
     if unused:
-        told.append(Choice("columns", tuple(unused), text=f"not used: {', '.join(unused)}."))
+        told.append(Choice("columns", tuple(unused), text=_unused_told(unused, layout, plain_selectors(*asked)[0])))
     return _Laid(table, columns.coords_of(table), layout, responses, tuple(told))
+
+
+def _unused_told(unused: Sequence[str], layout: Layout, coords: Sequence[str | int] | None) -> str:
+    """What to say of columns that are not used."""
+    so_far = ", ".join(map(repr, coords or ["geometry"]))
+    return told_of_unused(unused, None if layout.last_is_time else f"coords=[{so_far}, '{{}}']")
 
 
 def _no_degrees(names: Sequence[str], kind: str) -> Choice:
@@ -172,7 +179,7 @@ def _modelled(
     # blocks are laid out around the user's own origin, not around the middle of the data
     coords, at = responses.rows.coords + layout.centre, None if places is None else places + layout.centre
     groups = given.codes(len(responses))
-    folds = make_folds(estimator.tune, coords, responses.y, at, settings.seed, groups)
+    folds = make_folds(estimator.tune, coords, responses.y, at, settings.seed, groups, layout.blocks(coords).axes)
     domain = layout.domain(laid.coords, places, groups)
     with settings.resources.in_use(len(responses)):
         layout, responses, curves = bent(layout, responses, laid.table, settings, domain)

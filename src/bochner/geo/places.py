@@ -64,7 +64,7 @@ class Places:
     @property
     def made_coords(self) -> bool:
         """Whether the coordinate columns were made from geometry or pixels, and are no columns of the file."""
-        return self.kind in {"vector", "raster"} and self.coords in MADE
+        return self.kind in {"vector", "raster"} and self.coords[:2] in MADE
 
     def numbers(self, columns: Sequence[str]) -> Any:
         """Columns as a data frame of float64; missing values become NaN."""

@@ -139,17 +139,28 @@ def _from_vector(
     notes = (f"{int(absent.sum()):,} of {len(absent):,} rows of {path.name} have no geometry and are left out.",)
     part = whole[~absent].reset_index(drop=True)
     frame = attributes(part)
-    check_columns([*(columns or ()), *(coords or ())], list(frame.columns), path.name)
-    _check_twins(coords or (), path.name)
     names = list(frame.columns)
-    frame = frame if columns is None else frame[list(dict.fromkeys([*columns, *(coords or ())]))]
+    beside = _beside_geometry(coords or (), names)
+    coords = (coords or ()) if beside is None else beside
+    check_columns([*(columns or ()), *coords], names, path.name)
+    _check_twins(coords, path.name)
+    frame = frame if columns is None else frame[list(dict.fromkeys([*columns, *coords]))]
     others = {"geometry": part.geometry, "unread": _unread(names, frame)}
-    if coords:
+    if coords and beside is None:
         return _placed(frame, list(coords), crs, "vector", path.name, **others)
     pair, found = frame_coords(part)
     made = made_names(list(frame.columns))
     frame = frame.assign(**dict(zip(made, pair.T, strict=True)))
-    return Places(frame, made, as_crs(found), "vector", path.name, notes if absent.any() else (), **others)
+    placed = (*made, *coords)
+    return Places(frame, placed, as_crs(found), "vector", path.name, notes if absent.any() else (), **others)
+
+
+def _beside_geometry(coords: Sequence[str], names: Sequence[str]) -> list[str] | None:
+    """Coordinates of a vector file beside its geometry, named `geometry` or x and y; None, where that is not named."""
+    if "geometry" in coords:
+        return [name for name in coords if name != "geometry"]
+    made = made_names(names)
+    return [name for name in coords if name not in made] if set(made) <= set(coords) else None
 
 
 def _from_raster(path: Path, crs: Any, columns: Sequence[str] | None) -> Places:

@@ -44,7 +44,7 @@ def write_places(places: Places, path: str | os.PathLike[str], *, escape_formula
 def as_geoframe(places: Places) -> Any:
     """GeoDataFrame of places: the geometry that was read, or points at the coordinates."""
     geopandas = geopandas_module()
-    frame = places.frame.drop(columns=list(places.coords)) if places.made_coords else places.frame
+    frame = places.frame.drop(columns=list(places.coords[:2])) if places.made_coords else places.frame
     if places.geometry is not None:
         return geopandas.GeoDataFrame(frame, geometry=places.geometry.array)  # in its own CRS
     points = geopandas.points_from_xy(*places.pair().T)

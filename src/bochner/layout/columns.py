@@ -25,7 +25,11 @@ PAIRS = (
     (re.compile(r"easting"), re.compile(r"northing")),
     (re.compile(r"x(_(m|km|utm))?"), re.compile(r"y(_(m|km|utm))?")),
 )
-TIME = re.compile(r"time|date|datetime|timestamp|day|month|year|hour")
+TIME = re.compile(r"t|times?|dates?|datetime|timestamp|days?|(day_of_year|julian_day|doy)|weeks?|months?|years?|hours?")
+# names that say when so surely that one left out is told of: `t` may be a temperature, `travel_time` a covariate
+TIMED = re.compile(
+    r"((.+[_ .-])?(dates?|datum|datetime|timestamp|day)|(date|day)[_ .-].+|times?|weeks?|months?|years?)"
+)
 FURTHER = re.compile(r"time|date|datetime|timestamp|day|year|z(_(m|km))?|depth")
 NUMBERING = re.compile(r"unnamed: ?\d+|index|row(_?(no|nr|number|id))?|(.*[_ ])?(id|fid|gid|objectid)")
 
@@ -146,10 +150,27 @@ def place_columns(names: Sequence[str]) -> list[str]:
 
 def unused_columns(X: Any, coords: Selector, covariates: Selector, known: Collection[str]) -> list[str]:
     """Columns of a data frame that a choice by name leaves out, and that have no other part to play."""
-    if not hasattr(X, "columns") or coords is None:
+    placed = X.geometry.name if is_geoframe(X) else "geometry"
+    if not hasattr(X, "columns") or (coords is None and not is_geoframe(X)):
         return []
-    used = {*_listed(coords), *_listed(covariates), *known, "geometry"}
-    return [str(c) for c in X.columns if c not in used] if all(isinstance(c, str) for c in _listed(coords)) else []
+    named = _listed(coords)
+    used = {*named, *_listed(covariates), *known, placed}
+    return [str(c) for c in X.columns if c not in used] if all(isinstance(c, str) for c in named) else []
+
+
+def timed_columns(names: Sequence[str]) -> list[str]:
+    """Those of some columns that are named like times, dates first: a week may be one of several years."""
+    return sorted((name for name in names if TIMED.fullmatch(name.lower())), key=lambda name: "dat" not in name.lower())
+
+
+def told_of_unused(unused: Sequence[str], how: str | None) -> str:
+    """What to say of columns that are not used; of one that is named like a time, `how` to make it a coordinate.
+
+    Its name takes the place of {}. None: places have a time already.
+    """
+    times = timed_columns(unused) if how is not None else []
+    hint = f" If {times[0]} says when, rows have a place and a time: {how.format(times[0])}." if how and times else ""
+    return f"not used: {', '.join(unused)}.{hint}"
 
 
 def _numbers_rows(column: Any, name: str) -> bool:

@@ -52,6 +52,14 @@ def without_geometry(X: Any, coords: Selector, covariates: Selector, crs: str | 
     return table
 
 
+def spelled_out(X: Any, coords: Selector) -> Selector:
+    """Coordinates with the geometry column, where it is among them, as the x and y that are made of it."""
+    listed = _named(coords)
+    if not is_geoframe(X) or X.geometry.name not in listed:
+        return coords
+    return [part for name in listed for part in (GEOMETRY if name == X.geometry.name else (name,))]
+
+
 def centres(X: Any) -> FloatArray:
     """Coordinates of the points of a GeoDataFrame, and centres of its polygons."""
     kinds = np.asarray(X.geometry.geom_type)

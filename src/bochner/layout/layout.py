@@ -6,7 +6,7 @@ import datetime
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from bochner.geo.dates import reads_as_date
 from bochner.geo.lonlat import lonlat_axes
 from bochner.geo.missing_codes import told_of_code
 from bochner.inference import Domain, Responses
+from bochner.layout import limits
 from bochner.layout.columns import TIME, Columns, used_part
 from bochner.layout.encoding import Encoding
 from bochner.layout.formula import Design
@@ -26,6 +27,22 @@ from bochner.layout.oddities import Oddities, copies_text, far_rows, n_copies
 from bochner.layout.purpose import domain_of
 from bochner.layout.row_names import RowName, by_position
 from bochner.layout.trend import Trend
+
+
+class Blocked(NamedTuple):
+    """Columns of places in which rows are held out in blocks: None is all of them, in one unit.
+
+    A kilometre is no day. A map is drawn where there is no row at any time, so blocks of rows with a time are blocks of
+    space at all times; where rows lie at a few places, they are blocks of time.
+    """
+
+    axes: list[int] | None
+    unit: str
+    rest: str = ""  # of what is told of blocks: how they lie in the other columns
+
+    def of(self, places: FloatArray) -> FloatArray:
+        """Those columns (n, k) of places."""
+        return places if self.axes is None else places[:, self.axes]
 
 
 @dataclass(frozen=True)
@@ -140,10 +157,26 @@ class Layout:
 
     def domain(self, coords: FloatArray, predict_at: FloatArray | None, groups: IntArray | None) -> Domain:
         """What a model of rows with these coordinates is for; `predict_at` as `wanted` gives it."""
+        return domain_of(coords, self.placement, self.centre, predict_at, groups, self.last_is_time)
+
+    @property
+    def last_is_time(self) -> bool:
+        """Whether the last of three or more coordinates is a time, by its name or its values."""
         *_, last = self.columns.coord_names
-        dates = self.encoding is not None and last in self.encoding.times
-        time_like = len(self.columns.coords) > 2 and (dates or TIME.fullmatch(last.lower()) is not None)
-        return domain_of(coords, self.placement, self.centre, predict_at, groups, time_like)
+        return len(self.columns.coords) > 2 and (self._of_dates or TIME.fullmatch(last.lower()) is not None)
+
+    def blocks(self, places: FloatArray) -> Blocked:
+        """Which columns of places (n, dim) blocks of rows to be held out are cut in."""
+        if not self.last_is_time:
+            return Blocked(None, self.placement.unit)
+        *space, time = range(places.shape[1])
+        if len(np.unique(places[:, space], axis=0)) >= limits.BLOCKED_SITES:
+            return Blocked(space, self.placement.unit, " at all times")
+        return Blocked([time], "days" if self._of_dates else self.columns.coord_names[-1], " at all places")
+
+    @property
+    def _of_dates(self) -> bool:
+        return self.encoding is not None and self.columns.coord_names[-1] in self.encoding.times
 
     def oddities(self, table: FloatArray, responses: Responses, row_name: RowName | None = by_position) -> Oddities:
         """What looks odd about the training rows themselves."""

@@ -18,6 +18,7 @@ FAR_FROM_ROWS         2.0      copies a row (or the inverse) from which odd weig
                                too narrow, or too wide, by its root
 COPIED_SHARE          0.1      copies beside the rows, of their number, from which they tell what the noise is ...
 NO_NOISE              1e-6     ... and the noise that is none, of the variance of the responses
+BLOCKED_SITES         10       from which on blocks of rows with a time are blocks of space: two for each of five folds
 STATION_ROWS          5        that a place must have, on average, for places to be stations
 SURFACE_DRAWS         40,000   places drawn on the sphere to stand for a map
 EARTH_NEIGHBOURS      8        of a row, that say how far apart rows lie there: farther off is at sea, or on land
@@ -50,6 +51,7 @@ LARGE_WEIGHT = 20
 FAR_FROM_ROWS = 2.0
 COPIED_SHARE = 0.1
 NO_NOISE = 1e-6
+BLOCKED_SITES = 10
 STATION_ROWS = 5
 SURFACE_DRAWS = 40_000
 EARTH_NEIGHBOURS = 8
