@@ -8,6 +8,7 @@ import pytest
 
 from bochner import SpatialRegressor
 from bochner.cli._validation import held_out
+from bochner.diagnostics import diagnose
 from bochner.diagnostics.holding_out import hold_out
 from bochner.kernels import Matern, Separable
 
@@ -77,3 +78,55 @@ def test_depth_is_no_time():
     model.fit(rows.rename(columns={"day": "depth"}), y)
     *_, blocks = held_out(model, None, (), 5, None)
     assert "all" not in blocks.name
+
+
+def profiles(n_sites, n_depths=6):
+    rng = np.random.default_rng(1)
+    sites, depths = rng.uniform([10, 40], [14, 44], (n_sites, 2)), np.linspace(0, 500, n_depths)
+    rows = pd.DataFrame(np.repeat(sites, n_depths, axis=0), columns=["lon", "lat"]).assign(
+        depth=np.tile(depths, n_sites)
+    )
+    field = np.sin(2 * rows.lon) + np.cos(3 * rows.lat) + rows.depth / 300
+    return rows, np.asarray(field + 0.1 * rng.standard_normal(len(rows)))
+
+
+def test_profiles_of_degrees_and_metres_are_held_out_whole():
+    rows, y = profiles(30)
+    kernel = Separable(Matern(80.0), Matern(200.0))
+    model = SpatialRegressor(kernel, coords=["lon", "lat", "depth"], tune=None, noise_variance=0.01).fit(rows, y)
+    *_, blocks = held_out(model, None, (), 5, None)
+    assert blocks.name.endswith("km at every depth")
+    assert diagnose(model).variogram.among == "at the same depth"
+
+
+@pytest.mark.parametrize("times", ["alike", "of their own"])
+def test_the_variogram_is_that_of_space_whatever_the_unit_of_time(times):
+    rng = np.random.default_rng(0)
+    rows, _ = table(40, 20)
+    if times == "of their own":
+        rows["day"] += rng.uniform(0, 1.0, len(rows))
+    kernel = Separable(Matern(30.0, 2.0), Matern(20.0))
+    root = np.linalg.cholesky(kernel(rows.to_numpy()) + 0.5 * np.eye(len(rows)))
+    fields, found = root @ rng.standard_normal((len(rows), 30)), []
+    for y in fields.T:
+        model = SpatialRegressor(kernel, coords=["x", "y", "day"], tune=None, noise_variance=0.5, fit_intercept=False)
+        found.append(diagnose(model.fit(rows, y)).variogram)
+    one = found[0]
+    assert one.axes == (0, 1) and one.unit == ""
+    assert one.among == ("at the same day" if times == "alike" else "at nearly the same day")
+    n_bins = min(len(each.distance) for each in found)
+    gamma = np.array([each.semivariance[:n_bins] for each in found])
+    lag = np.column_stack([one.distance[:n_bins], np.zeros((n_bins, 2))])
+    expected = 0.5 + 2.0 - kernel.at(lag)
+    # pairs within a day of each other: the field of a day later is 0.1 % of its variance farther off
+    assert np.all(np.abs(gamma.mean(axis=0) - expected) < 5 * gamma.std(axis=0) / np.sqrt(len(found)) + 0.05)
+
+
+def test_few_sites_have_a_variogram_of_time():
+    rows, y = table(4, 60)
+    dates = rows.assign(date=pd.Timestamp("2024-01-01") + pd.to_timedelta(rows.day, "D"))
+    kernel = Separable(Matern(30.0), Matern(20.0))
+    model = SpatialRegressor(kernel, coords=["x", "y", "date"], tune=None, noise_variance=0.04).fit(dates, y)
+    found = diagnose(model).variogram
+    assert found.axes == (2,) and found.unit == "days" and found.among == "at the same place"
+    assert found.distance[0] == 7.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -52,6 +53,16 @@ def test_a_third_coordinate_is_held_at_its_median():
     expected = model.predict([[x[j], y[i], np.median(X[:, 2])]])
     assert_allclose(layers.mean_eta[i, j], expected[0])
     assert "slice at x2 = " in layers.note
+
+
+def test_a_slice_in_time_is_told_by_its_date():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(size=(60, 2)), columns=["x", "y"])
+    frame["date"] = pd.Timestamp("2005-01-01") + pd.to_timedelta(np.arange(60) % 21, "D")
+    kernel = Matern((0.3, 0.3, 5.0))
+    model = SpatialRegressor(kernel, noise_variance=0.1, tune=None).fit(frame, frame.x + frame.y)
+    assert "slice at date = 2005-01-10" in predict_layers(model, diagnose(model), 100).note
+    assert model.fitted_.layout.written("date", 9.5) == "2005-01-10T12:00"
 
 
 def test_large_maps_are_thinned_pixel_by_pixel():

@@ -23,6 +23,7 @@ from bochner.estimators import SpatialRegressor
 from bochner.exceptions import ArchiveError, InputError
 from bochner.inference import Model, Responses
 from bochner.kernels import Kernel
+from bochner.layout import Layout
 from bochner.layout.limits import MAX_EXTENT
 from bochner.random import generator
 from bochner.validation import Reliability
@@ -68,7 +69,8 @@ class Diagnostics:
     variogram : Variogram or None
         Of the response about its trend; None where there are too few pairs.
     distance_unit : str
-        Unit of the variogram's distances and of the kernel's length scales: "km", or "" for that of the coordinates.
+        Unit of the kernel's length scales, and of the variogram's distances unless it has its own: "km", or "" for that
+        of the coordinates.
     held_out : tuple of Calibration
         Cross-validation without refit: leave one out, then blocks.
     """
@@ -149,7 +151,7 @@ def diagnose(model: SpatialRegressor, *, coords: FloatArray | None = None) -> Di
         response=Summary.of(rows.y / rows.size),
         coordinates=dict(zip(columns.coord_names, map(Summary.of, places.T), strict=True)),
         covariates=dict(zip(columns.covariate_names, map(Summary.of, covariates.T), strict=True)),
-        variogram=_variogram(model.fitted_.model, responses),
+        variogram=_variogram(model.fitted_.model, responses, layout),
         distance_unit=unit,
         held_out=hold_out(model, unit) if model.has_training else (),
     )
@@ -221,18 +223,20 @@ def correlation_range(kernel: Kernel, dim: int, level: float = 0.05, axes: Seque
 # ------------------------------------------------------------------------------ training rows
 
 
-def _variogram(model: Model, responses: Responses) -> Variogram | None:
+def _variogram(model: Model, responses: Responses, layout: Layout) -> Variogram | None:
     """Variogram about the trend, with an envelope of what the model would draw.
 
-    Of the response of a Gaussian model; of the working response, on the scale of the link, of another.
+    Of the response of a Gaussian model; of the working response, on the scale of the link, of another. Distances are
+    those in which blocks are told.
     """
     _, obs = model.working(responses)
     mixture, kernel, coords = model.mixture, model.kernel, obs.rows.coords
     beta = sum(p * c.trend_coef for p, c in zip(mixture.mass, mixture.components, strict=True))
-    diagonal = float(np.linalg.norm(np.ptp(coords, axis=0)))
+    along = layout.blocks(coords)
+    diagonal = float(np.linalg.norm(np.ptp(along.of(coords), axis=0)))
     if diagonal == 0:
         return None
-    reach = correlation_range(kernel, coords.shape[1]) if kernel.stationary else None
+    reach = correlation_range(kernel, coords.shape[1], axes=along.axes) if kernel.stationary else None
     farthest = float(np.clip(1.6 * (reach or np.inf), 0.1 * diagonal, 0.5 * diagonal))
     noise = obs.copy_variance(model.noise_variance)
 
@@ -242,10 +246,14 @@ def _variogram(model: Model, responses: Responses) -> Variogram | None:
         return np.asarray(rng.standard_normal((n_draws, len(places))) @ root.T)
 
     residual = obs.y - obs.rows.trend @ beta
+    envelope = draw if kernel.stationary else None
     found = empirical_variogram(
-        coords, residual, farthest, generator(0, "variogram"), draw if kernel.stationary else None
+        coords, residual, farthest, generator(0, "variogram"), envelope, along.axes, along.beside
     )
-    return None if found is None else replace(found, noise=float(np.mean(noise)))
+    if found is None:
+        return None
+    unit = "" if along.unit == layout.placement.unit else along.unit
+    return replace(found, noise=float(np.mean(noise)), unit=unit)
 
 
 # ------------------------------------------------------------------------------ plain values

@@ -18,6 +18,7 @@ VARIOGRAM_BINS        16      distances of a variogram
 MAX_VARIOGRAM_ROWS    10,000  rows that a variogram is made from
 MAX_ANCHORS           400     of them; every anchor is compared with every row
 MIN_PAIRS             30      of a bin that is shown
+CLOSE_PAIRS           6,400   closest in time that are taken of rows with a time, where too few are of the same time
 ENVELOPE_DRAWS        120     fields of the envelope: its 95 % are known to 2 %
 MAX_DRAWN_ROWS        800     rows that fields are drawn at, for the envelope
 ====================  ======  ========================================================================================
@@ -40,5 +41,6 @@ VARIOGRAM_BINS = 16
 MAX_VARIOGRAM_ROWS = 10_000
 MAX_ANCHORS = 400
 MIN_PAIRS = 30
+CLOSE_PAIRS = 6_400
 ENVELOPE_DRAWS = 120
 MAX_DRAWN_ROWS = 800

@@ -30,15 +30,16 @@ from bochner.layout.trend import Trend
 
 
 class Blocked(NamedTuple):
-    """Columns of places in which rows are held out in blocks: None is all of them, in one unit.
+    """Columns of places in which distances are told, and rows held out in blocks: None is all of them, in one unit.
 
-    A kilometre is no day. A map is drawn where there is no row at any time, so blocks of rows with a time are blocks of
-    space at all times; where rows lie at a few places, they are blocks of time.
+    A kilometre is no day, and no metre of depth. A map is drawn where there is no row at any time, so blocks of rows
+    with a time are blocks of space at all times; where rows lie at a few places, they are blocks of time.
     """
 
     axes: list[int] | None
     unit: str
     rest: str = ""  # of what is told of blocks: how they lie in the other columns
+    beside: str = ""  # what those are called
 
     def of(self, places: FloatArray) -> FloatArray:
         """Those columns (n, k) of places."""
@@ -167,12 +168,30 @@ class Layout:
 
     def blocks(self, places: FloatArray) -> Blocked:
         """Which columns of places (n, dim) blocks of rows to be held out are cut in."""
-        if not self.last_is_time:
-            return Blocked(None, self.placement.unit)
-        *space, time = range(places.shape[1])
+        unit, names, dim = self.placement.unit, self.columns.coord_names, places.shape[1]
+        every = Blocked(None, unit)
+        if unit:  # kilometres: of the map alone
+            space, on_map = list(self.placement.surface_axes), {names[i] for i in self.placement.axes}
+        elif self.last_is_time:
+            space, on_map = [*range(dim - 1)], {*names[:-1]}
+        else:
+            return every
+        if len(space) == dim:
+            return every
+        beside = ", ".join(name for name in names if name not in on_map)
         if len(np.unique(places[:, space], axis=0)) >= limits.BLOCKED_SITES:
-            return Blocked(space, self.placement.unit, " at all times")
-        return Blocked([time], "days" if self._of_dates else self.columns.coord_names[-1], " at all places")
+            only_time = self.last_is_time and len(space) == dim - 1
+            return Blocked(space, unit, " at all times" if only_time else f" at every {beside}", beside)
+        if not self.last_is_time:
+            return every
+        return Blocked([dim - 1], "days" if self._of_dates else names[-1], " at all places", "place")
+
+    def written(self, name: str, value: float) -> str:
+        """A value of a column as people write it: days of a column of dates as the date."""
+        if self.encoding is None or name not in self.encoding.times:
+            return f"{value:.4g}"
+        at = np.datetime64(self.encoding.times[name], "s") + np.timedelta64(round(value * 86_400), "s")
+        return str(at.astype("datetime64[D]") if value == round(value) else at.astype("datetime64[m]"))
 
     @property
     def _of_dates(self) -> bool:

@@ -40,7 +40,6 @@ TRIMMED_PIXELS      0.005                  share of the pixels at either end tha
 DRAWN_FREQUENCIES   16,384                 that stand for the kernel in a figure of its spectrum
 SHOWN_VARIANCE      0.998                  share of the variance that the frequency axis spans, where no waves go
                                            beyond
-N_DIRECTIONS        64                     in which an anisotropic variogram is looked at
 ANISOTROPIC         0.02                   of the sill: directions that differ less are drawn as one
 ==================  =====================  ===========================================================================
 """
@@ -80,5 +79,4 @@ FIGURE_TOLERANCE = 0.01
 TRIMMED_PIXELS = 0.005
 DRAWN_FREQUENCIES = 16_384
 SHOWN_VARIANCE = 0.998
-N_DIRECTIONS = 64
 ANISOTROPIC = 0.02

@@ -73,7 +73,7 @@ def gridded_layers(
         crs=None if grid.crs is None else crs_name(grid.crs),
         names=layout.map_axes,
         km_per_unit=_km_per_unit(layout, grid),
-        note=_note(at_mean, layers),
+        note=_note(at_mean, layers, layout),
     )
 
 
@@ -115,10 +115,10 @@ def _middles(diagnostics: Diagnostics) -> dict[str, float]:
     return dict(zip(region.names, region.middle, strict=True))
 
 
-def _note(at_mean: Mapping[str, float], layers: Inputs) -> str:
+def _note(at_mean: Mapping[str, float], layers: Inputs, layout: Layout) -> str:
     rasters = ", ".join(layers.layers)
     parts = [f"Covariates from rasters: {rasters}."] if rasters else []
     if at_mean:
-        told = ", ".join(f"{name} = {value:.4g}" for name, value in at_mean.items())
+        told = ", ".join(f"{name} = {layout.written(name, value)}" for name, value in at_mean.items())
         parts.append(f"Held at its mean over the data: {told}.")
     return " ".join(parts)

@@ -12,6 +12,7 @@ from bochner.diagnostics import Diagnostics, Region
 from bochner.estimators import Fitted, SpatialRegressor
 from bochner.exceptions import InputError
 from bochner.features import Rows
+from bochner.layout import Layout
 from bochner.report import limits
 
 Extent = tuple[float, float, float, float]
@@ -114,7 +115,7 @@ def predict_layers(model: SpatialRegressor, diagnostics: Diagnostics, n_pixels: 
         crs=region.crs,
         names=(region.names[east], region.names[north]),
         km_per_unit=region.km_per_unit,
-        note=_note(region, diagnostics),
+        note=_note(region, diagnostics, fitted.layout),
         cover=cover.reshape(shape),
     )
 
@@ -157,7 +158,7 @@ def _shape(region: Region, n_pixels: int) -> tuple[int, int]:
     return tuple(int(np.clip(round(length / side), 1, longest)) for length in (height, width))  # type: ignore[return-value]
 
 
-def _note(region: Region, diagnostics: Diagnostics) -> str:
+def _note(region: Region, diagnostics: Diagnostics, layout: Layout) -> str:
     parts = []
     if diagnostics.covariates:
         values = ", ".join(f"{name} = {s.mean:.4g}" for name, s in diagnostics.covariates.items())
@@ -167,7 +168,7 @@ def _note(region: Region, diagnostics: Diagnostics) -> str:
         )
     rest = [j for j in range(region.dim) if j not in region.axes]
     if rest:
-        values = ", ".join(f"{region.names[j]} = {region.middle[j]:.4g}" for j in rest)
+        values = ", ".join(f"{region.names[j]} = {layout.written(region.names[j], region.middle[j])}" for j in rest)
         parts.append(f"It is a slice at {values}, the median of the data.")
     parts.append("Places far from data are left blank.")
     if region.crs is not None and len(region.crs) < 30:

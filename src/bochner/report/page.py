@@ -225,13 +225,17 @@ def space_figures(fitted: Fitted, diagnostics: Diagnostics) -> list[Figure]:
     model, variogram, unit = fitted.model, diagnostics.variogram, diagnostics.distance_unit
     figures, curves = [], None
     if model.kernel.stationary:
-        farthest = variogram.distance[-1] * 1.04 if variogram else float(np.linalg.norm(model.scale.extent)) / 2
         axes = fitted.layout.placement.surface_axes  # a kilometre is no day: what is told is told of the map
-        curves = space_charts.kernel_curves(model.kernel, model.dim, farthest, axes)
-        figures.append(space_charts.kernel_figure(curves, model.kernel, model.dim, unit, axes))
+        reach = float(np.linalg.norm(model.scale.extent[list(axes)])) / 2
+        farthest = reach if variogram is None or variogram.unit else variogram.distance[-1] * 1.04
+        on_map = space_charts.kernel_curves(model.kernel, model.dim, farthest, axes)
+        figures.append(space_charts.kernel_figure(on_map, model.kernel, model.dim, unit, axes))
     if variogram is not None:
         working = not model.family.observes_eta
-        figures.append(space_charts.variogram_figure(variogram, curves, unit, working))
+        if model.kernel.stationary:
+            farthest = variogram.distance[-1] * 1.04
+            curves = space_charts.kernel_curves(model.kernel, model.dim, farthest, variogram.axes or axes)
+        figures.append(space_charts.variogram_figure(variogram, curves, variogram.unit or unit, working))
     return figures
 
 

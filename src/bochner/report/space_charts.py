@@ -112,8 +112,8 @@ def variogram_figure(variogram: Variogram, curves: KernelCurves | None, unit: st
     chart.points(distance, gamma, "accent", hovers, 2.5 + 3 * np.sqrt(pairs / pairs.max()))
     what = "working responses, on the scale of the link," if working else "responses"
     caption = (
-        f"Half the mean squared difference of two {what} about their trend, against the distance between them; larger "
-        f"dots have more pairs."
+        f"Half the mean squared difference of two {what} about their trend, against the distance between them"
+        f"{f', of pairs {variogram.among}' if variogram.among else ''}; larger dots have more pairs."
     )
     if variogram.lower:
         caption += " Dots within the band are what the fitted model expects of a survey at these places."

@@ -8,13 +8,13 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.diagnostics import Diagnostics
+from bochner.diagnostics.diagnostics import directions_of
 from bochner.exceptions import InputError
 from bochner.kernels import Kernel
 from bochner.maps import limits
 from bochner.maps.mappable import Mappable, mappable
 from bochner.maps.plots.known import known_diagnostics
 from bochner.maps.plots.style import BLUE, GREY, INK, RED, panels, styled
-from bochner.random import generator
 
 
 @styled
@@ -44,19 +44,20 @@ def plot_variogram(model: Mappable, *, diagnostics: Diagnostics | None = None, a
         ax.fill_between(h, variogram.lower, variogram.upper, color=GREY, alpha=0.16, linewidth=0, label="95 % of draws")
     fit = model.fitted_.model
     if fit.kernel.stationary:
-        _curve(ax, fit.kernel, variogram.noise, 1.05 * h[-1], fit.dim)
+        _curve(ax, fit.kernel, variogram.noise, 1.05 * h[-1], directions_of(fit.dim, variogram.axes or None))
     size = 14 + 50 * np.sqrt(np.asarray(variogram.n_pairs) / max(variogram.n_pairs))
     ax.scatter(h, variogram.semivariance, s=size, color=INK, linewidths=0, zorder=4, label="observations")
-    unit = f" ({found.distance_unit})" if found.distance_unit else ""
-    ax.set(xlabel=f"distance{unit}", ylabel="semivariance", title="Variogram", xlim=(0, None), ylim=(0, None))
+    unit = variogram.unit or found.distance_unit
+    ax.set(xlabel=f"distance ({unit})" if unit else "distance", ylabel="semivariance", xlim=(0, None), ylim=(0, None))
+    ax.set_title(f"Variogram of pairs {variogram.among}" if variogram.among else "Variogram")
     ax.grid(axis="y")
     ax.legend(loc="upper left")
     return figure
 
 
-def _curve(ax: Any, kernel: Kernel, noise: float, farthest: float, dim: int) -> None:
+def _curve(ax: Any, kernel: Kernel, noise: float, farthest: float, directions: FloatArray) -> None:
     lag = np.linspace(0, farthest, 300)
-    by_direction = noise + _semivariance(kernel, lag, dim)
+    by_direction = noise + _semivariance(kernel, lag, directions)
     low, mean, high = by_direction.min(axis=0), by_direction.mean(axis=0), by_direction.max(axis=0)
     sill = float(mean.max())
     if np.max(high - low) > limits.ANISOTROPIC * sill:
@@ -66,10 +67,8 @@ def _curve(ax: Any, kernel: Kernel, noise: float, farthest: float, dim: int) -> 
         ax.plot([0], [noise], "o", color=RED, markersize=5, clip_on=False, zorder=5, label="noise")
 
 
-def _semivariance(kernel: Kernel, lag: FloatArray, dim: int) -> FloatArray:
-    """k(0) - k(h) along random directions, (directions, lags)."""
-    direction = generator(0, "directions").normal(size=(limits.N_DIRECTIONS, dim))
-    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    lags = (direction[:, None, :] * lag[None, :, None]).reshape(-1, dim)
-    at_zero = float(kernel.at(np.zeros((1, dim)))[0])
-    return np.asarray(at_zero - kernel.at(lags).reshape(limits.N_DIRECTIONS, len(lag)))
+def _semivariance(kernel: Kernel, lag: FloatArray, directions: FloatArray) -> FloatArray:
+    """k(0) - k(h) along some directions (n, dim), as (n, lags)."""
+    lags = directions[:, None, :] * lag[None, :, None]
+    at_zero = float(kernel.at(np.zeros((1, directions.shape[1])))[0])
+    return np.asarray(at_zero - kernel.at(lags.reshape(-1, directions.shape[1])).reshape(lags.shape[:2]))
