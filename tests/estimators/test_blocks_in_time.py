@@ -10,6 +10,7 @@ from bochner import SpatialRegressor
 from bochner.cli._validation import held_out
 from bochner.diagnostics import diagnose
 from bochner.diagnostics.holding_out import hold_out
+from bochner.exceptions import CheckWarning
 from bochner.kernels import Matern, Separable
 
 
@@ -130,3 +131,12 @@ def test_few_sites_have_a_variogram_of_time():
     found = diagnose(model).variogram
     assert found.axes == (2,) and found.unit == "days" and found.among == "at the same place"
     assert found.distance[0] == 7.0
+
+
+def test_a_time_that_never_varies_is_told_of():
+    rows, y = table(30)
+    rows = rows.assign(date=pd.Timestamp("2024-05-01")).drop(columns="day")
+    kernel = Separable(Matern(30.0), Matern(20.0))
+    with pytest.warns(CheckWarning, match="date is 2024-05-01 in every row"):
+        model = SpatialRegressor(kernel, coords=["x", "y", "date"], tune=None, noise_variance=0.04).fit(rows, y)
+    assert any("date is 2024-05-01 in every row" in finding for finding in model.check())

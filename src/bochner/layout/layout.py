@@ -168,23 +168,26 @@ class Layout:
 
     def blocks(self, places: FloatArray) -> Blocked:
         """Which columns of places (n, dim) blocks of rows to be held out are cut in."""
-        unit, names, dim = self.placement.unit, self.columns.coord_names, places.shape[1]
-        every = Blocked(None, unit)
-        if unit:  # kilometres: of the map alone
-            space, on_map = list(self.placement.surface_axes), {names[i] for i in self.placement.axes}
-        elif self.last_is_time:
-            space, on_map = [*range(dim - 1)], {*names[:-1]}
-        else:
+        own, dim = self._of_their_own, places.shape[1]
+        every = Blocked(None, self.placement.unit)
+        if not own:
             return every
-        if len(space) == dim:
-            return every
-        beside = ", ".join(name for name in names if name not in on_map)
+        space = [*range(dim - len(own))]
         if len(np.unique(places[:, space], axis=0)) >= limits.BLOCKED_SITES:
-            only_time = self.last_is_time and len(space) == dim - 1
-            return Blocked(space, unit, " at all times" if only_time else f" at every {beside}", beside)
+            beside = ", ".join(own)
+            rest = " at all times" if self.last_is_time and len(own) == 1 else f" at every {beside}"
+            return Blocked(space, self.placement.unit, rest, beside)
         if not self.last_is_time:
             return every
-        return Blocked([dim - 1], "days" if self._of_dates else names[-1], " at all places", "place")
+        return Blocked([dim - 1], "days" if self._of_dates else own[-1], " at all places", "place")
+
+    @property
+    def _of_their_own(self) -> list[str]:
+        """Coordinates in units of their own, the last columns of places: beside kilometres all others, else a time."""
+        names = self.columns.coord_names
+        if self.placement.unit:
+            return [name for i, name in enumerate(names) if i not in self.placement.axes]
+        return [names[-1]] if self.last_is_time else []
 
     def written(self, name: str, value: float) -> str:
         """A value of a column as people write it: days of a column of dates as the date."""
@@ -204,7 +207,18 @@ class Layout:
         alarm = far_rows(coords[kept], self.placement, self.columns.coord_names, own)
         copies = n_copies(table, responses.y, responses.error) if responses.gaussian else 0
         alarms = (() if alarm is None else (alarm,)) + self._missing_codes(table, responses)
+        alarms += self._unvarying(coords[kept])
         return Oddities(alarms, (copies_text(copies, len(table)),) if copies > 0 else ())
+
+    def _unvarying(self, coords: FloatArray) -> tuple[str, ...]:
+        """What to say of a time or a depth that is the same in every row; of one row there is nothing to say."""
+        one = np.all(coords == coords[:1], axis=0) & (len(coords) > 1)
+        return tuple(
+            f"{name} is {self.written(name, coords[0, i])} in every row: how far the field reaches along it cannot be "
+            f"learned, and what is predicted at other values is a guess. Leave {name} out of the coordinates."
+            for i, name in enumerate(self.columns.coord_names)
+            if one[i] and name in self._of_their_own
+        )
 
     def _missing_codes(self, table: FloatArray, responses: Responses) -> tuple[str, ...]:
         """What to say of response and covariates that hold a code for missing values."""
