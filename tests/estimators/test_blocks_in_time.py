@@ -140,3 +140,13 @@ def test_a_time_that_never_varies_is_told_of():
     with pytest.warns(CheckWarning, match="date is 2024-05-01 in every row"):
         model = SpatialRegressor(kernel, coords=["x", "y", "date"], tune=None, noise_variance=0.04).fit(rows, y)
     assert any("date is 2024-05-01 in every row" in finding for finding in model.check())
+
+
+def test_a_time_before_its_place_is_known_in_degrees_and_told_of_in_a_plane():
+    rows, y = table(30)
+    rows = rows.assign(lon=rows.x / 70, lat=rows.y / 110)
+    kernel = Matern(30.0)
+    for names, known in ((["day", "lon", "lat"], True), (["day", "x", "y"], False), (["x", "y", "day"], True)):
+        model = SpatialRegressor(kernel, coords=names, tune=None, noise_variance=0.04).fit(rows[names], y)
+        assert model.fitted_.layout.last_is_time == known
+        assert any("last of the coordinates it is a time" in finding for finding in model.check()) != known

@@ -162,9 +162,16 @@ class Layout:
 
     @property
     def last_is_time(self) -> bool:
-        """Whether the last of three or more coordinates is a time, by its name or its values."""
-        *_, last = self.columns.coord_names
-        return len(self.columns.coords) > 2 and (self._of_dates or TIME.fullmatch(last.lower()) is not None)
+        """Whether the last column of three or more of places is a time, by its name or its values."""
+        named = TIME.fullmatch(self._last.lower()) is not None
+        return len(self.columns.coords) > 2 and (self._of_dates or named)
+
+    @property
+    def _last(self) -> str:
+        """What the last column of places is called: beside kilometres those of the map come first."""
+        names = self.columns.coord_names
+        others = [name for i, name in enumerate(names) if i not in self.placement.axes] if self.placement.unit else []
+        return others[-1] if others else names[-1]
 
     def blocks(self, places: FloatArray) -> Blocked:
         """Which columns of places (n, dim) blocks of rows to be held out are cut in."""
@@ -198,7 +205,7 @@ class Layout:
 
     @property
     def _of_dates(self) -> bool:
-        return self.encoding is not None and self.columns.coord_names[-1] in self.encoding.times
+        return self.encoding is not None and self._last in self.encoding.times
 
     def oddities(self, table: FloatArray, responses: Responses, row_name: RowName | None = by_position) -> Oddities:
         """What looks odd about the training rows themselves."""
@@ -208,7 +215,20 @@ class Layout:
         copies = n_copies(table, responses.y, responses.error) if responses.gaussian else 0
         alarms = (() if alarm is None else (alarm,)) + self._missing_codes(table, responses)
         alarms += self._unvarying(coords[kept])
-        return Oddities(alarms, (copies_text(copies, len(table)),) if copies > 0 else ())
+        notes = (copies_text(copies, len(table)),) if copies > 0 else ()
+        return Oddities(alarms, notes + self._early_time())
+
+    def _early_time(self) -> tuple[str, ...]:
+        """What to say of a time that stands before the places of a plane, where it counts as a length."""
+        names = self.columns.coord_names
+        if self.placement.unit or self.last_is_time or len(names) < 3:
+            return ()
+        dates = {} if self.encoding is None else self.encoding.times
+        early = [name for name in names[:-1] if name in dates or TIME.fullmatch(name.lower())]
+        if len(early) != 1:
+            return ()
+        order = [*(name for name in names if name not in early), *early]
+        return (f"{early[0]} is taken for a length like the others; last of the coordinates it is a time: {order}.",)
 
     def _unvarying(self, coords: FloatArray) -> tuple[str, ...]:
         """What to say of a time or a depth that is the same in every row; of one row there is nothing to say."""
