@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bochner.features.operators import CovarianceOperator, DenseOperator, GridOperator, SplitOperator
-from bochner.kernels import Kernel, Laplacian, Matern, SquaredExponential
+from bochner.features.operators import CovarianceOperator, DenseOperator, GridOperator, SplitOperator, TurnedOperator
+from bochner.kernels import Kernel, Laplacian, Matern, SquaredExponential, own_axes
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,16 @@ def scattered(kind: type[CovarianceOperator], kernel: Kernel, dim: int, n: int =
     rng = np.random.default_rng(dim)
     coords, box = rng.uniform(size=(n, dim)), (np.zeros(dim), np.ones(dim))
     return Case(kind(kernel, coords, box), rng.uniform(size=(30, dim)))
+
+
+def ridges(dim: int, n: int = 400) -> Case:
+    """A field that reaches six times as far along a diagonal as across it; along a line there is none."""
+    rng = np.random.default_rng(dim)
+    coords, box = rng.uniform(size=(n, dim)), (np.zeros(dim), np.ones(dim))
+    kernel = Matern((0.1, 0.6, 0.25)[:dim], 2.0, rotation=0.7 if dim == 2 else (0.4, -0.3, 0.6))
+    own = own_axes(kernel, dim)
+    assert own is not None
+    return Case(TurnedOperator(kernel, coords, box, own), rng.uniform(size=(30, dim)))
 
 
 def gridded(kernel: Kernel, dim: int, n_missing: int, *, off: bool = False) -> Case:
@@ -45,6 +55,7 @@ OPERATORS: dict[str, Callable[[int], Case]] = {
     "split-rough": lambda dim: scattered(SplitOperator, Matern(0.1, nu=0.5), dim),
     "split-long-and-short": lambda dim: scattered(SplitOperator, Matern(3.0, 5.0) + Matern(0.1, nu=0.5), dim),
     "split-smooth": lambda dim: scattered(SplitOperator, SquaredExponential(0.2), dim),
+    "turned": lambda dim: ridges(dim),
     "dense": lambda dim: scattered(DenseOperator, Matern(0.3, nu=0.5), dim),
     "dense-kinked": lambda dim: scattered(DenseOperator, Laplacian(0.3), dim),
 }

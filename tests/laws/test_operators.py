@@ -17,6 +17,7 @@ from bochner.features.operators import (
     DenseOperator,
     GridOperator,
     SplitOperator,
+    TurnedOperator,
     UnavailableOperator,
     covariance_operator,
 )
@@ -26,10 +27,11 @@ from tests.laws.registry_operators import OPERATORS, Case
 
 # transforms of a million waves: in three dimensions the split is tested with one kernel
 PAIRS = [(name, dim) for name in OPERATORS for dim in DIMS if dim < 3 or not name.startswith("split-")]
-IN_A_CUBE = ("split", 3)  # a million waves in each product
+PAIRS.remove(("turned", 1))
+IN_A_CUBE = (("split", 3), ("turned", 3))  # a million waves in each product
 every_operator = pytest.mark.parametrize(("name", "dim"), PAIRS)
 but_in_a_cube = pytest.mark.parametrize(
-    ("name", "dim"), [pytest.param(*pair, marks=pytest.mark.slow) if pair == IN_A_CUBE else pair for pair in PAIRS]
+    ("name", "dim"), [pytest.param(*pair, marks=pytest.mark.slow) if pair in IN_A_CUBE else pair for pair in PAIRS]
 )
 
 
@@ -106,7 +108,7 @@ def test_an_operator_says_how_and_why(name, dim):
 
 
 def test_every_kind_has_a_case():
-    tested = {type(case_of(name, 1).operator) for name in OPERATORS}
+    tested = {type(case_of(name, 2).operator) for name in OPERATORS}
     assert set(KINDS) - tested == {UnavailableOperator}  # which has no products
 
 
@@ -114,6 +116,9 @@ def test_every_kind_has_a_case():
 
 NODES = np.stack(np.meshgrid(np.arange(9.0), np.arange(9.0)), axis=-1).reshape(-1, 2)
 ANYWHERE = np.random.default_rng(0)
+RIDGES = Matern((0.003, 0.4), rotation=0.785)
+SOME_RIDGES = RIDGES + Matern(0.1)
+ACROSS = RIDGES + Matern((0.003, 0.4), rotation=-0.3)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +131,11 @@ ANYWHERE = np.random.default_rng(0)
         pytest.param(Matern(0.2), ANYWHERE.uniform(size=(90, 2)), 500, SplitOperator, True, id="2-D, few rows"),
         pytest.param(Laplacian(0.3), ANYWHERE.uniform(size=(90, 2)), 500, DenseOperator, True, id="kinked, few rows"),
         pytest.param(Laplacian(0.3), ANYWHERE.uniform(size=(90, 2)), 50, SplitOperator, False, id="kinked, many rows"),
+        pytest.param(RIDGES, ANYWHERE.uniform(size=(90, 2)), 50, TurnedOperator, True, id="ridges"),
+        pytest.param(SOME_RIDGES, ANYWHERE.uniform(size=(90, 2)), 50, TurnedOperator, False, id="ridges, and none"),
+        pytest.param(ACROSS, ANYWHERE.uniform(size=(90, 2)), 500, DenseOperator, True, id="two ways, few rows"),
+        pytest.param(ACROSS, ANYWHERE.uniform(size=(90, 2)), 50, SplitOperator, False, id="two ways, many rows"),
+        pytest.param(RIDGES, NODES / 9, 50, GridOperator, True, id="ridges on a grid"),
         pytest.param(Matern(0.2), ANYWHERE.uniform(size=(90, 3)), 500, DenseOperator, True, id="3-D, few rows"),
         pytest.param(Matern(0.2), ANYWHERE.uniform(size=(90, 3)), 50, SplitOperator, True, id="3-D, many rows"),
         pytest.param(Matern(0.2), ANYWHERE.uniform(size=(90, 4)), 500, DenseOperator, True, id="4-D, few rows"),

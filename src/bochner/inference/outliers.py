@@ -10,7 +10,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.inference import limits
 from bochner.inference.fits.whitened_trend import residual_beside
 from bochner.inference.observed.observations import Observations
-from bochner.kernels import Kernel, axis_units, total_variance
+from bochner.kernels import Kernel, axis_units, measured, total_variance
 from bochner.neighbours import close_pairs, left_out
 from bochner.random import generator
 from bochner.resources import n_searchers
@@ -50,7 +50,7 @@ def _far(kernel: Kernel, obs: Observations, rows: IntArray, off: FloatArray) -> 
         return far
     coords = obs.rows.coords[rows]
     units = axis_units(kernel, np.ptp(coords, axis=0))
-    places = coords if units is None else coords / units
+    places = measured(coords, units)
     n_around = min(1 + limits.OUTLIER_AROUND, len(rows))
     around = cKDTree(places).query(places[doubted], n_around, workers=n_searchers(len(doubted)))[1][:, 1:]
     local = np.median(off[around], axis=1) / normal
@@ -66,7 +66,7 @@ def pair_scatter(kernel: Kernel, noise_variance: float, obs: Observations) -> fl
     if len(obs) < limits.MIN_CHECKED_ROWS or obs.rows.has_areas or not kernel.stationary:
         return None
     units = axis_units(kernel, np.ptp(obs.rows.coords, axis=0))
-    first, second = close_pairs(obs.rows.coords if units is None else obs.rows.coords / units).T
+    first, second = close_pairs(measured(obs.rows.coords, units)).T
     coords, error = obs.rows.coords, obs.copy_variance(noise_variance) / obs.weight
     residual = residual_beside(kernel, noise_variance, obs)
     told = (residual[first] != residual[second]) | np.any(coords[first] != coords[second], axis=1)

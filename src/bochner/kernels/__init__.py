@@ -21,7 +21,7 @@ from bochner.kernels.gneiting import Gneiting
 from bochner.kernels.laplacian import Laplacian
 from bochner.kernels.matern import Matern
 from bochner.kernels.measure import Piece, pieces_of, spectral_density, spectral_terms, total_variance
-from bochner.kernels.metric import axis_groups, axis_units, reaches
+from bochner.kernels.metric import axis_groups, axis_units, measured, reaches
 from bochner.kernels.names import NAMED_KERNELS, kernel_named, register_kernel
 from bochner.kernels.on_axes import OnAxes
 from bochner.kernels.periodic import Periodic
@@ -35,6 +35,7 @@ from bochner.kernels.spectral import SpectralKernel
 from bochner.kernels.spectral_mixture import SpectralMixture
 from bochner.kernels.squared_exponential import SquaredExponential
 from bochner.kernels.stationary import AxisKernel, IsotropicKernel, SimpleKernel, covariances
+from bochner.kernels.turning import along, own_axes
 from bochner.kernels.waves import Waves
 
 __all__ = [
@@ -69,10 +70,13 @@ __all__ = [
     "Start",
     "Sum",
     "Waves",
+    "along",
     "axis_groups",
     "axis_units",
     "covariances",
     "kernel_named",
+    "measured",
+    "own_axes",
     "pieces_of",
     "reaches",
     "register_kernel",

@@ -12,6 +12,7 @@ LOWEST_NU        0.4    smoothness below which, however many the rows are, ...
 HIGHEST_NU       2.0    ... and above which there is a prior against it, ...
 UNUSUAL_SD       0.5    ... of such an sd in its log: 20 has to gain eleven nats
 UNLIKE_AXES      3.0    longest unit of the shortest, up to which axes of one measure are taken as they are
+SAME_AXES        1e-6   cosine of the angle between axes of two kernels, up to which they are told along the same
 FALLEN           0.6    of the variance: the lag at which the covariance has fallen to it is the unit
 N_SHIFTS         1,024  quasi Monte Carlo points of a convolution: an error of 1 % of the largest density
 DENSITY_ROWS     2^19   frequencies and shifts whose density is held at once: 4 MB a column
@@ -42,6 +43,7 @@ LOWEST_NU = 0.4
 HIGHEST_NU = 2.0
 UNUSUAL_SD = 0.5
 UNLIKE_AXES = 3.0
+SAME_AXES = 1e-6
 FALLEN = 0.6
 N_SHIFTS = 1024
 DENSITY_ROWS = 2**19

@@ -6,7 +6,9 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.kernels import limits
+from bochner.kernels.anisotropy import turned
 from bochner.kernels.base import Kernel
+from bochner.kernels.turning import along, own_axes
 
 
 def axis_groups(kernel: Kernel, dim: int) -> list[tuple[int, ...]]:
@@ -25,12 +27,17 @@ def axis_groups(kernel: Kernel, dim: int) -> list[tuple[int, ...]]:
 def axis_units(kernel: Kernel, extent: FloatArray) -> FloatArray | None:
     """Unit of each axis, (dim,), in which lags mean the same to the kernel; None if all axes share one, or nearly.
 
+    Of a kernel that is stretched along turned axes it is a matrix W, (dim, dim), by which places are `measured`.
     Neighbours are sought in these units.
     """
     dim = len(extent)
     groups = axis_groups(kernel, dim)
     if not kernel.stationary or not groups:
         return None
+    own = own_axes(kernel, dim)
+    if own is not None:
+        unit = reaches(along(kernel, own), np.abs(own) @ extent)
+        return own / unit[:, None] if unit.max() > limits.UNLIKE_AXES * unit.min() else None
     if groups == [tuple(range(dim))]:
         unit = reaches(kernel, extent)
         return unit if unit.max() > limits.UNLIKE_AXES * unit.min() else None
@@ -38,6 +45,13 @@ def axis_units(kernel: Kernel, extent: FloatArray) -> FloatArray | None:
     for group in groups:
         unit[list(group)] = _reach(kernel, group[0], extent)
     return unit
+
+
+def measured(places: FloatArray, units: FloatArray | None) -> FloatArray:
+    """Places (..., dim) in units of the axes, or along others."""
+    if units is None:
+        return places
+    return places / units if units.ndim == 1 else turned(places, units)
 
 
 def reaches(kernel: Kernel, extent: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ from scipy.linalg import lapack
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.device import device_for
+from bochner.kernels import measured
 from bochner.neighbours import limits
 from bochner.neighbours.cell_tree import cells_of
 from bochner.neighbours.compiled import cell_loops, compiled_kernel, run_size, tabulated_kernel
@@ -56,9 +57,10 @@ class CellKriging:
         self.unit = np.ones(coords.shape[1]) if scales is None else scales
         self.n_near = min(n_neighbours, len(self.known))
         shared = min(int(limits.CELL_NEIGHBOURS * n_neighbours), len(self.known))
-        self.neighbours = Neighbours(self.known / self.unit, shared, n_far)
-        self.origin = (self.known / self.unit).min(axis=0)
-        self.side = float(np.ptp(self.known / self.unit, axis=0).max()) or 1.0
+        near = measured(self.known, self.unit)
+        self.neighbours = Neighbours(near, shared, n_far)
+        self.origin = near.min(axis=0)
+        self.side = float(np.ptp(near, axis=0).max()) or 1.0
 
     def at(self, targets: FloatArray, residual: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Means of fields with residuals (n, k), (m, k), and variance, (m,), at targets (m, dim).
@@ -115,7 +117,7 @@ class CellKriging:
 
     def _cells(self, targets: FloatArray) -> Iterator[Cell]:
         """Centre of every cell, and the targets in it."""
-        for centres, members in cells_of(targets / self.unit, self.origin, self.side, self._small):
+        for centres, members in cells_of(measured(targets, self.unit), self.origin, self.side, self._small):
             yield from zip(centres, members, strict=True)
 
     def _rows_of(self, cells: list[Cell]) -> list[IntArray]:

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from bochner.arrays import FloatArray, IntArray
+from bochner.kernels import measured
 from bochner.neighbours import batches
 from bochner.neighbours.compiled import CompiledKernel, compiled_kernel, in_runs, loops
 from bochner.neighbours.nearest_kriging import Covariance
@@ -26,7 +27,7 @@ def inverse_root(
     W and W' are all that a preconditioner needs: nothing is ever solved. Cost n k^3, memory n k. Rows of W are those of
     `coords`: where these go along axes, products pass near places one after the other, some three times as fast.
     """
-    near = coords if scales is None else coords / scales
+    near = measured(coords, scales)
     order = maximin_order(near, seed)
     return whitening_rows(kernel, noise, coords, order, n_neighbours, np.argsort(order), near)
 

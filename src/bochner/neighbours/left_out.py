@@ -6,6 +6,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
+from bochner.kernels import measured
 from bochner.neighbours import batches
 from bochner.neighbours.compiled import compiled_kernel
 from bochner.neighbours.nearest_kriging import Covariance, compiled_kriging, least_noise
@@ -35,15 +36,15 @@ def left_out(
         Rows to predict, and rows to predict them from. They may have rows in common.
     n_neighbours : int
         Rows that each is predicted from; there must be one more than that of the others.
-    scales : array, shape (dim,), optional
-        Unit of each axis in which neighbours are near (default: as the coordinates are).
+    scales : array, shape (dim,) or (dim, dim), optional
+        In which neighbours are near, as `local_kriging` takes them.
 
     Returns
     -------
     mean, variance : array, shape (len(rows),)
         Of the field without noise. Cost m k^3 in batches.
     """
-    near = coords if scales is None else coords / scales
+    near = measured(coords, scales)
     tree = cKDTree(near[others])
 
     def given(run: slice) -> IntArray:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, measured
 from bochner.neighbours import batches, limits
 from bochner.neighbours.compiled import CompiledKernel, cell_loops, compiled_kernel, in_runs, loops
 from bochner.neighbours.ordering import maximin_order
@@ -66,8 +66,9 @@ def local_kriging(
         Places to predict.
     n_neighbours : int
         Observations per target; all of them give the exact Gaussian process.
-    scales : array, shape (dim,), optional
-        Unit of each axis in which neighbours are near (default: as the coordinates are).
+    scales : array, shape (dim,) or (dim, dim), optional
+        Unit of each axis in which neighbours are near, or the matrix W of places W x in which they are (default: as the
+        coordinates are).
     n_far : int
         Beside the nearest, so many of every eighth and of every 64th observation, beyond the nearest: they see around
         a gap, and average noise where many rows say the same.
@@ -113,7 +114,7 @@ def _kriged(
     compiled, found = compiled_kernel(kernel, targets.shape[1], n_systems), ready.found(unit, targets)
 
     def search(run: slice) -> IntArray:
-        return sought.present(targets[run] / unit) if found is None else found[run]
+        return sought.present(measured(targets[run], unit)) if found is None else found[run]
 
     if compiled is not None:
         return compiled_kriging(compiled, variances, known, values, targets, search)
@@ -174,17 +175,16 @@ class KnownRows:
     def sought(self, unit: FloatArray) -> tuple[FloatArray, Neighbours]:
         """Neighbours in a unit of each axis, or in the like of it that they were sought in before."""
         for made in self._made:
-            ratio = unit / made[0]
-            if ratio.max() <= limits.LIKE_UNITS * ratio.min():
+            if _alike(unit, made[0]):
                 return made
-        self._made.append((unit, Neighbours(self.known / unit, self.n_near, self.n_far)))
+        self._made.append((unit, Neighbours(measured(self.known, unit), self.n_near, self.n_far)))
         return self._made[-1]
 
     def find(self, unit: FloatArray, targets: FloatArray) -> None:
         """Have the rows of targets that several kernels are asked for."""
         made, sought = self.sought(unit)
         if self.found(made, targets) is None:
-            self._found.append((made, targets, sought.present(targets / made)))
+            self._found.append((made, targets, sought.present(measured(targets, made))))
 
     def found(self, unit: FloatArray, targets: FloatArray) -> IntArray | None:
         """Rows (m, k) of targets by a unit that they were found in, -1 for none; None, where they were not."""
@@ -192,6 +192,16 @@ class KnownRows:
             if made is unit and np.array_equal(places, targets):
                 return rows
         return None
+
+
+def _alike(unit: FloatArray, other: FloatArray) -> bool:
+    """Whether what is near in some units is near in others."""
+    if unit.ndim == other.ndim == 1:
+        ratio = unit / other
+    else:
+        one, two = (np.diag(1 / each) if each.ndim == 1 else each for each in (unit, other))
+        ratio = np.linalg.svd(one @ np.linalg.inv(two), compute_uv=False)
+    return bool(ratio.max() <= limits.LIKE_UNITS * ratio.min())
 
 
 class Neighbours:

@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.sparse.linalg import spsolve_triangular
 
 from bochner.arrays import FloatArray
+from bochner.kernels import measured
 from bochner.neighbours.inverse_root import whitening_rows
 from bochner.neighbours.nearest_kriging import Covariance
 from bochner.neighbours.ordering import maximin_order
@@ -29,13 +30,12 @@ def conditional_draws(
     approximation of the posterior). The posterior precision is then W'W with a sparse triangular W.
     """
     m = len(targets)
-    unit = np.ones(coords.shape[1]) if scales is None else scales
-    order = maximin_order(targets / unit, 0)
+    order = maximin_order(measured(targets, scales), 0)
     n = len(coords)
     places = np.concatenate([coords, targets[order]])
     noises = np.concatenate([np.broadcast_to(noise, (n,)), np.zeros(m)])
     ends = np.arange(n, n + m)
-    root = whitening_rows(kernel, noises, places, np.arange(n + m), n_neighbours, ends, places / unit)
+    root = whitening_rows(kernel, noises, places, np.arange(n + m), n_neighbours, ends, measured(places, scales))
     lower = sparse.csr_array(root[:, n:])
     z = rng.standard_normal((m, n_draws))
     errors = np.empty((n_draws, m))

@@ -19,8 +19,7 @@ from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.device import device_for
-from bochner.kernels import Kernel
-from bochner.kernels.anisotropy import turned
+from bochner.kernels import Kernel, measured
 from bochner.neighbours import batches, limits
 from bochner.neighbours.compiled import CompiledKernel, compiled_kernel, in_runs, loops, tabulated_kernel
 from bochner.neighbours.device_systems import DeviceKernel, vecchia_sums
@@ -431,7 +430,7 @@ class _Sums(NamedTuple):
 
 def _measured(lags: FloatArray, scales: FloatArray) -> FloatArray:
     """Places in units of the axes, or along others; rounded: on a grid, neighbours equally far are so to the digit."""
-    return np.round(lags / scales if scales.ndim == 1 else turned(lags, scales), 6)
+    return np.round(measured(lags, scales), 6)
 
 
 def _sample(n: int, n_points: int, coarse_share: float, close: IntArray, seed: int) -> tuple[IntArray, FloatArray]:

@@ -12,6 +12,7 @@ from bochner.features.operators.dense import DenseOperator
 from bochner.features.operators.grid import Grid, GridOperator, find_grid, torus_counts
 from bochner.features.operators.scattered import SCATTERED
 from bochner.features.operators.split import SplitOperator
+from bochner.features.operators.turned import TurnedOperator
 from bochner.features.operators.unavailable import UnavailableOperator
 from bochner.kernels import Kernel
 
@@ -41,6 +42,7 @@ __all__ = [
     "Grid",
     "GridOperator",
     "SplitOperator",
+    "TurnedOperator",
     "UnavailableOperator",
     "covariance_operator",
     "find_grid",

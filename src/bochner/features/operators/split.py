@@ -82,8 +82,9 @@ class SplitOperator(CovarianceOperator):
     @cached_property
     def far_error(self) -> float:
         """RMS error of the series between rows that are not near, relative to the variance."""
-        # a kernel of the distance has its kink at zero alone
-        if not np.ptp(self.shares) and all(k.radial for k in self.kernel.leaves()):
+        # a kernel of the distance has its kink at zero alone, unless it is a ridge along some direction
+        round_enough = not np.ptp(self.shares) and not any(_far_stretched(k) for k in self.kernel.leaves())
+        if round_enough and all(k.radial for k in self.kernel.leaves()):
             return 0.0
         first, second = np.random.default_rng(0).integers(self.n_rows, size=(2, limits.SPLIT_PAIRS))
         lag = self.coords[first] - self.coords[second]
@@ -251,6 +252,14 @@ class SplitOperator(CovarianceOperator):
             part = lag[start : start + size]
             out[start : start + size] = self.kernel.lag_covariance(part) - self.series.at(part)
         return out
+
+
+def _far_stretched(leaf: Kernel) -> bool:
+    """Whether length scales along turned axes differ by more than steps that are all alike can follow."""
+    if getattr(leaf, "rotation", None) is None:
+        return False
+    scales: tuple[float, ...] = leaf.length_scale  # type: ignore[attr-defined]
+    return max(scales) > limits.MAX_AXIS_RATIO * min(scales)
 
 
 def _halves(columns: Any) -> tuple[Any, Any]:

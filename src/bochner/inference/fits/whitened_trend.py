@@ -16,7 +16,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.inference.fits import limits
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.scale import residual_of
-from bochner.kernels import Kernel, axis_units
+from bochner.kernels import Kernel, axis_units, measured
 from bochner.neighbours import least_noise, whitening_rows
 from bochner.random import generator
 
@@ -51,7 +51,7 @@ class WhitenedTrend:
         order = generator(0, "order of a trend").permutation(n)
         asked = np.arange(max(0, n - limits.TREND_ROWS), n)
         units = axis_units(kernel, np.ptp(coords, axis=0))
-        near = coords if units is None else coords / units
+        near = measured(coords, units)
         white = whitening_rows(kernel, noise, coords, order, limits.TREND_NEIGHBOURS, asked, near)
         trend = obs.rows.trend
         residual = residual_of(obs)
