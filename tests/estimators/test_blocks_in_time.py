@@ -150,3 +150,14 @@ def test_a_time_before_its_place_is_known_in_degrees_and_told_of_in_a_plane():
         model = SpatialRegressor(kernel, coords=names, tune=None, noise_variance=0.04).fit(rows[names], y)
         assert model.fitted_.layout.last_is_time == known
         assert any("last of the coordinates it is a time" in finding for finding in model.check()) != known
+
+
+@pytest.mark.parametrize("dated", [True, False])
+def test_more_rows_at_each_place_than_a_block_may_have(dated):
+    rows, y = table(12, 250)
+    columns, y = (["x", "y", "day"], y) if dated else (["x", "y"], y - np.sin(rows.day / 15))
+    kernel = Separable(Matern(30.0), Matern(20.0)) if dated else Matern(30.0)
+    model = SpatialRegressor(kernel, coords=columns, tune=None, noise_variance=0.04).fit(rows, y)
+    assert model.check() == []  # a place is not split further
+    _, blocks = hold_out(model)
+    assert "10 blocks" in blocks.text

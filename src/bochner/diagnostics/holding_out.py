@@ -13,7 +13,7 @@ from bochner.diagnostics import limits
 from bochner.diagnostics.held_out_calibration import Calibration, calibration
 from bochner.estimators import SpatialRegressor
 from bochner.estimators.crossvalidation import CrossValidation, summarise
-from bochner.estimators.doubtful_intervals import small_blocks
+from bochner.estimators.doubtful_intervals import small_blocks, without
 from bochner.exceptions import InputError
 from bochner.inference import Fold, Observations, Responses
 from bochner.posterior.response import Response
@@ -118,9 +118,10 @@ def _some_blocks(model: SpatialRegressor, responses: Responses, rng: Generator, 
     places = blocked.of(obs.rows.coords)
     blocks, side = small_blocks(places, gap_size(places))
     order = rng.permutation(blocks.max() + 1)[: limits.MAX_BLOCKS]
-    total = np.cumsum(np.bincount(blocks)[order])
+    most = limits.SAMPLED_ROWS // limits.N_PARTS
+    total = np.cumsum(np.minimum(np.bincount(blocks), most)[order])
     chosen = order[: 1 + int(np.searchsorted(total, limits.SAMPLED_ROWS))]
-    folds = [_without(np.flatnonzero(blocks == block), len(obs)) for block in chosen]
+    folds = [without(np.flatnonzero(blocks == block), len(obs), most, rng) for block in chosen]
     held = [fit.leave_out_quickly(obs, folds) for fit in model.fitted_.model.fits]
     text = f"{len(folds)} blocks, {_length(side, unit)} wide{blocked.rest}, drawn at random, each held out as a whole"
     return _calibration("blocks", text, summarise(held, model.fitted_.model, responses, None), responses)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.estimators import limits
@@ -14,6 +15,8 @@ from bochner.inference import Fold, Model, Responses
 from bochner.layout import Layout
 from bochner.random import generator
 from bochner.validation import blocks_of, gap_size
+from bochner.validation.coordinates import labels_of
+from bochner.validation.limits import CLOSEST
 
 
 def doubtful_intervals(
@@ -30,8 +33,7 @@ def doubtful_intervals(
     rows, obs = model.working(responses)
     try:
         places = obs.rows.coords if layout is None else layout.blocks(obs.rows.coords).of(obs.rows.coords)
-        parts, what = held_out_parts(places, codes)
-        folds = [_without(part, len(obs)) for part in parts]
+        folds, what = held_out_parts(places, codes)
         few = len(obs) <= limits.MAX_EXACTLY_JUDGED
         held = [fit.leave_out(obs, folds) if few else fit.leave_out_quickly(obs, folds) for fit in model.fits]
         found = summarise(held, model, rows, ["coverage"])
@@ -50,7 +52,7 @@ def doubtful_intervals(
     if cover + 2 * error >= limits.LEAST_COVERAGE:
         return _generous_errors(found, rows) or _too_many_zeros(found, rows)
     return (
-        f"95 % intervals hold {cover:.0%} of the rows held out in {len(parts)} {what}: away from the data they are too "
+        f"95 % intervals hold {cover:.0%} of the rows held out in {len(folds)} {what}: away from the data they are too "
         f"narrow. Give fit the places to be predicted (predict_at) or the groups of the rows (groups), or learn the "
         f"kernel by tune='spatial-cv'."
     )
@@ -148,30 +150,38 @@ def _too_many_zeros(found: CrossValidation, rows: Responses) -> str | None:
     )
 
 
-def held_out_parts(coords: FloatArray, groups: IntArray | None) -> tuple[list[IntArray], str]:
-    """Some rows that belong together, of at most about a thousand, and what they are."""
+def held_out_parts(coords: FloatArray, groups: IntArray | None) -> tuple[list[Fold], str]:
+    """Some rows that belong together, each part held out as a whole, and what they are; a thousand rows are scored."""
     rng = generator(0, "held-out blocks")
     label, what = groups, "groups"
     if label is None:
         label, what = small_blocks(coords, gap_size(coords))[0], "blocks"
     order = rng.permutation(label.max() + 1)[: limits.MAX_JUDGED_PARTS]
-    total = np.cumsum(np.bincount(label, minlength=int(label.max()) + 1)[order])
+    most = limits.MAX_JUDGED_ROWS // limits.LEAST_JUDGED_PARTS
+    total = np.cumsum(np.minimum(np.bincount(label), most)[order])
     chosen = order[: 1 + int(np.searchsorted(total, limits.MAX_JUDGED_ROWS))]
     if len(chosen) < limits.LEAST_JUDGED_PARTS:
         raise InputError(f"{len(chosen)} {what} are too few to hold out.")
-    return [np.flatnonzero(label == part) for part in chosen], what
+    return [without(np.flatnonzero(label == part), len(label), most, rng) for part in chosen], what
 
 
 def small_blocks(coords: FloatArray, side: float) -> tuple[IntArray, float]:
-    """Blocks of a side, or of a smaller one where a typical row would share its block with too many others."""
+    """Blocks of a side, or of a smaller one where a typical row would share its block with too many others.
+
+    Rows at one place remain together, however many they are.
+    """
+    n_places = int(labels_of(coords).max()) + 1
     while True:
         blocks = blocks_of(coords, side)
-        if np.median(np.bincount(blocks)[blocks]) <= limits.MAX_PART_ROWS:
+        few = np.median(np.bincount(blocks)[blocks]) <= limits.MAX_PART_ROWS
+        if few or blocks.max() + 1 == n_places or side < CLOSEST * np.ptp(coords, axis=0).max():
             return blocks, side
         side *= 0.7
 
 
-def _without(test: IntArray, n: int) -> Fold:
+def without(part: IntArray, n: int, most: int, rng: Generator) -> Fold:
+    """A fold of n rows that holds a part out, and scores some of its rows at most."""
     kept = np.ones(n, dtype=bool)
-    kept[test] = False
-    return np.flatnonzero(kept), test
+    kept[part] = False
+    scored = part if len(part) <= most else np.sort(rng.choice(part, most, replace=False))
+    return np.flatnonzero(kept), scored
