@@ -161,3 +161,49 @@ def test_more_rows_at_each_place_than_a_block_may_have(dated):
     assert model.check() == []  # a place is not split further
     _, blocks = hold_out(model)
     assert "10 blocks" in blocks.text
+
+
+@pytest.mark.parametrize(("n_sites", "n_times"), [(9, 4), (9, 1)])
+def test_a_few_sites_at_fewer_times_are_held_out_in_blocks_of_space(n_sites, n_times):
+    rows, y = table(n_sites, n_times)
+    assert fitted(rows, y).fitted_.layout.blocks(rows.to_numpy()).axes == [0, 1]
+    assert len(np.unique(fitted(rows, y).cross_validate(5).fold)) == 5
+
+
+@pytest.mark.parametrize("n_sites", [8, 30])
+def test_groups_say_whether_blocks_are_of_space_or_of_time(n_sites):
+    rows, y = table(n_sites)
+    kept = np.random.default_rng(0).uniform(size=len(rows)) < 0.7
+    rows, y = rows[kept].reset_index(drop=True), y[kept]
+    model = fitted(rows, y)
+    by_site = model.cross_validate(5, groups=rows.groupby(["x", "y"]).ngroup())
+    assert all(len(np.unique(rows.x[by_site.index][by_site.fold == k])) >= n_sites // 5 for k in range(5))
+    by_day = model.cross_validate(5, groups=rows.day)
+    days = [np.unique(rows.day.to_numpy()[by_day.index][by_day.fold == k]) for k in range(5)]
+    assert sum(len(some) for some in days) == 12
+    assert all(np.diff(some).min() == 7 for some in days)  # days that follow one another
+
+
+def test_forecasts_are_tuned_and_judged_as_times_to_come():
+    rows, y = table(30, 20)
+    known = rows.day < 100
+    kernel = Separable(Matern(30.0), Matern(20.0))
+    model = SpatialRegressor(kernel, coords=["x", "y", "day"], tune="spatial-cv")
+    model.fit(rows[known], y[known], predict_at=rows[~known])
+    *_, wanted = held_out(model, rows[~known], (), 5, None)
+    assert wanted.name == "as places to predict"
+    assert wanted.distance >= 7  # days, of a row from those of other days
+    layout, places = model.fitted_.layout, rows.to_numpy()
+    assert layout.blocks(places[known], places[~known]).axes == [2]
+    assert layout.blocks(places[::3], places[1::3]).axes is None  # what is missing among sites and times
+    assert layout.blocks(places[known], places[~known] + 0.1).axes == [0, 1]
+
+
+def test_one_coordinate_and_a_time_are_two_units_as_well():
+    rows, y = table(30)
+    scores = []
+    for per_day in (1.0, 24.0):
+        kernel = Matern((30.0, 20.0 * per_day))
+        model = SpatialRegressor(kernel, coords=["x", "day"], tune=None, noise_variance=0.5)
+        scores.append(dict(model.fit(rows.assign(day=rows.day * per_day), y).cross_validate(5)))
+    assert scores[0] == pytest.approx(scores[1], rel=1e-6)

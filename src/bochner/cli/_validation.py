@@ -66,7 +66,9 @@ def held_out(
             tests.append(_split(model, coords, splitter, name, scoring))
     wanted = layout.wanted(predict_at) if model.has_training else None
     if wanted is not None:
-        gaps = GapBlocks(blocked.of(wanted + layout.centre), folds, coords=blocked.axes)
+        wanted = wanted + layout.centre
+        as_wanted = layout.blocks(coords, wanted)
+        gaps = GapBlocks(as_wanted.of(wanted), folds, coords=as_wanted.axes)
         tests.append(_split(model, coords, gaps, "as places to predict", scoring))
     return tests
 

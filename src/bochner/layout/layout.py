@@ -24,16 +24,18 @@ from bochner.layout.encoding import Encoding
 from bochner.layout.formula import Design
 from bochner.layout.geography import Support, support_of, without_geometry
 from bochner.layout.oddities import Oddities, copies_text, far_rows, n_copies
-from bochner.layout.purpose import domain_of
+from bochner.layout.purpose import domain_of, mostly_among, variance_between
 from bochner.layout.row_names import RowName, by_position
 from bochner.layout.trend import Trend
+from bochner.validation.coordinates import distinct
 
 
 class Blocked(NamedTuple):
     """Columns of places in which distances are told, and rows held out in blocks: None is all of them, in one unit.
 
     A kilometre is no day, and no metre of depth. A map is drawn where there is no row at any time, so blocks of rows
-    with a time are blocks of space at all times; where rows lie at a few places, they are blocks of time.
+    with a time are blocks of space at all times; where rows lie at a few places and more times, or each group of rows
+    is of one time, they are blocks of time.
     """
 
     axes: list[int] | None
@@ -163,8 +165,31 @@ class Layout:
     @property
     def last_is_time(self) -> bool:
         """Whether the last column of three or more of places is a time, by its name or its values."""
-        named = TIME.fullmatch(self._last.lower()) is not None
-        return len(self.columns.coords) > 2 and (self._of_dates or named)
+        return len(self.columns.coords) > 2 and self._ends_in_time
+
+    def blocks(self, places: FloatArray, wanted: FloatArray | None = None, groups: IntArray | None = None) -> Blocked:
+        """Which columns of places (n, dim) blocks of rows, or of groups of them, to be held out are cut in.
+
+        Where other times of the sites that rows lie at are wanted, forecasts, blocks are of time; where what is missing
+        among these sites and times is, they are of both.
+        """
+        own, dim, every = self._of_their_own, places.shape[1], Blocked(None, self.placement.unit)
+        if not own:
+            return every
+        beside, only_time = ", ".join(own), self._ends_in_time and len(own) == 1
+        rest = " at all times" if only_time else f" at every {beside}"
+        of_space = Blocked([*range(dim - len(own))], self.placement.unit, rest, beside)
+        n_sites = len(distinct(of_space.of(places))[0])
+        if not self._ends_in_time:
+            return of_space if n_sites >= limits.BLOCKED_SITES else every
+        of_time = Blocked([dim - 1], "days" if self._of_dates else own[-1], " at all places", "place")
+        if groups is not None:
+            apart = [variance_between(groups, some.of(places)) for some in (of_space, of_time)]
+            return of_time if apart[1] > 2 * apart[0] else of_space
+        if wanted is not None and mostly_among(of_space.of(wanted), of_space.of(places)):
+            return every if mostly_among(of_time.of(wanted), of_time.of(places)) else of_time
+        n_times = len(distinct(of_time.of(places))[0])
+        return of_space if n_sites >= min(limits.BLOCKED_SITES, n_times) else of_time
 
     @property
     def _last(self) -> str:
@@ -173,20 +198,9 @@ class Layout:
         others = [name for i, name in enumerate(names) if i not in self.placement.axes] if self.placement.unit else []
         return others[-1] if others else names[-1]
 
-    def blocks(self, places: FloatArray) -> Blocked:
-        """Which columns of places (n, dim) blocks of rows to be held out are cut in."""
-        own, dim = self._of_their_own, places.shape[1]
-        every = Blocked(None, self.placement.unit)
-        if not own:
-            return every
-        space = [*range(dim - len(own))]
-        if len(np.unique(places[:, space], axis=0)) >= limits.BLOCKED_SITES:
-            beside = ", ".join(own)
-            rest = " at all times" if self.last_is_time and len(own) == 1 else f" at every {beside}"
-            return Blocked(space, self.placement.unit, rest, beside)
-        if not self.last_is_time:
-            return every
-        return Blocked([dim - 1], "days" if self._of_dates else own[-1], " at all places", "place")
+    @property
+    def _ends_in_time(self) -> bool:
+        return self._of_dates or TIME.fullmatch(self._last.lower()) is not None
 
     @property
     def _of_their_own(self) -> list[str]:
@@ -194,7 +208,7 @@ class Layout:
         names = self.columns.coord_names
         if self.placement.unit:
             return [name for i, name in enumerate(names) if i not in self.placement.axes]
-        return [names[-1]] if self.last_is_time else []
+        return [names[-1]] if len(names) > 1 and self._ends_in_time else []
 
     def written(self, name: str, value: float) -> str:
         """A value of a column as people write it: days of a column of dates as the date."""

@@ -12,6 +12,7 @@ from bochner.inference import Domain
 from bochner.layout import limits
 from bochner.random import generator
 from bochner.resources import n_threads
+from bochner.validation.coordinates import distinct
 
 
 def domain_of(
@@ -53,10 +54,25 @@ def stations(coords: FloatArray, map_axes: tuple[int, ...], asked: FloatArray | 
     if len(pairs) * limits.STATION_ROWS > len(coords) or find_grid(pairs) is not None:
         return None  # few rows at each, or pixels of a stack: what is missing there is seen at other times
     if asked is not None:
-        known = cKDTree(pairs).query(asked[:, map_axes])[0] <= 1e-9 * np.ptp(pairs, axis=0).max()
-        if np.mean(known) > 0.5:
+        if mostly_among(asked[:, map_axes], pairs):
             return None
     return np.asarray(group.ravel(), dtype=np.intp)
+
+
+def mostly_among(wanted: FloatArray, places: FloatArray) -> bool:
+    """Whether most of the wanted places are some of those places."""
+    known = cKDTree(distinct(places)[0]).query(wanted)[0] <= 1e-9 * np.ptp(places, axis=0).max()
+    return bool(np.mean(known) > 0.5)
+
+
+def variance_between(groups: IntArray, places: FloatArray) -> float:
+    """Share of the variance of places that lies between groups of them: 1 where each group is at one place."""
+    codes = np.unique(groups, return_inverse=True)[1].ravel()
+    size = np.bincount(codes)
+    middles = np.stack([np.bincount(codes, axis) for axis in places.T], axis=1) / size[:, None]
+    within = np.sum((places - middles[codes]) ** 2)
+    whole = np.sum((places - places.mean(axis=0)) ** 2)
+    return 0.0 if whole == 0 else float(1 - within / whole)
 
 
 def _on_surface(coords: FloatArray, placement: Placement) -> FloatArray | None:
