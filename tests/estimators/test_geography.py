@@ -197,3 +197,6 @@ def test_a_date_that_is_not_used_is_told_of(survey):
     plain = pd.DataFrame({"lon": frame.geometry.x, "lat": frame.geometry.y, "date": frame.date})
     told = str(SpatialRegressor(Matern(nu=1.5), coords=["lon", "lat"]).fit(plain, y).choices_["columns"])
     assert "coords=['lon', 'lat', 'date']" in told
+    braces = plain.rename(columns={"lon": "x {m}", "lat": "y {m}"})
+    told = str(SpatialRegressor(Matern(nu=1.5), coords=["x {m}", "y {m}"]).fit(braces, y).choices_["columns"])
+    assert "coords=['x {m}', 'y {m}', 'date']" in told

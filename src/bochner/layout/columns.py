@@ -169,7 +169,11 @@ def told_of_unused(unused: Sequence[str], how: str | None) -> str:
     Its name takes the place of {}. None: places have a time already.
     """
     times = timed_columns(unused) if how is not None else []
-    hint = f" If {times[0]} says when, rows have a place and a time: {how.format(times[0])}." if how and times else ""
+    hint = (
+        f" If {times[0]} says when, rows have a place and a time: {how.replace('{}', times[0])}."
+        if how and times
+        else ""
+    )
     return f"not used: {', '.join(unused)}.{hint}"
 
 
