@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from bochner import SpatialRegressor
 from bochner.exceptions import InputError, KernelError
 from bochner.frequencies import Frequencies, lattice_frequencies, measure_error
 from bochner.frequencies.torus import fade, torus_series
-from bochner.kernels import Kernel, Matern, Polynomial, SquaredExponential
+from bochner.kernels import Kernel, Matern, Polynomial, RationalQuadratic, SquaredExponential
 
 KERNELS: dict[str, Kernel] = {
     "squared exponential": SquaredExponential(0.2, 2.0),
@@ -56,6 +57,27 @@ def test_heaviest_waves_come_first_and_each_pair_once():
     single = np.where(np.any(index != 0, axis=1), waves.mass / 2, waves.mass)
     assert np.all(np.diff(waves.mass[1:]) <= 1e-12) or np.all(np.diff(single) <= 1e-12)
     assert_allclose(waves.omega, 2 * np.pi * waves.lattice.spacing * index)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.5, 0.9])
+def test_kernels_without_an_integral_have_no_more_mass_than_variance(alpha):
+    # correlation falls as distance^(-2 alpha): in two dimensions the density at zero is infinite
+    waves = lattice_frequencies(RationalQuadratic(0.1, alpha=alpha), np.full(2, 1.4), n_frequencies=1500)
+    assert waves.n == 1500
+    assert waves.mass.sum() <= 1.0
+
+
+def test_standard_deviations_of_kernels_without_an_integral():
+    rng = np.random.default_rng(0)
+    coords, places, y = rng.uniform(size=(1500, 2)), rng.uniform(size=(50, 2)), rng.standard_normal(1500)
+    kernel = RationalQuadratic(0.1, alpha=0.5)
+    exact, waves = (
+        SpatialRegressor(kernel, tune=None, noise_variance=0.05, features=features, **given)
+        .fit(coords, y)
+        .predict(places, return_std=True)[1]
+        for features, given in (("exact", {}), ("lattice", {"n_frequencies": 700}))
+    )
+    assert np.all(waves > 0.5 * exact)
 
 
 def test_refusals():

@@ -129,14 +129,24 @@ class _Field:
         return float(sum(np.prod([p.variance for p in pieces]) for pieces in self.terms))
 
     def mass(self, spacing: FloatArray, index: IntArray) -> FloatArray:
-        """Spectral mass of the cells of lattice points (m, len(axes))."""
-        step = 2 * np.pi * spacing
-        total = np.zeros(len(index))
+        """Spectral mass of the cells of lattice points (m, len(axes)).
+
+        Of a kernel that has no integral the density at zero is infinite: its cell holds what lies all over it.
+        """
+        step = 2 * np.pi * spacing[list(self.axes)]
+        mass = self._density(step * index) * np.prod(step)
+        zero = np.all(index == 0, axis=1)
+        if np.any(mass[zero] > self.variance):
+            parts = (np.arange(limits.PARTS_OF_CELL) + 0.5) / limits.PARTS_OF_CELL - 0.5
+            inside = np.stack(np.meshgrid(*[parts] * len(step), indexing="ij"), axis=-1).reshape(-1, len(step))
+            mass[zero] = np.mean(self._density(step * inside)) * np.prod(step)
+        return mass
+
+    def _density(self, omega: FloatArray) -> FloatArray:
+        """Spectral density at frequencies (m, len(axes)) along its axes."""
+        total = np.zeros(len(omega))
         for pieces in self.terms:
-            product = np.full(len(index), np.prod(step[list(self.axes)]))
-            for p in pieces:
-                product *= p.density(step[list(p.axes)] * index[:, [self.axes.index(a) for a in p.axes]])
-            total += product
+            total += np.prod([p.density(omega[:, [self.axes.index(a) for a in p.axes]]) for p in pieces], axis=0)
         return total
 
 

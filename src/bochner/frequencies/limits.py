@@ -12,6 +12,8 @@ FADING_STEPS     24     grid steps beyond the largest lag, in which the kernel f
 SPARED_STEPS     8      of them, before it begins to: the taper mixes neighbouring steps
 FLAT_TAPER       0.4    share of the highest frequency up to which the taper leaves the waves alone
 SERIES_EPS       1e-9   relative error of the transforms of a series: far below its own
+PARTS_OF_CELL    16     along each axis of the cell at zero, of whose densities the mean is taken where that at zero is
+                        infinite: by even so many none lies at it
 ===============  =====  ==============================================================================================
 
 Below 16 dimensions sign flips reach too few directions: structured blocks bias the kernel by 0.23 in 2, 0.14 in 4 and
@@ -29,3 +31,4 @@ FADING_STEPS = 24
 SPARED_STEPS = 8
 FLAT_TAPER = 0.4
 SERIES_EPS = 1e-9
+PARTS_OF_CELL = 16
