@@ -107,3 +107,16 @@ def test_a_sum_of_which_slopes_foretell_nothing_is_not_climbed(monkeypatch):
     monkeypatch.setattr(sums, "_likelihood", lambda *_: pytest.fail("another likelihood was made"))
     found, foreseen = fit_sum(single, None, obs, folds, 0, beside=beside)
     assert found is None and foreseen < 1
+
+
+def test_a_rough_and_long_single_field_may_be_a_short_and_a_long_smooth_one():
+    rng = np.random.default_rng(5)
+    coords = rng.uniform(size=(3000, 2))
+    truth = Matern(0.025, 0.05, nu=2.5) + Matern(0.6, 1.0, nu=2.5)
+    y = np.linalg.cholesky(truth(coords) + 0.015 * np.eye(3000)) @ rng.standard_normal(3000)
+    obs, train = rows_of(coords, y), np.arange(3000) % 5 > 0
+    folds, beside = [(np.flatnonzero(train), np.flatnonzero(~train))], search_of(rows_of(coords, y))
+    single = beside.maximise(Matern(0.5, 1.0, nu=0.5, learn_nu=True), 0.01)
+    assert single.kernel.length_scale > 0.5  # so that starts of a climb are longer than what is short
+    found, gained = fit_sum(single, None, obs, folds, 0, beside=beside)
+    assert found is not None and gained > 4

@@ -421,6 +421,9 @@ FORESEEN_SHARE         0.25                                 of it: what slopes a
                                                             tried at all
 SMOOTH_ENOUGH          0.4                                  smoothness from which on they do: a  benchmarks/foreseen_
                                                             rougher field may be two             sums
+SHORTER_ASKED          (0.02, 0.04, 0.08)                   of the extent: lengths for which     benchmarks/foreseen_
+                                                            slopes are asked, too, where starts  sums
+                                                            are longer
 NEAR_PEAK              0.1                                  nats: where slopes are asked, a      tests/inference
                                                             climb would gain no more
 NEXT_TO_NO_VARIANCE    1e-4                                 of a start's: variance at which      tests/inference
@@ -750,6 +753,7 @@ SUM_LEDGE = 5.0
 WORTH_LIKELIHOOD = 4.0
 FORESEEN_SHARE = 0.25
 SMOOTH_ENOUGH = 0.4
+SHORTER_ASKED = (0.02, 0.04, 0.08)
 NEAR_PEAK = 0.1
 NEXT_TO_NO_VARIANCE = 1e-4
 WORTH_IN_GAPS = 1.0

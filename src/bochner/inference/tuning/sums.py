@@ -54,7 +54,8 @@ def fit_sum(
     starts = [_start(single, extent, *lengths) for lengths in limits.SUM_STARTS]
     if beside is not None and single.kernel.nu >= limits.SMOOTH_ENOUGH:  # type: ignore[attr-defined]
         peak = replace(beside, enough=limits.NEAR_PEAK).maximise(single.kernel, single.noise_variance)
-        foreseen = gain_of_fields(peak, _coloured(reduce(Sum, starts), single.kernel).leaves(), beside)
+        asked = [*starts, *_shorter(starts, single, extent)]
+        foreseen = gain_of_fields(peak, _coloured(reduce(Sum, asked), single.kernel).leaves(), beside)
         if foreseen < limits.FORESEEN_SHARE * worth:
             return None, foreseen
     scale = scale_of(white)
@@ -152,6 +153,14 @@ def _start(single: Tuned, extent: float, short: float, middle: float, long: floa
         for l, s, nu in zip(lengths, limits.SUM_SHARES, limits.SUM_SMOOTHNESS, strict=True)
     ]
     return reduce(Sum, fields)
+
+
+def _shorter(starts: list[Kernel], single: Tuned, extent: float) -> list[Kernel]:
+    """Fields shorter than those that a climb starts from: one rough and long field plays a short and a long one."""
+    least = min(field.length_scale for start in starts for field in start.leaves())  # type: ignore[attr-defined]
+    variance, nu = single.kernel.variance, limits.SUM_SMOOTHNESS[0]  # type: ignore[attr-defined]
+    lengths = [share * extent for share in limits.SHORTER_ASKED if share * extent < least]
+    return [Matern(length, limits.SUM_SHARES[0] * variance, nu=nu) for length in lengths]
 
 
 def _whitened(obs: Observations, kernel: Kernel) -> Observations:
