@@ -10,6 +10,7 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError
 from bochner.inference import Fold, HeldOut, Model, Responses
+from bochner.layout import Layout
 from bochner.posterior import Latent
 from bochner.posterior.response import Response
 from bochner.validation import (
@@ -76,25 +77,31 @@ def make_folds(
     predict_at: FloatArray | None,
     seed: int,
     groups: Any = None,
-    axes: list[int] | None = None,
+    layout: Layout | None = None,
 ) -> list[Fold] | None:
     """Folds of a splitter; None for tuning that needs none.
 
-    Blocks that are made here hold whole groups, cut between their middles, in some `axes` of the coordinates; a
+    Blocks that are made here hold whole groups, cut between their middles, in the columns that the `layout` tells; a
     splitter does with groups what it does.
     """
-    chosen = slice(None) if axes is None else axes
     if cv is None or (isinstance(cv, str) and cv in ("evidence", "likelihood")):
         return None
+    made_here = cv == "spatial-cv" if isinstance(cv, str) else _is_number(cv)
+    axes = layout.blocks(coords, predict_at, groups).axes if made_here and layout is not None else None
+    chosen = slice(None) if axes is None else axes
     if isinstance(cv, str) and cv == "spatial-cv":
         wanted = None if predict_at is None else predict_at[:, chosen]
         return _whole(groups, coords[:, chosen], lambda places: _spatial_folds(places, wanted, seed))
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+    if _is_number(cv):
         blocks = BlockKFold(int(cv), random_state=seed)
         return _whole(groups, coords[:, chosen], lambda places: list(blocks.split(places)))
     if isinstance(cv, str) or not hasattr(cv, "split"):
         raise InputError(f"cv={cv!r}; needed is None, a number of folds, or a splitter such as BlockKFold(5).")
     return [(np.asarray(train), np.asarray(test)) for train, test in cv.split(coords, y, groups)]
+
+
+def _is_number(cv: Any) -> bool:
+    return isinstance(cv, (int, np.integer)) and not isinstance(cv, bool)
 
 
 def each_group(groups: IntArray) -> list[Fold]:

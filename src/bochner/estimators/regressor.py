@@ -561,8 +561,7 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
             folds = None if codes is None else each_group(codes)
         else:
             coords = responses.rows.coords + layout.centre
-            axes = layout.blocks(coords, groups=codes).axes
-            folds = make_folds(cv, coords, responses.y, None, seed_of(self.random_state), codes, axes)
+            folds = make_folds(cv, coords, responses.y, None, seed_of(self.random_state), codes, layout)
         with resources_of(self).in_use(len(responses)):
             held = leave_out(self.fitted_.model, responses, folds)
             return summarise(held, self.fitted_.model, responses, scoring)

@@ -179,8 +179,7 @@ def _modelled(
     # blocks are laid out around the user's own origin, not around the middle of the data
     coords, at = responses.rows.coords + layout.centre, None if places is None else places + layout.centre
     groups = given.codes(len(responses))
-    axes = layout.blocks(coords, at, groups).axes
-    folds = make_folds(estimator.tune, coords, responses.y, at, settings.seed, groups, axes)
+    folds = make_folds(estimator.tune, coords, responses.y, at, settings.seed, groups, layout)
     domain = layout.domain(laid.coords, places, groups)
     with settings.resources.in_use(len(responses)):
         layout, responses, curves = bent(layout, responses, laid.table, settings, domain)
