@@ -53,20 +53,18 @@ class Response:
     @property
     def mean(self) -> FloatArray:
         """Mean, (n,)."""
-        return np.asarray(self.sizes * (self.eta.mass @ self._surface[0]))
+        return self._mean_of(self._surface[0])
 
     @property
     def variance(self) -> FloatArray:
         """Variance, (n,)."""
-        counted = self.eta.mass > 0  # nothing times infinity would be no number
-        mass, means, variances = self.eta.mass[counted], *(part[counted] for part in self._surface)
-        mean = mass @ means
-        with np.errstate(over="ignore"):
-            variance = mass @ (variances + (means - mean) ** 2)
-            if not self.new or self.family.observes_eta:
-                return np.asarray(self.sizes**2 * variance)
-            within = self.family.expected_variance(mean, variance + mean**2, self.sizes)
-            return np.asarray(self.sizes**2 * variance + within)
+        return self._variance_of(*self._surface)
+
+    @property
+    def mean_and_sd(self) -> tuple[FloatArray, FloatArray]:
+        """Both, (n,) each, for little more than one."""
+        means, variances = self._surface
+        return self._mean_of(means), np.sqrt(self._variance_of(means, variances))
 
     @property
     def sd(self) -> FloatArray:
@@ -166,6 +164,20 @@ class Response:
         pairs = zip(self.eta.means, self.eta.variances, strict=True)
         means, variances = zip(*(self.family.link_function.moments(*pair) for pair in pairs), strict=True)
         return np.stack(means), np.stack(variances)
+
+    def _mean_of(self, means: FloatArray) -> FloatArray:
+        return np.asarray(self.sizes * (self.eta.mass @ means))
+
+    def _variance_of(self, means: FloatArray, variances: FloatArray) -> FloatArray:
+        counted = self.eta.mass > 0  # nothing times infinity would be no number
+        mass, means, variances = self.eta.mass[counted], means[counted], variances[counted]
+        mean = mass @ means
+        with np.errstate(over="ignore"):
+            variance = mass @ (variances + (means - mean) ** 2)
+            if not self.new or self.family.observes_eta:
+                return np.asarray(self.sizes**2 * variance)
+            within = self.family.expected_variance(mean, variance + mean**2, self.sizes)
+            return np.asarray(self.sizes**2 * variance + within)
 
     def _surface_cdf(self, value: FloatArray) -> FloatArray:
         link = self.family.link_function

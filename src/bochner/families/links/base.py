@@ -6,6 +6,7 @@ for its name.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -67,9 +68,13 @@ class Link:
 
 
 class ProbabilityLink(Link):
-    """The mean is a distribution function F(eta), symmetric about zero: F(-eta) = 1 - F(eta)."""
+    """The mean is a distribution function F(eta), symmetric about zero: F(-eta) = 1 - F(eta).
+
+    `node_steps`: the widest sd of eta, and the step of the nodes that suffices up to it, in standard deviations.
+    """
 
     range = (0.0, 1.0)
+    node_steps: ClassVar[tuple[tuple[float, float], ...]] = ((NARROW, STEP),)
 
     def log_mean(self, eta: FloatArray) -> FloatArray:
         """log F, accurate in both tails."""
@@ -86,10 +91,12 @@ class ProbabilityLink(Link):
     def moments(self, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
         variance = self.floored(variance, mean)
         both = np.empty((2, len(mean)))
-        narrow = variance < NARROW**2
-        for rows, rule in ((narrow, self.moments_at_nodes), (~narrow, self.wide_moments)):
-            if rows.any():
-                both[:, rows] = in_chunks(rule, N_NODES, mean[rows], variance[rows])
+        band = np.searchsorted([widest**2 for widest, _ in self.node_steps], variance, side="right")
+        for i in np.unique(band):
+            rows, rule = np.flatnonzero(band == i), self.wide_moments
+            if i < len(self.node_steps):
+                rule = partial(self.moments_at_nodes, step=self.node_steps[i][1])
+            both[:, rows] = in_chunks(rule, N_NODES, mean[rows], variance[rows])
         return both[0], both[1]
 
     def log_density(self, positives: FloatArray, negatives: FloatArray, eta: FloatArray) -> FloatArray:

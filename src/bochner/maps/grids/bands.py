@@ -66,7 +66,8 @@ def make_bands(
 
 def band_values(bands: Iterable[Band], law: Response) -> FloatArray:
     """Values of several bands, (n, bands)."""
-    return np.column_stack([band.of(law) for band in bands])
+    both = dict(zip(("mean", "sd"), law.mean_and_sd, strict=True))  # of every map, and for little more than one
+    return np.column_stack([both[band.kind] if band.kind in both else band.of(law) for band in bands])
 
 
 def _numbers(values: float | Iterable[float], name: str) -> list[float]:
