@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from bochner.features import Rows
 from bochner.inference import Model
 from bochner.layout import Layout
 from bochner.posterior import Latent, Patches
+from bochner.posterior.mixture import Alike
 from bochner.posterior.response import Response
 from bochner.resources import block_bytes
 
@@ -109,6 +110,20 @@ class Fitted:
         if new:
             return family.draw(eta, np.ones(len(rows)) if size is None else size, rng)
         return family.mean(eta) if size is None else family.mean(eta) * size
+
+    def joint(self, rows: Rows, n_draws: int, rng: Generator) -> tuple[Response, FloatArray]:
+        """Law of the surface at each row, and joint draws of it, (n_draws, n)."""
+        eta, draws = self.model.mixture.joint(rows, n_draws, rng)
+        level, family = self.layout.trend.level, self.model.family
+        return Response(family, eta.shifted(level)), family.mean(draws + level)
+
+    def joint_alike(self, rows: Rows, eta: Latent, alike: Alike, n_draws: int, rng: Generator) -> FloatArray:
+        """Joint draws of the surface, for sums over rows that lie together: see `Mixture.joint_alike`."""
+        return self.model.family.mean(self.model.mixture.joint_alike(rows, eta, alike, n_draws, rng))
+
+    def of_heaviest(self, n: int) -> Fitted:
+        """With the n sets of hyperparameters of most mass, as if there were no others."""
+        return replace(self, model=replace(self.model, mixture=self.model.mixture.heaviest(n)))
 
     def covariance(
         self,

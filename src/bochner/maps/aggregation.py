@@ -15,13 +15,16 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.estimators import Fitted
 from bochner.estimators.constructor import is_count, resources_of
 from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError, OutsideWarning, warn
+from bochner.families.links import Link
 from bochner.features import ArealRows, Rows
 from bochner.geo import area_points, as_crs, checked_areas, grid_like, mask_within, raster_at, read_areas, sample_raster
 from bochner.maps import limits
 from bochner.maps.grids.bands import Band, make_bands
 from bochner.maps.grids.inputs import Input, check_covariates
 from bochner.maps.mappable import Mappable, map_layout, mappable
-from bochner.posterior import Latent, Patches
+from bochner.posterior import Latent
+from bochner.posterior.mixture import Alike
+from bochner.posterior.response import Response
 from bochner.random import generator, seed_of
 
 
@@ -43,7 +46,7 @@ def aggregate(
     Each area is represented by up to about `n_points` points, and the law of their mean is found jointly: values at
     neighbouring points go up and down together, so the mean over an area is far less certain than independent pixels
     would have it. It is exact for Gaussian responses and the exact kernel, and comes from joint draws of the surface
-    elsewhere. The mean itself comes from four times as many points.
+    elsewhere. What four times as many points add to the mean comes from the likeliest hyperparameters.
 
     Parameters
     ----------
@@ -93,21 +96,20 @@ def aggregate(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say has just been said
             draw_at = _Points.of(fitted, areas, n_points, weights_raster, covariates)
-        patches = fitted.model.mixture.patches(limits.AREA_TOLERANCE)
-        mean = mean_at.means(_mean(fitted, mean_at.rows, patches), n_areas)
         out = {name: np.full(n_areas, np.nan) for name in ("sd", "lower", "upper", *(band.name for band in bands))}
-        rough = np.full(n_areas, np.nan)
-        shaky, n_fine = np.zeros(n_areas, dtype=bool), mean_at.counts(n_areas)
+        (mean, error, unsure), n_fine = np.full((3, n_areas), np.nan), mean_at.counts(n_areas)
+        shaky, finer = np.zeros(n_areas, dtype=bool), _Finer.of(fitted, mean_at, draw_at)
         for i, n_here, area in draw_at.laws(fitted, n_areas, int(n_draws), seed_of(random_state)):
-            for name, value in area.summary(mean[i], level, bands).items() if n_here else ():
-                out[name][i] = value
-            rough[i] = area.mean(patches) if n_here else np.nan
-            # where all pixels of the weights are there, nothing can be missed
-            shaky[i] = n_fine[i] > n_here and n_here >= limits.LEAST_HALVED and area.half_differs()
+            if area is not None:
+                unsure[i], added = area.unsure, finer.added(i, area.unsure)
+                mean[i], error[i] = area.mean + added, abs(added)
+                for name, value in area.summary(mean[i], level, bands).items():
+                    out[name][i] = value
+                # where all pixels of the weights are there, nothing can be missed
+                shaky[i] = n_fine[i] > n_here and n_here >= limits.LEAST_HALVED and area.half_differs()
             if progress is not None:
                 progress(i + 1, n_areas)
-        error = np.abs(mean - rough)
-        _tell(areas, mean, shaky | (error > limits.MAX_POINTS_ERROR * out["sd"]), _uninformed(fitted, draw_at, n_areas))
+        _tell(areas, mean, shaky | (error > limits.MAX_POINTS_ERROR * out["sd"]), _uninformed(fitted, unsure))
     columns = {"mean": mean, **out, "n_points": draw_at.counts(n_areas), "discretisation_error": error}
     if weights_raster is not None:
         total = _weights(weights_raster, areas)
@@ -142,38 +144,80 @@ class _Points:
         """Number of points in each area."""
         return np.bincount(self.area, minlength=n_areas)
 
-    def thinned(self, n_points: int, n_areas: int) -> _Points:
-        """At most about so many of the points of each area, at even steps."""
-        step = np.maximum(1, self.counts(n_areas) // n_points)[self.area]
-        number = np.arange(len(self.area)) - np.searchsorted(self.area, self.area)  # areas come one after the other
-        kept = np.flatnonzero(number % step == 0)
-        share = np.bincount(self.area[kept], self.weight[kept], n_areas)
-        return _Points(self.rows[kept], self.area[kept], self.weight[kept] / share[self.area[kept]])
+    def of_area(self, i: int) -> slice:
+        """Where the points of an area are: areas come one after the other."""
+        return slice(*(int(at) for at in np.searchsorted(self.area, [i, i + 1])))
 
-    def means(self, values: FloatArray, n_areas: int) -> FloatArray:
-        """Weighted mean of each area; NaN for one without points."""
-        total = np.bincount(self.area, self.weight * values, n_areas)
-        return np.where(self.counts(n_areas) > 0, total, np.nan)
-
-    def laws(self, fitted: Fitted, n_areas: int, n_draws: int, seed: int) -> Iterator[tuple[int, int, _Area]]:
-        """Number of each area, of its points, and the law of its mean: exact, or by joint draws of the surface."""
+    def laws(self, fitted: Fitted, n_areas: int, n_draws: int, seed: int) -> Iterator[tuple[int, int, _Area | None]]:
+        """Number of each area, of its points, and the law of its mean: exact, or by joint draws; None where empty."""
         exact = fitted.model.family.observes_eta and fitted.model.posterior.takes_areas
+        alike, eta = (None, None) if exact else self._alike(fitted)
         for i, seed_here in enumerate(generator(seed, "areas").integers(2**31, size=n_areas)):
-            here = np.flatnonzero(self.area == i)
+            here, rng = self.of_area(i), generator(int(seed_here), "draws")
             rows, weight = self.rows[here], self.weight[here]
-            if exact and len(here):
-                yield i, len(here), _ExactArea(fitted.latent(_as_areas(rows, weight)))
+            if not len(rows):
+                yield i, 0, None
+            elif exact:
+                some = rows[np.linspace(0, len(rows) - 1, min(len(rows), limits.ASKED_POINTS)).astype(int)]
+                unsure = float(fitted.latent(some).variance.mean())
+                yield i, len(rows), _ExactArea(fitted.latent(_as_areas(rows, weight)), unsure)
+            elif alike is None or eta is None:
+                law, draws = fitted.joint(rows, n_draws, rng)
+                yield i, len(rows), _DrawnArea(draws.T, weight, law)
             else:
-                rng = generator(int(seed_here), "draws")
-                draws = fitted.draws(rows, n_draws, rng).T if len(here) else np.empty((0, n_draws))
-                yield i, len(here), _DrawnArea(draws, weight, fitted, rows)
+                law = Response(fitted.model.family, eta.at(np.arange(len(self.area))[here]))
+                draws = fitted.joint_alike(rows, law.eta, alike, n_draws, rng)
+                yield i, len(rows), _DrawnArea(draws.T, weight, law)
+
+    def _alike(self, fitted: Fitted) -> tuple[Alike | None, Latent | None]:
+        """Groups of hyperparameters that correlate points of an area alike, and the law of all points, of many sets."""
+        if not len(self.area):
+            return None, None
+        some = np.unique(self.area[np.linspace(0, len(self.area) - 1, limits.ALIKE_AREAS).astype(int)])
+        alike = fitted.model.mixture.alike([self.rows[self.of_area(i)] for i in some])
+        if alike is None:
+            return None, None
+        return alike, fitted.latent(self.rows, patches=fitted.model.mixture.patches(limits.AREA_TOLERANCE))
+
+
+@dataclass(frozen=True)
+class _Finer:
+    """What more points add to the means over areas: by the likeliest sets of hyperparameters, for all.
+
+    Where the link is none, what is added depends on the spread of the linear predictor, too: that of the area will do.
+    """
+
+    link: Link
+    fine: tuple[_Points, FloatArray]
+    rough: tuple[_Points, FloatArray]
+
+    @classmethod
+    def of(cls, fitted: Fitted, fine: _Points, rough: _Points) -> _Finer:
+        few = fitted.of_heaviest(limits.FINER_SETS)
+        patches = few.model.mixture.patches(limits.AREA_TOLERANCE)
+        pairs = [(at, few.latent(at.rows, spread=False, patches=patches).mean) for at in (fine, rough)]
+        return cls(fitted.model.family.link_function, *pairs)
+
+    def added(self, i: int, variance: float) -> float:
+        """Mean over the fine points of an area, less that over the rough ones."""
+        means = [
+            float(at.weight[here] @ self.link.moments(eta[here], np.full(len(eta[here]), variance))[0])
+            for at, eta in (self.fine, self.rough)
+            for here in [at.of_area(i)]
+        ]
+        return means[0] - means[1]
 
 
 class _Area(Protocol):
     """Law of the mean over an area."""
 
-    def mean(self, patches: Patches | None) -> float:
+    @property
+    def mean(self) -> float:
         """From the points of the law itself."""
+
+    @property
+    def unsure(self) -> float:
+        """Variance of the linear predictor at a point of the area, on average."""
 
     def summary(self, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
         """Sd, interval and exceedances, about a mean that is known better."""
@@ -187,8 +231,10 @@ class _ExactArea:
     """A mixture of Gaussians: of the mean over all points, and over every second of them."""
 
     eta: Latent
+    unsure: float
 
-    def mean(self, patches: Patches | None) -> float:
+    @property
+    def mean(self) -> float:
         return float(self.eta.mean[0])
 
     def summary(self, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
@@ -205,15 +251,19 @@ class _ExactArea:
 
 @dataclass(frozen=True)
 class _DrawnArea:
-    """Draws of the surface at the points of an area, (n, n_draws), their weights, (n,), and the points themselves."""
+    """Draws of the surface at the points of an area, (n, n_draws), their weights, (n,), and the law of each point."""
 
     draws: FloatArray
     weight: FloatArray
-    fitted: Fitted
-    rows: Rows
+    law: Response
 
-    def mean(self, patches: Patches | None) -> float:
-        return float(self.weight @ _mean(self.fitted, self.rows, patches))
+    @property
+    def mean(self) -> float:
+        return float(self.weight @ self.law.mean)
+
+    @property
+    def unsure(self) -> float:
+        return float(self.weight @ self.law.eta.variance)
 
     def summary(self, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
         draws = self.weight @ self.draws
@@ -248,20 +298,12 @@ def _at(name: str, source: Input, coords: FloatArray, crs: Any, is_category: boo
     return raster_at(source, coords, crs, resampling="classes" if is_category else None)
 
 
-def _mean(fitted: Fitted, rows: Rows, patches: Patches | None) -> FloatArray:
-    """Means of the surface at some points."""
-    linear = fitted.model.family.link_function.linear
-    return fitted.law(rows, spread=not linear, patches=patches).mean if len(rows) else np.zeros(0)
-
-
-def _uninformed(fitted: Fitted, at: _Points, n_areas: int) -> NDArray[np.bool_]:
+def _uninformed(fitted: Fitted, unsure: FloatArray) -> NDArray[np.bool_]:
     """Areas of which the data say nothing: the field there is as unsure as before."""
     kernel = fitted.model.kernel
-    if not len(at.area) or not kernel.stationary:
-        return np.zeros(n_areas, dtype=bool)
-    prior = kernel.diag(np.zeros((1, fitted.model.dim)))[0]
-    some = at.thinned(limits.ASKED_POINTS, n_areas)
-    return np.asarray(some.means(fitted.latent(some.rows).variance, n_areas) > limits.PRIOR_SHARE * prior)
+    if not kernel.stationary:
+        return np.zeros(len(unsure), dtype=bool)
+    return np.asarray(unsure > limits.PRIOR_SHARE * kernel.diag(np.zeros((1, fitted.model.dim)))[0])
 
 
 def _weights(raster: Any, areas: Any) -> FloatArray:

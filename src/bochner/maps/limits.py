@@ -4,6 +4,8 @@
 name                value                  what it bounds, and why
 ==================  =====================  ===========================================================================
 FINER_POINTS        4                      times as many points for the mean of an area as for its draws
+FINER_SETS          3                      sets of hyperparameters, at most, that tell what these add: the heaviest
+ALIKE_AREAS         4                      areas that tell which sets of hyperparameters correlate points alike
 MAX_POINTS_ERROR    0.1                    error of the points, in standard deviations of the mean, that is worth a
                                            warning
 AREA_TOLERANCE      5e-3                   standard deviations that the mean at a point of an area may err by; means of
@@ -47,6 +49,8 @@ ANISOTROPIC         0.02                   of the sill: directions that differ l
 from __future__ import annotations
 
 FINER_POINTS = 4
+FINER_SETS = 3
+ALIKE_AREAS = 4
 MAX_POINTS_ERROR = 0.1
 AREA_TOLERANCE = 5e-3
 ASKED_POINTS = 25

@@ -106,6 +106,10 @@ class Posterior(ABC):
     def draw(self, rows: Rows, n_draws: int, rng: Generator) -> FloatArray:
         """Joint draws of the surface, (n_draws, n)."""
 
+    def moments_and_draw(self, rows: Rows, n_draws: int, rng: Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mean, variance and joint draws, for less than one after the other where they share work."""
+        return *self.mean_and_variance(rows), self.draw(rows, n_draws, rng)
+
     @abstractmethod
     def trend_covariance(self) -> FloatArray:
         """Covariance of the trend coefficients, (q, q)."""

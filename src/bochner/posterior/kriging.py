@@ -79,8 +79,12 @@ class KrigingPosterior(Posterior):
         return self._covariance(self.rows.covariance_with(self.kernel, rows), rows)
 
     def draw(self, rows: Rows, n_draws: int, rng: Generator) -> FloatArray:
+        return self.moments_and_draw(rows, n_draws, rng)[2]
+
+    def moments_and_draw(self, rows: Rows, n_draws: int, rng: Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
         cross = self.rows.covariance_with(self.kernel, rows)
-        return draw_gaussian(self._mean(cross, rows), self._covariance(cross, rows), n_draws, rng)
+        mean, covariance = self._mean(cross, rows), self._covariance(cross, rows)
+        return mean, np.maximum(covariance.diagonal(), 0.0), draw_gaussian(mean, covariance, n_draws, rng)
 
     def _covariance(self, cross: FloatArray, rows: Rows) -> FloatArray:
         whitened, drift = self._whitened(rows, cross)

@@ -11,9 +11,13 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import special
 
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, IntArray
 from bochner.features import Rows
+from bochner.posterior import limits
 from bochner.posterior.base import Patches, Posterior
+
+Alike = Sequence[tuple[int, IntArray]]
+"""Groups of components: the one that stands for the others, and all of them."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,67 @@ class Mixture:
                 eta = eta + np.sqrt(s2) * rng.standard_normal(eta.shape)
             draws.append(eta)
         return np.asarray(rng.permutation(np.concatenate(draws)))
+
+    def joint(self, rows: Rows, n_draws: int, rng: Generator) -> tuple[Latent, FloatArray]:
+        """Law of every row, and joint draws, (n_draws, n)."""
+        components, mass, _ = self.averaged
+        counts = self._counts(n_draws, rng)
+        found = [c.moments_and_draw(rows, int(n), rng) for c, n in zip(components, counts, strict=True)]
+        means, variances, draws = zip(*found, strict=True)
+        return Latent(np.stack(means), np.stack(variances), mass), rng.permutation(np.concatenate(draws))
+
+    def joint_alike(self, rows: Rows, eta: Latent, alike: Alike, n_draws: int, rng: Generator) -> FloatArray:
+        """Joint draws, (n_draws, n), for sums over rows that lie together and of which `latent` says `eta`.
+
+        Every component has its own means and variances. Those that are alike share correlations, which differ less
+        and cost more: they are solved for once in a group.
+        """
+        components, counts, parts = self.averaged[0], self._counts(n_draws, rng), []
+        sd = np.sqrt(eta.variances)
+        for typical, group in alike:
+            mean, variance, draws = components[typical].moments_and_draw(rows, int(counts[group].sum()), rng)
+            z = (draws - mean) / np.sqrt(np.maximum(variance, 1e-300))
+            of = np.repeat(group, counts[group])
+            parts.append(eta.means[of] + sd[of] * z)
+        return np.asarray(rng.permutation(np.concatenate(parts)))
+
+    def _counts(self, n_draws: int, rng: Generator) -> IntArray:
+        """Draws of every component with mass: as near to its share as whole numbers come."""
+        shares = np.append(0.0, np.cumsum(self.averaged[1])) * n_draws
+        counts = np.diff(np.floor(shares + rng.uniform()).astype(int))
+        counts[-1] += n_draws - counts.sum()
+        return counts
+
+    def alike(self, parts: Sequence[Rows]) -> Alike | None:
+        """Groups of components that correlate the rows of each part alike; None of few components.
+
+        Of each group the typical component, and all.
+        """
+        components, mass, _ = self.averaged
+        if len(components) <= limits.ALIKE_GROUPS:
+            return None
+        parts = [rows[np.linspace(0, len(rows) - 1, limits.ALIKE_ROWS).astype(int)] for rows in parts]
+        found = np.mean([[_scatter(c.covariance(some)) for some in parts] for c in components], axis=1)
+        together, share = found[:, 0], mass * found[:, 1] / (mass @ found[:, 1])  # of the variance that is to be right
+        order = np.argsort(together, kind="stable")
+        at = (np.cumsum(share[order]) - 0.5 * share[order]) * limits.ALIKE_GROUPS
+        number = np.minimum(at, limits.ALIKE_GROUPS - 1).astype(int)
+        groups = [order[number == i] for i in np.unique(number)]
+        middles = [np.average(together[group], weights=share[group]) for group in groups]
+        return [(int(g[np.argmin(np.abs(together[g] - m))]), g) for g, m in zip(groups, middles, strict=True)]
+
+    def heaviest(self, n: int) -> Mixture:
+        """The n components of most mass, as if there were no others."""
+        counted = np.sort(np.argsort(-self.mass, kind="stable")[:n])
+        counted = counted[self.mass[counted] > 0]
+        mass = self.mass[counted] / self.mass[counted].sum()
+        return Mixture([self.components[int(i)] for i in counted], mass, self.noise_variance[counted])
+
+
+def _scatter(covariance: FloatArray) -> tuple[float, float]:
+    """Mean correlation of some rows, and their mean variance."""
+    sd = np.sqrt(np.maximum(covariance.diagonal(), 1e-300))
+    return float(np.mean(covariance / np.outer(sd, sd))), float(np.mean(sd**2))
 
 
 def _kind(components: Sequence[Posterior]) -> type[Posterior]:
