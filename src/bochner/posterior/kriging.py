@@ -69,7 +69,8 @@ class KrigingPosterior(Posterior):
     def patches(cls, posteriors: Sequence[Posterior], tolerance: float) -> Patches | None:
         own = [p for p in posteriors if isinstance(p, KrigingPosterior)]
         rows, dim = own[0].rows, own[0].rows.coords.shape[1]
-        if rows.has_areas or dim > limits.MAX_PATCH_DIM or len(rows) < limits.LEAST_PATCH_ROWS:
+        least = limits.LEAST_PATCH_ROWS if len(own) == 1 else limits.AVERAGED_ROWS
+        if rows.has_areas or dim > limits.MAX_PATCH_DIM or len(rows) < least:
             return None
         if not all(can_be_patched(p.kernel, dim) for p in own):
             return None

@@ -19,7 +19,8 @@ WIDEST_TILE       8.0    sides of a tile that rows around it are looked for with
 LEAST_TILE_ROWS   3.0    rows in and around a tile, of the neighbours of a place, that suffice for it
 PRIOR_JITTER      1e-8   of the variance, added as noise: small systems of a smooth field are singular without
 MAX_PATCH_DIM     3      coordinates up to which places are kriged in patches
-LEAST_PATCH_ROWS  60     rows below which a place costs no more than its part of a patch
+LEAST_PATCH_ROWS  120    rows below which a place costs no more than its part of a patch, ...
+AVERAGED_ROWS     60     ... and below which it does not of several sets of hyperparameters
 PATCH_NODES       6      along each side of a patch: 36 in the plane
 THIN_POWER        0.33   of a side over the longest, that nodes along it follow: a patch of the globe is thin
 LEAST_PATCH       64     places below which they are kriged one by one
@@ -62,7 +63,8 @@ KEPT_TILES = 4
 WIDEST_TILE = 8.0
 LEAST_TILE_ROWS = 3.0
 MAX_PATCH_DIM = 3
-LEAST_PATCH_ROWS = 60
+LEAST_PATCH_ROWS = 120
+AVERAGED_ROWS = 60
 PATCH_NODES = 6
 THIN_POWER = 0.33
 LEAST_PATCH = 64
