@@ -151,6 +151,7 @@ class _Points:
     def laws(self, fitted: Fitted, n_areas: int, n_draws: int, seed: int) -> Iterator[tuple[int, int, _Area | None]]:
         """Number of each area, of its points, and the law of its mean: exact, or by joint draws; None where empty."""
         exact = fitted.model.family.observes_eta and fitted.model.posterior.takes_areas
+        unsure = self._unsure(fitted, n_areas) if exact else np.zeros(0)
         alike, eta = (None, None) if exact else self._alike(fitted)
         for i, seed_here in enumerate(generator(seed, "areas").integers(2**31, size=n_areas)):
             here, rng = self.of_area(i), generator(int(seed_here), "draws")
@@ -158,9 +159,7 @@ class _Points:
             if not len(rows):
                 yield i, 0, None
             elif exact:
-                some = rows[np.linspace(0, len(rows) - 1, min(len(rows), limits.ASKED_POINTS)).astype(int)]
-                unsure = float(fitted.latent(some).variance.mean())
-                yield i, len(rows), _ExactArea(fitted.latent(_as_areas(rows, weight)), unsure)
+                yield i, len(rows), _ExactArea(fitted.latent(_as_areas(rows, weight)), float(unsure[i]))
             elif alike is None or eta is None:
                 law, draws = fitted.joint(rows, n_draws, rng)
                 yield i, len(rows), _DrawnArea(draws.T, weight, law)
@@ -168,6 +167,15 @@ class _Points:
                 law = Response(fitted.model.family, eta.at(np.arange(len(self.area))[here]))
                 draws = fitted.joint_alike(rows, law.eta, alike, n_draws, rng)
                 yield i, len(rows), _DrawnArea(draws.T, weight, law)
+
+    def _unsure(self, fitted: Fitted, n_areas: int) -> FloatArray:
+        """Variance of the linear predictor at some points of each area, on average: of all areas at once."""
+        step = np.maximum(1, self.counts(n_areas) // limits.ASKED_POINTS)[self.area]
+        number = np.arange(len(self.area)) - np.searchsorted(self.area, self.area)
+        some = np.flatnonzero(number % step == 0)
+        area = self.area[some]
+        total = np.bincount(area, fitted.latent(self.rows[some]).variance, n_areas) if len(some) else np.zeros(n_areas)
+        return np.asarray(total / np.maximum(np.bincount(area, minlength=n_areas), 1))
 
     def _alike(self, fitted: Fitted) -> tuple[Alike | None, Latent | None]:
         """Groups of hyperparameters that correlate points of an area alike, and the law of all points, of many sets."""
@@ -195,8 +203,9 @@ class _Finer:
     def of(cls, fitted: Fitted, fine: _Points, rough: _Points) -> _Finer:
         few = fitted.of_heaviest(limits.FINER_SETS)
         patches = few.model.mixture.patches(limits.AREA_TOLERANCE)
-        pairs = [(at, few.latent(at.rows, spread=False, patches=patches).mean) for at in (fine, rough)]
-        return cls(fitted.model.family.link_function, *pairs)
+        eta = few.latent(fine.rows.joined(rough.rows), spread=False, patches=patches).mean
+        n = len(fine.rows)
+        return cls(fitted.model.family.link_function, (fine, eta[:n]), (rough, eta[n:]))
 
     def added(self, i: int, variance: float) -> float:
         """Mean over the fine points of an area, less that over the rough ones."""
