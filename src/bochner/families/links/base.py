@@ -60,7 +60,8 @@ class Link:
         z, weight = normal_nodes(step)
         values = self.mean(mean + np.sqrt(variance) * z[:, None])
         first = weight @ values
-        return np.stack([first, weight @ (values - first) ** 2])
+        values -= first
+        return np.stack([first, weight @ np.square(values, out=values)])
 
     def floored(self, variance: FloatArray, mean: FloatArray) -> FloatArray:
         """Variances that can be divided by; what is added is beyond the digits that eta needs."""
