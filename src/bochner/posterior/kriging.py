@@ -89,7 +89,9 @@ class KrigingPosterior(Posterior):
 
     def _covariance(self, cross: FloatArray, rows: Rows) -> FloatArray:
         whitened, drift = self._whitened(rows, cross)
-        return rows.covariance_within(self.kernel) - whitened.T @ whitened + drift.T @ drift
+        covariance = rows.covariance_within(self.kernel) - whitened.T @ whitened
+        covariance += drift.T @ drift
+        return np.asarray(covariance)
 
     def _mean(self, cross: FloatArray, rows: Rows) -> FloatArray:
         return np.asarray(self.alpha @ cross + rows.trend @ self.trend_coef)

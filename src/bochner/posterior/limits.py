@@ -37,6 +37,7 @@ LEAST_SD          0.5    of the least sd found anywhere, below which none is bel
 FLAT_SIDE         1e-9   of the longest side of a patch: one that is shorter has one node
 FLAT_METRIC       1e-12  of the trace of a metric: a direction with less is one that it does not see
 GROUP_NUMBERS     6e6    numbers of the systems that patches are solved in together
+MOMENTS_TOGETHER  2^15   places times sets of hyperparameters whose moments behind the link are found together
 ALIKE_GROUPS      8      of components that share correlations in draws for sums over rows: their sd errs by 1 %
 ALIKE_ROWS        16     that tell how correlated they are under each component
 PLACES_TOGETHER   1,024  places of a patch whose covariances are held together
@@ -81,6 +82,7 @@ LEAST_SD = 0.5
 FLAT_SIDE = 1e-9
 FLAT_METRIC = 1e-12
 GROUP_NUMBERS = 6e6
+MOMENTS_TOGETHER = 2**15
 ALIKE_GROUPS = 8
 ALIKE_ROWS = 16
 PLACES_TOGETHER = 1_024

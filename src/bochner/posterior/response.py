@@ -13,6 +13,7 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import InputError, PartError
 from bochner.families import Family
 from bochner.families.averages import in_chunks
+from bochner.posterior import limits
 from bochner.posterior.mixture import Latent
 from bochner.posterior.predictive import Predictive
 from bochner.posterior.quantiles import observed_quantile
@@ -161,9 +162,12 @@ class Response:
     @property
     def _surface(self) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of the inverse link in every component, (components, n) each."""
-        pairs = zip(self.eta.means, self.eta.variances, strict=True)
-        means, variances = zip(*(self.family.link_function.moments(*pair) for pair in pairs), strict=True)
-        return np.stack(means), np.stack(variances)
+        means, variances = self.eta.means, self.eta.variances
+        out, step = np.empty((2, *means.shape)), max(1, limits.MOMENTS_TOGETHER // len(means))
+        for at in (slice(i, i + step) for i in range(0, self.n_rows, step)):
+            both = self.family.link_function.moments(means[:, at].ravel(), variances[:, at].ravel())
+            out[:, :, at] = np.reshape(both, (2, len(means), -1))
+        return out[0], out[1]
 
     def _mean_of(self, means: FloatArray) -> FloatArray:
         return np.asarray(self.sizes * (self.eta.mass @ means))

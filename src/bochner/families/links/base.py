@@ -93,7 +93,7 @@ class ProbabilityLink(Link):
         variance = self.floored(variance, mean)
         both = np.empty((2, len(mean)))
         band = np.searchsorted([widest**2 for widest, _ in self.node_steps], variance, side="right")
-        for i in np.unique(band):
+        for i in np.flatnonzero(np.bincount(band)):
             rows, rule = np.flatnonzero(band == i), self.wide_moments
             if i < len(self.node_steps):
                 rule = partial(self.moments_at_nodes, step=self.node_steps[i][1])
