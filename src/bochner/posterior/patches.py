@@ -436,7 +436,7 @@ def _error(means: FloatArray, variances: FloatArray, true_means: FloatArray, tru
 
 
 def _inverse_of(factor: CholeskyFactor, kind: type[np.floating[Any]]) -> FloatArray:
-    half = factor.half_inverse().astype(kind, order="F", copy=False)
+    half = factor.half_inverse(kind)
     product = linalg.lapack.slauum if kind is np.float32 else linalg.lapack.dlauum
     lower = np.asarray(product(half, lower=1, overwrite_c=1)[0])
     inverse = lower + lower.T  # the other triangle is zero

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -41,9 +42,10 @@ class CholeskyFactor(Factor):
         scaled = np.multiply(b, self.scale[:, None], order="C")
         return np.asarray(linalg.blas.dtrsm(1.0, self.root, scaled.T, side=1, lower=1, trans_a=1, overwrite_b=1).T)
 
-    def half_inverse(self) -> FloatArray:
-        """L^-1, a lower triangle; its Gram matrix is P^-1."""
-        return np.multiply(_inverted(self.root), self.scale, order="F")
+    def half_inverse(self, kind: type[np.floating[Any]] = np.float64) -> FloatArray:
+        """L^-1, a lower triangle, in numbers of some kind; its Gram matrix is P^-1."""
+        inverse = _inverted(self.root.astype(kind, order="F", copy=False))
+        return np.multiply(inverse, self.scale.astype(kind), order="F")
 
     def logdet(self) -> float:
         return float(2 * np.sum(np.log(self.root.diagonal() / self.scale)))
@@ -103,13 +105,14 @@ def _root(matrix: FloatArray, scale: FloatArray, diagonal: FloatArray) -> FloatA
 
 def _inverted(root: FloatArray) -> FloatArray:
     """Inverse of a lower triangle by halves, whose products are quicker than LAPACK's way through its columns."""
-    n = len(root)
+    n, single = len(root), root.dtype == np.float32
     if n <= limits.INVERTED_ROWS:
-        return np.asarray(linalg.lapack.dtrtri(root, lower=1)[0])
+        return np.asarray((linalg.lapack.strtri if single else linalg.lapack.dtrtri)(root, lower=1)[0])
     half = n // 2
     first, last = _inverted(root[:half, :half]), _inverted(root[half:, half:])
-    inverse = np.zeros((n, n), order="F")
+    inverse = np.zeros((n, n), root.dtype, order="F")
     inverse[:half, :half], inverse[half:, half:] = first, last
-    right = linalg.blas.dtrmm(-1.0, first, root[half:, :half], side=1, lower=1)
-    inverse[half:, :half] = linalg.blas.dtrmm(1.0, last, right, lower=1, overwrite_b=1)
+    product = linalg.blas.strmm if single else linalg.blas.dtrmm
+    right = product(-1.0, first, root[half:, :half], side=1, lower=1)
+    inverse[half:, :half] = product(1.0, last, right, lower=1, overwrite_b=1)
     return inverse
