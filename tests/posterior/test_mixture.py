@@ -152,3 +152,48 @@ def test_a_component_without_mass_is_never_drawn():
     draws = mix.draw(at, 2_000, np.random.default_rng(1))
     assert_allclose(draws.mean(axis=0), mix.components[1].mean(at), atol=0.15)
     assert_allclose(mix.covariance(at), mix.components[1].covariance(at), atol=1e-12)
+
+
+def many() -> Mixture:
+    """Twenty-four components that differ in range, variance and noise."""
+    pairs = [(scale, variance) for scale in np.geomspace(0.1, 2.0, 8) for variance in (0.3, 1.0, 3.0)]
+    fits = [ExactEngine(Matern(scale, v), 0.1 * v).fit(observations(2)) for scale, v in pairs]
+    mass = np.random.default_rng(1).dirichlet(np.ones(len(fits)))
+    return Mixture([fit.posterior for fit in fits], mass, np.array([0.1 * v for _, v in pairs]))
+
+
+def test_joint_draws_have_the_covariance_of_the_mixture():
+    """Without groups nothing is approximated: the law of every row, and draws of the mean over all."""
+    made, at = mixture(), rows(40)
+    eta, draws = made.joint(at, 40_000, np.random.default_rng(0))
+    known = made.latent(at)
+    assert_allclose(eta.means, known.means, atol=1e-10)
+    assert_allclose(eta.variances, known.variances, atol=1e-10)
+    # five standard errors of an sd, 1 / sqrt(2 n)
+    assert_allclose(draws.mean(axis=1).std(), np.sqrt(made.covariance(at).mean()), rtol=5 / np.sqrt(80_000))
+
+
+def test_alike_components_share_correlations_and_no_more():
+    """Draws have each row's own law; the sd of their mean is that of all components to some per cent."""
+    made, at = many(), rows(60)
+    alike = made.alike([at])
+    assert alike is not None and len(alike) < len(made.mass)
+    assert sorted(np.concatenate([group for _, group in alike])) == list(range(len(made.mass)))
+    draws = made.joint_alike(at, made.latent(at), alike, 40_000, np.random.default_rng(0))
+    known = made.latent(at)
+    # six standard errors: of a mean, and of an sd whose draws have tails up to twice the Gaussian's kurtosis
+    assert_allclose(draws.mean(axis=0), known.mean, atol=6 * known.sd.max() / 200)
+    assert_allclose(draws.std(axis=0), known.sd, rtol=6 / 200)
+    # what sharing costs (1 %), and what draws leave open
+    assert_allclose(draws.mean(axis=1).std(), np.sqrt(made.covariance(at).mean()), rtol=0.03)
+
+
+def test_few_components_share_nothing():
+    assert mixture().alike([rows()]) is None
+
+
+def test_the_heaviest_are_a_mixture_of_their_own():
+    made = many().heaviest(3)
+    order = np.argsort(-many().mass)[:3]
+    assert_allclose(np.sort(made.mass), np.sort(many().mass[order] / many().mass[order].sum()))
+    assert mixture((0.0, 1.0)).heaviest(5).n_averaged == 1
