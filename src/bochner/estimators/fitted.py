@@ -72,7 +72,8 @@ class Fitted:
         if patches is not None:
             eta = mixture.latent(rows, spread=spread, new=new, patches=patches)
             return eta.shifted(offset + self.layout.trend.level)
-        numbers = max(1, mixture.components[0].cost.numbers)
+        cost = mixture.components[0].cost
+        numbers = max(1, cost.numbers if spread or cost.numbers_of_mean is None else cost.numbers_of_mean)
         size = max(16, block_bytes() // (8 * numbers))
         blocks = [mixture.latent(rows[i], spread=spread, new=new) for i in rows.chunks(size)]
         whole = Latent.joined(blocks) if blocks else mixture.latent(rows, spread=spread, new=new)

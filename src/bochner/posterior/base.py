@@ -24,6 +24,7 @@ class Cost:
 
     numbers: int  # held per place while a block is computed
     work: float  # multiplications
+    numbers_of_mean: int | None = None  # held per place where the mean alone is asked for; None: as many
 
     @classmethod
     def of_dense(cls, size: int) -> Cost:

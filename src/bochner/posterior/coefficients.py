@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -33,7 +33,7 @@ class CoefficientPosterior(Posterior):
 
     @property
     def cost(self) -> Cost:
-        return Cost.of_dense(len(self.coef))
+        return replace(Cost.of_dense(len(self.coef)), numbers_of_mean=limits.MEAN_NUMBERS)
 
     @property
     def feature_coef(self) -> FloatArray:
@@ -69,10 +69,15 @@ class CoefficientPosterior(Posterior):
         return np.asarray(field + rows.trend @ self.trend_coef)
 
     def variance(self, rows: Rows) -> FloatArray:
+        return self.mean_and_variance(rows)[1]
+
+    def mean_and_variance(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
+        missing = self.features.missing_variance(rows.coords)
         carried = device_variance(self.features, self.factor, rows)
-        if carried is None:
-            carried = self.factor.quadratic_form(self.columns(rows))
-        return carried + self.features.missing_variance(rows.coords)
+        if carried is not None:
+            return self.mean(rows), carried + missing
+        columns = self.columns(rows)  # once for both: waves take a third as long as the products
+        return np.asarray(columns @ self.coef), self.factor.quadratic_form(columns) + missing
 
     def covariance(self, rows: Rows) -> FloatArray:
         return self.carried_covariance(rows) + self.features.missing_covariance(rows.coords)

@@ -4,6 +4,7 @@
 name              value  what it bounds, and why
 ================  =====  =============================================================================================
 COVARIANCE_WORK   300    multiplications that one covariance is worth
+MEAN_NUMBERS      16     held per place for a mean of waves, which cuts its own blocks: few at once are slow
 PLACE_WORK        1e6    multiplications that kriging a place from its neighbours is worth
 MAX_JOINT_ROWS    2,000  rows up to which what features miss is drawn jointly: a matrix of 32 MB
 NEAR_ROWS         40     nearest rows that a place is kriged from
@@ -49,6 +50,7 @@ Work is counted in multiplications by the clock, on one thread.
 from __future__ import annotations
 
 COVARIANCE_WORK = 300
+MEAN_NUMBERS = 16
 PLACE_WORK = 1e6
 MAX_JOINT_ROWS = 2_000
 NEAR_ROWS = 40

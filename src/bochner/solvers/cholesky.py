@@ -56,8 +56,13 @@ class CholeskyFactor(Factor):
         return float(2 * np.sum(np.log(np.diag(self.root)[first:]) - np.log(self.scale[first:])))
 
     def quadratic_form(self, phi: FloatArray) -> FloatArray:
-        whitened = linalg.solve_triangular(self.root, (phi * self.scale).T, lower=True)
-        return np.asarray(np.sum(whitened**2, axis=0))
+        if not len(self.root):
+            return np.zeros(len(phi))
+        look_around()
+        # rows of phi, as numpy keeps them, are the columns that BLAS wants
+        scaled = np.multiply(phi, self.scale, order="C", dtype=np.float64)
+        whitened = linalg.blas.dtrsm(1.0, self.root, scaled.T, lower=1, overwrite_b=1).T
+        return np.asarray(np.einsum("ij,ij->i", whitened, whitened))
 
     def draw(self, n_draws: int, rng: Generator) -> FloatArray:
         z = rng.standard_normal((len(self.root), n_draws))
