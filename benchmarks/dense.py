@@ -7,7 +7,8 @@
 The same ridge regression on the same number of waves, kernel fixed: `SpatialRegressor(features="quasi")`, whichever way
 it sums its Gram, and our dense blocks alone, against `RBFSampler` + `Ridge`. Every measurement runs in an interpreter
 of its own; the memory counted is the peak of the fit beyond imports and data. The posterior, its evidence and the
-check of its sd come with the estimator's fit, and with no other.
+check of its sd come with the estimator's fit, and with no other. `benchmarks/speed.py` takes its rows from here, of
+other sizes and numbers of coordinates, too.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 # The interpreters that measure import NumPy. This one must not: a child's peak memory starts at its parent's.
 
 NOISE = 0.1
-LENGTH_SCALE = 1.0
 FULL_ROWS = 200_000
 GOALS = {  # so many times fewer than scikit-learn's
     "estimator": {"seconds": 10, "megabytes": 5},
@@ -34,28 +36,49 @@ GOALS = {  # so many times fewer than scikit-learn's
 LABELS = {"estimator": "SpatialRegressor", "blocks": "dense blocks alone", "theirs": "RBFSampler + Ridge"}
 
 
+@dataclass(frozen=True)
+class Size:
+    """Of one measurement; with one thread its seconds are those of the processor."""
+
+    rows: int
+    frequencies: int
+    dim: int = 2
+    threads: int | None = None
+
+    @property
+    def length_scale(self) -> float:
+        return 1.0 if self.dim == 2 else 2.0
+
+    @property
+    def now(self) -> Callable[[], float]:
+        return time.process_time if self.threads == 1 else time.perf_counter
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=FULL_ROWS)
     parser.add_argument("--frequencies", type=int, default=1_000)
+    parser.add_argument("--dim", type=int, default=2, help="coordinates")
     parser.add_argument("--repeats", type=int, default=2, help="each is measured so often, in turn; the best counts")
     parser.add_argument("--threads", type=int, help="of the linear algebra (default: as many as it likes)")
     parser.add_argument("--quick", action="store_true", help="20,000 rows, each measured once")
     parser.add_argument("--measure", choices=MEASUREMENTS, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.measure:
-        print(json.dumps(MEASUREMENTS[args.measure](args.rows, args.frequencies)))
+        print(json.dumps(MEASUREMENTS[args.measure](Size(args.rows, args.frequencies, args.dim, args.threads))))
         return
     if args.quick:
         args.rows, args.repeats = min(args.rows, 20_000), 1
-    runs = [{name: measured_apart(name, args) for name in MEASUREMENTS} for _ in range(args.repeats)]
+    size = Size(args.rows, args.frequencies, args.dim, args.threads)
+    runs = [{name: measured_apart(name, size) for name in (*LABELS, "blas")} for _ in range(args.repeats)]
     report(args, runs)
 
 
 def report(args: argparse.Namespace, runs: list[dict[str, dict[str, float]]]) -> None:
     """Print the comparison; of the repeats, the fastest of each counts."""
     best = {name: min((run[name] for run in runs), key=lambda r: r["seconds"]) for name in LABELS}
-    print(f"{args.rows:,} rows x 2 coordinates, {args.frequencies:,} frequencies ({2 * args.frequencies:,} columns)\n")
+    columns = f"{args.frequencies:,} frequencies ({2 * args.frequencies:,} columns)"
+    print(f"{args.rows:,} rows x {args.dim} coordinates, {columns}\n")
     print(f"{'':<24}{'fit (s)':>10}{'peak memory (MB)':>20}{'RMSE of the map':>18}")
     for name, label in LABELS.items():
         result = best[name]
@@ -74,13 +97,14 @@ def report(args: argparse.Namespace, runs: list[dict[str, dict[str, float]]]) ->
     print(f"{blas['share_of_syrk']:.0%} of SYRK, {blas['share_of_gemm']:.0%} of GEMM")
 
 
-def measured_apart(name: str, args: argparse.Namespace) -> dict[str, float]:
+def measured_apart(name: str, size: Size) -> dict[str, float]:
     """Result of one measurement, made in a fresh interpreter."""
-    command = [sys.executable, __file__, "--measure", name, "--rows", str(args.rows)]
+    command = [sys.executable, __file__, "--measure", name, "--rows", str(size.rows), "--dim", str(size.dim)]
+    command += ["--frequencies", str(size.frequencies)]
     env = dict(os.environ)
-    if args.threads:
-        env |= {f"{library}_NUM_THREADS": str(args.threads) for library in ("OPENBLAS", "MKL", "OMP")}
-    command += ["--frequencies", str(args.frequencies)]
+    if size.threads:
+        command += ["--threads", str(size.threads)]
+        env |= {f"{library}_NUM_THREADS": str(size.threads) for library in ("OPENBLAS", "MKL", "OMP")}
     result: dict[str, float] = json.loads(subprocess.run(command, env=env, check=True, capture_output=True).stdout)
     return result
 
@@ -88,21 +112,23 @@ def measured_apart(name: str, args: argparse.Namespace) -> dict[str, float]:
 # ------------------------------------------------------------------------------------------ in the fresh interpreter
 
 
-def estimator(n_rows: int, n_frequencies: int) -> dict[str, float]:
+def estimator(size: Size) -> dict[str, float]:
     """Our estimator, float32 waves chosen by itself."""
     from bochner import SpatialRegressor
     from bochner.kernels import SquaredExponential
 
     def fitted(n_waves: int, X: Any, y: Any) -> Any:
-        kernel = SquaredExponential(length_scale=LENGTH_SCALE)
-        model = SpatialRegressor(kernel, features="quasi", n_frequencies=n_waves, noise_variance=NOISE, tune=None)
+        kernel = SquaredExponential(length_scale=size.length_scale)
+        model = SpatialRegressor(
+            kernel, features="quasi", n_frequencies=n_waves, noise_variance=NOISE, tune=None, n_jobs=size.threads
+        )
         return model.fit(X, y)
 
-    return measured(fitted, n_rows, n_frequencies)
+    return measured(fitted, size)
 
 
-def blocks(n_rows: int, n_frequencies: int) -> dict[str, float]:
-    """Our moments by dense blocks of float32 waves, and their Cholesky factor."""
+def blocks(size: Size, dtype: str = "float32") -> dict[str, float]:
+    """Our moments by dense blocks of waves, and their Cholesky factor."""
     import numpy as np
 
     from bochner.features import Rows
@@ -111,7 +137,7 @@ def blocks(n_rows: int, n_frequencies: int) -> dict[str, float]:
 
     class Fitted:
         def __init__(self, n_waves: int, X: Any, y: Any) -> None:
-            self.features = float32_waves(n_waves)
+            self.features = waves(size, n_waves, dtype)
             moments = dense_moments(self.features, Rows(X, np.ones((len(X), 1))), y, np.full(len(X), 1 / NOISE))
             prior = np.r_[np.ones(self.features.n_columns), 0.0]  # none on the intercept
             self.coef = cholesky_factor(moments.gram + np.diag(prior), 1).solve(moments.projection)
@@ -119,65 +145,73 @@ def blocks(n_rows: int, n_frequencies: int) -> dict[str, float]:
         def predict(self, X: Any) -> Any:
             return self.features.forward(X, self.coef[:-1]) + self.coef[-1]
 
-    return measured(Fitted, n_rows, n_frequencies)
+    return measured(Fitted, size)
 
 
-def theirs(n_rows: int, n_frequencies: int) -> dict[str, float]:
-    """The same model from scikit-learn's parts, which are in float64; `alpha` is the noise variance."""
+def theirs(size: Size, dtype: str = "float64") -> dict[str, float]:
+    """The same model from scikit-learn's parts, by default in float64; `alpha` is the noise variance."""
     from sklearn.kernel_approximation import RBFSampler
     from sklearn.linear_model import Ridge
     from sklearn.pipeline import make_pipeline
 
     def fitted(n_waves: int, X: Any, y: Any) -> Any:
-        sampler = RBFSampler(gamma=1 / (2 * LENGTH_SCALE**2), n_components=2 * n_waves, random_state=0)
-        return make_pipeline(sampler, Ridge(alpha=NOISE)).fit(X, y)
+        sampler = RBFSampler(gamma=1 / (2 * size.length_scale**2), n_components=2 * n_waves, random_state=0)
+        return make_pipeline(sampler, Ridge(alpha=NOISE)).fit(X.astype(dtype), y.astype(dtype))
 
-    return measured(fitted, n_rows, n_frequencies)
+    return measured(fitted, size)
 
 
-def measured(fitted: Callable[[int, Any, Any], Any], n_rows: int, n_frequencies: int) -> dict[str, float]:
+def measured(fitted: Callable[[int, Any, Any], Any], size: Size) -> dict[str, float]:
     """Time, peak memory beyond imports and data, and accuracy of a fit."""
-    X, y, places, truth = survey(n_rows)
+    X, y, places, truth = survey(size)
     fitted(8, X[:100], y[:100])  # whatever is imported late is imported now
     before = peak_megabytes()
-    begin = time.perf_counter()
-    model = fitted(n_frequencies, X, y)
-    seconds, megabytes = time.perf_counter() - begin, peak_megabytes() - before
+    begin = size.now()
+    model = fitted(size.frequencies, X, y)
+    seconds, megabytes = size.now() - begin, peak_megabytes() - before
     error = model.predict(places) - truth
     return {"seconds": seconds, "megabytes": megabytes, "rmse": float((error**2).mean() ** 0.5)}
 
 
-def blas(n_rows: int, n_frequencies: int) -> dict[str, float]:
-    """GFLOP/s of our pass over the rows and, just before and after it, of raw float32 BLAS."""
+def blas(size: Size, dtype: str = "float32") -> dict[str, float]:
+    """GFLOP/s of our pass over the rows and, just before and after it, of raw BLAS in the same precision."""
     import numpy as np
-    from scipy.linalg.blas import ssyrk
+    from scipy.linalg.blas import dsyrk, ssyrk
 
     from bochner.features import Rows
     from bochner.moments import dense_moments
 
-    n_rows = min(n_rows, 50_000)  # the speed is the same for more, and each is the best of several
-    X, y, *_ = survey(n_rows)
-    features, weight = float32_waves(n_frequencies), np.full(n_rows, 1 / NOISE)
+    n_rows = min(size.rows, 50_000)  # the speed is the same for more, and each is the best of several
+    X, y, *_ = survey(replace(size, rows=n_rows))
+    features, weight = waves(size, size.frequencies, dtype), np.full(n_rows, 1 / NOISE)
     p, block = features.n_columns, features.block(X[:4096])
-    partial = np.zeros((p, p), dtype=np.float32, order="F")
+    total, rank_k = np.zeros((p, p), dtype=dtype, order="F"), ssyrk if dtype == "float32" else dsyrk
 
     def raw() -> tuple[float, float]:
         flops = len(block) * p**2 / 1e9
-        syrk = fastest(lambda: ssyrk(1.0, block.T, beta=1.0, c=partial, overwrite_c=1))
-        return flops / syrk, 2 * flops / fastest(lambda: np.matmul(block.T, other))
+        syrk = fastest(lambda: rank_k(1.0, block.T, beta=1.0, c=total, overwrite_c=1), size)
+        return flops / syrk, 2 * flops / fastest(lambda: np.matmul(block.T, other), size)
 
     other = block.copy()  # of the same array NumPy would make a syrk
     first = raw()
     rows = Rows(X, np.ones((n_rows, 1)))
-    own = n_rows * p**2 / 1e9 / fastest(lambda: dense_moments(features, rows, y, weight))
+    own = n_rows * p**2 / 1e9 / fastest(lambda: dense_moments(features, rows, y, weight), size)
     syrk, gemm = (max(pair) for pair in zip(first, raw(), strict=True))
     return {"syrk": syrk, "gemm": gemm, "blocks": own, "share_of_syrk": own / syrk, "share_of_gemm": own / gemm}
 
 
-MEASUREMENTS = {"estimator": estimator, "blocks": blocks, "theirs": theirs, "blas": blas}
+MEASUREMENTS: dict[str, Callable[[Size], dict[str, float]]] = {
+    "estimator": estimator,
+    "blocks": blocks,
+    "blocks in float64": partial(blocks, dtype="float64"),
+    "theirs": theirs,
+    "theirs in float32": partial(theirs, dtype="float32"),
+    "blas": blas,
+    "blas in float64": partial(blas, dtype="float64"),
+}
 
 
-def float32_waves(n_frequencies: int) -> Any:
+def waves(size: Size, n_frequencies: int, dtype: str) -> Any:
     """The waves that our estimator takes."""
     import numpy as np
 
@@ -185,28 +219,32 @@ def float32_waves(n_frequencies: int) -> Any:
     from bochner.frequencies import rule_named
     from bochner.kernels import SquaredExponential
 
-    kernel = SquaredExponential(length_scale=LENGTH_SCALE)
-    return FourierMap(rule_named("quasi").draw(kernel, n_frequencies, 2, np.random.default_rng(0)), np.float32)
+    kernel = SquaredExponential(length_scale=size.length_scale)
+    drawn = rule_named("quasi").draw(kernel, n_frequencies, size.dim, np.random.default_rng(0))
+    return FourierMap(drawn, np.dtype(dtype).type)
 
 
-def survey(n_rows: int) -> tuple[Any, Any, Any, Any]:
-    """Places in a square of 10 length scales and noisy values; places on a map and the true values there."""
+def survey(size: Size) -> tuple[Any, Any, Any, Any]:
+    """Places (in two dimensions of a square of 10 length scales) and noisy values; more places, true values there."""
     import numpy as np
 
-    rng = np.random.default_rng(0)
-    places = rng.uniform(0, 10 * LENGTH_SCALE, size=(n_rows + 1_000, 2))
+    rng, n = np.random.default_rng(0), size.rows
+    if size.dim == 2:
+        places = rng.uniform(0, 10, size=(n + 1_000, 2))
+    else:
+        places = rng.normal(size=(n + 1_000, size.dim))
     truth = np.sin(places[:, 0]) + np.cos(0.7 * places[:, 1])
-    y = truth[:n_rows] + rng.normal(0, NOISE**0.5, n_rows)
-    return places[:n_rows], y, places[n_rows:], truth[n_rows:]
+    y = truth[:n] + rng.normal(0, NOISE**0.5, n)
+    return places[:n], y, places[n:], truth[n:]
 
 
-def fastest(call: Callable[[], object], repeats: int = 5) -> float:
+def fastest(call: Callable[[], object], size: Size, repeats: int = 5) -> float:
     """Seconds of the fastest of several calls."""
     times = []
     for _ in range(repeats):
-        begin = time.perf_counter()
+        begin = size.now()
         call()
-        times.append(time.perf_counter() - begin)
+        times.append(size.now() - begin)
     return min(times)
 
 

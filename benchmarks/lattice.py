@@ -15,6 +15,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def main() -> None:
 
 def measure(n: int) -> dict[str, object]:
     """Fit n simulated rows; time the fit and the transforms that it needs."""
-    from bochner import SpatialRegressor, nufft
+    from bochner import SpatialRegressor
     from bochner.kernels import Matern
 
     rng = np.random.default_rng(0)
@@ -59,20 +60,26 @@ def measure(n: int) -> dict[str, object]:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     transform, speed = 0.0, 0.0
     if model.n_frequencies_:
-        half = np.array(model.fitted_.model.posterior.waves.lattice.half_width)
         begin = time.perf_counter()
-        for start in range(0, n, 4_000_000):
-            part = 6.0 * (X[start : start + 4_000_000] - 0.5)
-            nufft.type1(part, np.ones((1, len(part))), tuple(4 * half + 1), eps=1e-10)
-            nufft.type1(
-                part, np.vstack([np.ones(len(part)), y[start : start + 4_000_000]]), tuple(2 * half + 1), eps=1e-10
-            )
+        bare_sums(X, y, model.fitted_.model.posterior.waves.lattice.half_width)
         transform = time.perf_counter() - begin
         speed = 3 * n / transform / 1e6
     return {
         "rows": n, "fit": fit, "nufft": transform or fit, "speed": speed, "rows_mb": 24 * n / 1e6,
         "peak_mb": peak - base, "waves": model.n_frequencies_ or 0, "solver": model.choices_["solver"],
     }  # fmt: skip
+
+
+def bare_sums(X: np.ndarray, y: np.ndarray, half_width: Sequence[int]) -> None:
+    """The transforms that the sums over rows need, of a lattice so many waves wide."""
+    from bochner import nufft
+
+    half = np.array(half_width)
+    for start in range(0, len(X), 4_000_000):
+        part = 6.0 * (X[start : start + 4_000_000] - 0.5)
+        nufft.type1(part, np.ones((1, len(part))), tuple(4 * half + 1), eps=1e-10)
+        strengths = np.vstack([np.ones(len(part)), y[start : start + 4_000_000]])
+        nufft.type1(part, strengths, tuple(2 * half + 1), eps=1e-10)
 
 
 if __name__ == "__main__":
