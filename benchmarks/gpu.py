@@ -2,6 +2,7 @@
 
     python benchmarks/gpu.py                      everything, a few minutes on one H200
     python benchmarks/gpu.py --only dense lattice
+    python benchmarks/gpu.py --quick              small sizes, half a minute
 
 - dense: 10,000,000 x 2 with 2,048 frequencies, moments in float64 and in the fast mode (float32 waves), beside the
   bare products; coefficients of both compared in units of their posterior sd.
@@ -13,6 +14,7 @@
 - learned: an evaluation of the evidence and its gradient in 300 learned frequencies, and a whole fit of them.
 
 Times are of the second of two runs (the first starts CUDA). Without a device nothing is measured.
+`benchmarks/speed.py` takes its rows from here (`--numbers`).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -259,15 +262,67 @@ PARTS = {
 }
 
 
+QUICK: dict[str, dict[str, int]] = {
+    "dense": {"n": 1_000_000, "m": 1_024},
+    "lattice": {"columns": 9_801},
+    "kriging": {"side": 400, "n": 100_000},
+    "neighbours": {},
+    "predict": {"m": 500, "n": 50_000},
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--numbers", type=Path, help="where to write rows of the table of benchmarks/speed.py")
     given = parser.parse_args()
     device = named_device("cuda")
     print(f"{device.label}, PyTorch {device.torch.__version__}", flush=True)
+    rows = []
     for name in given.only:
+        if given.quick and name not in QUICK:
+            continue
         with Resources(device="cuda").in_use():
-            print(f"## {name}", json.dumps(PARTS[name](device), indent=1), sep="\n", flush=True)
+            found = PARTS[name](device, **(QUICK[name] if given.quick else {}))
+        print(f"## {name}", json.dumps(found, indent=1), sep="\n", flush=True)
+        rows += as_rows(name, found)
+    if given.numbers:
+        given.numbers.write_text(json.dumps(rows), encoding="utf-8")
+
+
+def as_rows(part: str, found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Seconds of the device beside those of bare products there, or of the processor."""
+    rows = []
+    if part == "dense":
+        size = f"{found['rows']:,} x 2, {2 * found['frequencies']:,} columns"
+        for name, told in (("float64", "float64"), ("fast", "float32")):
+            bare = found[f"{name} bare product s"]
+            rows.append(_row(f"moments on a GPU, {told}", size, found[f"{name} s"], "bare products there", bare))
+        cores = found["float64 s on all cores, from a fiftieth"]
+        rows.append(_row("moments on a GPU, float64", size, found["float64 s"], CORES, cores))
+    if part == "lattice":
+        seconds, bare = found["assembled, factorised, evidence s"], found["bare Cholesky s"]
+        case, size = "lattice on a GPU: assembled, factored, evidence", f"{found['columns']:,} columns"
+        rows.append(_row(case, size, seconds, "bare Cholesky there", bare))
+    for name, seconds in found.items():
+        case, here, unit = name.partition(", cuda ")
+        if here:
+            other = next(value for key, value in found.items() if key.startswith(f"{case}, cpu "))
+            scale = 1e-3 if unit.startswith("ms") else 1.0
+            told, _, size = ("mean and sd of dense waves", "", case) if part == "predict" else case.partition(", ")
+            told = f"learned frequencies: {told}" if part == "learned" else KRIGED.get(told, told)
+            rows.append(_row(f"{told} on a GPU", size, scale * seconds, CORES, scale * other))
+    return rows
+
+
+CORES = "the processor's threads"
+KRIGED = {"image": "exact kriging of an image", "scattered": "exact kriging of scattered rows"}
+
+
+def _row(case: str, size: str, ours: float, other: str, theirs: float) -> dict[str, Any]:
+    beside = "processor" if other == CORES else "limit"
+    return {"case": case, "size": size, "ours": ours, "other": other, "theirs": theirs, "beside": beside}
 
 
 if __name__ == "__main__":
