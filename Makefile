@@ -36,7 +36,7 @@ lint: style ## check style and types
 docs: $(VENV)/.docs ## build the documentation into docs/_build/html; a warning is an error
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
-bench: $(VENV)/.test $(VENV)/.peers ## speed against the limit and peers, one table and plots into out/bench; ARGS=--quick: five minutes
+bench: $(VENV)/.test $(VENV)/.peers ## speed beside bare products and transforms, peers, and seconds wanted: one table and a picture into out/bench; ARGS=--quick: five minutes
 	$(BIN)/python benchmarks/speed.py $(ARGS)
 
 studies: $(VENV)/.test ## run every script in benchmarks/: scores, coverage, memory; hours
