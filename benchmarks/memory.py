@@ -75,7 +75,7 @@ def measured(name: str, limit: str) -> dict[str, object]:
     import numpy as np
 
     from bochner import SpatialRegressor, exceptions
-    from bochner.estimators.constructor import memory_bytes
+    from bochner.resources import memory_bytes
 
     warnings.simplefilter("ignore")
     n, dim, parameters = CASES[name]

@@ -21,7 +21,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from bochner import SpatialRegressor, choose, cli, families, frequencies, kernels, load, validation
+from bochner import SpatialRegressor, choose, cli, families, formats, frequencies, kernels, load, spelling, validation
 from bochner.archive import registry as archived
 from bochner.diagnostics import diagnose
 from bochner.inference.fits.linear import LinearEngine
@@ -53,6 +53,7 @@ RECIPES = sorted(path for path in (ROOT / "tests" / "recipes").glob("*.py") if p
 REGISTRIES: tuple[Any, ...] = (
     *(kernels.NAMED_KERNELS, frequencies.RULES, families.FAMILIES, linear_solver.SOLVERS),
     *(schemes.SCHEMES, schemes.AUTO, validation.SCORES, writers.WRITERS, cli.REGISTERED, archived._CLASSES),
+    *(spelling.FAMILIES, spelling.KERNELS, spelling.FEATURES, formats.MAPS, formats.PARTS),
 )
 KERNEL = Matern(0.3, 1.0)
 Recipe = Callable[[str], ModuleType]

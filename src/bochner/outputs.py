@@ -16,12 +16,13 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
-from bochner.exceptions import BochnerError, OutputError
+from bochner.exceptions import BochnerError, InputError, OutputError
 
 SIDE_FILES = (".shx", ".dbf", ".prj", ".cpg", ".qix", ".sbn", ".sbx", ".qpj")
 _STALE_AGE = 86_400.0  # seconds without a change after which work of another machine counts as dead: a day
@@ -59,6 +60,25 @@ def complete_files(path: Path) -> Iterator[Path]:
                 file.unlink(missing_ok=True)
         for file in written:
             os.replace(file, path.with_name(file.name))
+
+
+def check_writable(path: str | os.PathLike[str], formats: Sequence[str] = (), inputs: Iterable[Any] = ()) -> None:
+    """Refuse an output that cannot be written, or that would destroy an input, before any work is done.
+
+    `inputs` may hold anything; what is no existing file is passed over.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} of the output {path.name} does not exist; make it first.")
+    if formats and path.suffix.lower() not in formats:
+        raise InputError(f"{path} ends in {path.suffix!r}; needed is one of {', '.join(formats)}.")
+    if path.is_dir() and path.suffix.lower() != ".zarr":
+        raise InputError(f"the output {path} is a folder; give the name of a file in it.")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"the folder {path.parent.resolve()} of the output may not be written to; give another.")
+    for given in inputs:
+        if isinstance(given, (str, os.PathLike)) and path.exists() and Path(given).exists() and path.samefile(given):
+            raise InputError(f"the output {path} is also an input, which would be lost; give another name.")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ of the caller has its own (a context variable), so two fits side by side do not 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -34,6 +35,10 @@ THREADS_PER_TASK = 4  # below, two tasks are done one after the other, each on a
 MAX_POOL = 8  # threads of a pool of small systems: beyond, Python's part of the work is in the way
 CROWD_SECONDS = (0.2, 2.0)  # over which it is seen what other programs use: the clock counts hundredths; older is stale
 SPARED = 0.35  # of a core, that others may use before one thread less is taken
+
+DEVICES = ("auto", "cpu", "cuda")
+PRECISIONS = ("auto", "float32", "float64")
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 _WITH_THREADS = ("numpy", "scipy.linalg", "scipy.optimize", "sklearn", "numba", "torch", "ducc0", "finufft", "jax")
 
@@ -367,6 +372,25 @@ def as_threads(n_jobs: int | None) -> int:
     if n_jobs < 1:
         raise InputError(f"n_jobs is {n_jobs}; needed is a number of threads >= 1, or None for all cores.")
     return int(n_jobs)
+
+
+def memory_bytes(limit: Any) -> int | None:
+    """Bytes from a number or from text like "2GB"."""
+    if limit is None:
+        return None
+    number, unit = limit, ""
+    if isinstance(limit, str):
+        match = re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]*)\s*", limit)
+        if not match or match[2].upper() not in UNITS:
+            raise InputError(f"memory_limit={limit!r}; needed is a number of bytes, or text like '2GB'.")
+        number, unit = match[1], match[2].upper()
+    try:
+        n_bytes = float(number)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"memory_limit is {number!r}; needed is a number.") from None
+    if not 0 < n_bytes < float("inf"):
+        raise InputError(f"memory_limit is {number!r}; needed is a finite number > 0.")
+    return int(n_bytes * UNITS[unit])
 
 
 def as_size(n_bytes: float) -> str:

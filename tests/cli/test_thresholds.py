@@ -19,6 +19,7 @@ def folder(tmp_path_factory):
     """A model of a prevalence, and one of a temperature."""
     path = tmp_path_factory.mktemp("thresholds")
     survey(40).to_csv(path / "data.csv", index=False)
+    (path / "n.tif").touch()
     for name, options in (("share", PREVALENCE), ("temp", ("--target", "temp"))):
         with pytest.raises(SystemExit):
             main(["fit", str(path / "data.csv"), *options, *QUICK, "-o", str(path / f"{name}.bochner")])

@@ -141,7 +141,8 @@ def test_formulas_are_escaped_on_request_alone(tmp_path):
 def test_formulas_are_escaped_in_csv_or_it_is_said_that_they_are_not(line, tmp_path, monkeypatch, capsys):
     """Before any work: the option would do nothing."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "m.bochner").write_bytes(b"")
+    for name in ("m.bochner", "a.csv", "a.gpkg"):
+        (tmp_path / name).write_bytes(b"")
     with pytest.raises(SystemExit) as stopped:
         main([*line, "--escape-formulas"])
     assert stopped.value.code == 2 and "--escape-formulas was given, and" in capsys.readouterr().err

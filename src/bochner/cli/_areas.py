@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from bochner.cli._terminal import as_table
-from bochner.geo import WRITABLE, attributes, is_geographic, write_vector
+from bochner.geo import attributes, is_geographic, write_vector
 from bochner.geo.spreadsheets import plain_cells
 from bochner.outputs import complete_files, told_as_output
 
-WRITTEN = WRITABLE
 GEOJSON = (".geojson", ".json")
 SHOWN_AREAS = 40  # areas in a table for reading
 

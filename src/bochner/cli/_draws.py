@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,19 +11,17 @@ import numpy as np
 from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
 from bochner.cli._lines import told_by_line
-from bochner.cli._mapping import box_of
 from bochner.cli._models import opened
 from bochner.cli._predictions import Wanted, asked, beside
-from bochner.cli._spec import inputs_named, names_in
+from bochner.cli._request import Request
+from bochner.cli._spec import box_of, inputs_named, names_in
 from bochner.cli._tables import model_table, read_like, with_rasters
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
 from bochner.geo import (
-    WRITABLE,
     Places,
     RasterGrid,
     as_crs,
-    check_writable,
     choose_placement,
     grid_like,
     grid_over,
@@ -32,54 +30,11 @@ from bochner.geo import (
 )
 from bochner.geo.kinds import present
 from bochner.kernels import kernel_named
-from bochner.maps.files.writers import WRITERS, write_whole, writer_for
+from bochner.maps.files.writers import WRITERS, write_whole
 from bochner.maps.grids.bands import Band
 from bochner.maps.grids.extent import make_grid
 from bochner.posterior.prior import Prior
 from bochner.random import generator
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is to be drawn; the options of `bochner simulate`."""
-
-    model: Path | None
-    at: Path | None
-    like: Path | None
-    bounds: str | None
-    resolution: str | None
-    n_draws: int
-    kernel: str | None
-    mean: float
-    noise_variance: float
-    family: str | None
-    dispersion: float | None
-    sizes: Mapping[str, str | None]
-    covariate: Sequence[str]
-    latent: bool
-    coords: str | None
-    crs: str | None
-    layer: str | None
-    seed: int
-
-    def check(self, output: Path) -> None:
-        """Refuse what cannot be drawn, before any work is done."""
-        places = [self.at is not None, self.like is not None, self.resolution is not None]
-        if sum(places) != 1:
-            raise InputError("say where to draw: --at FILE, --like RASTER, or --resolution R with --bounds W,S,E,N.")
-        if self.resolution is not None and self.bounds is None and self.model is None:
-            raise InputError("--resolution was given without --bounds; a prior has no data to take a box from.")
-        if (self.model is None) == (self.kernel is None):
-            raise InputError("give either a MODEL file, or a prior by --kernel, e.g. 'matern32(length_scale=50)'.")
-        if self.model is not None and (self.family is not None or self.dispersion is not None):
-            raise InputError("--family and --dispersion describe a prior; a MODEL has its own: leave them out.")
-        check_writable(output, (*WRITABLE, *WRITERS), (self.model, self.at, self.like))
-        if output.suffix.lower() in WRITERS:
-            writer_for(output)
-            if self.at is not None:
-                raise InputError(
-                    f"{output.name} is a raster, and --at gives single places; draw on a grid, or write a table."
-                )
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,13 @@ from typing import Any
 
 from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
+from bochner.cli._spec import box_of
 from bochner.cli._stacks import read_stack
 from bochner.exceptions import ColumnError, InputError
 from bochner.geo import RasterGrid, agreed_crs, crs_text, grid_like, read_areas
 from bochner.geo.stacks import Stack
 from bochner.maps import estimate_map, make_grid, plot_map
 from bochner.outputs import complete_files, told_as_output
-
-PICTURES = (".png", ".svg", ".pdf", ".jpg")
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,6 @@ class MapRequest:
         layer: str | None = None,
         crs: str | None = None,
     ) -> MapRequest:
-        if fill_only and like is None:
-            raise InputError("--fill-only was given without --like; name the raster whose gaps are to be filled.")
-        if like is None and (layer is not None or crs is not None):
-            raise InputError("--layer and --crs are those of the raster of --like, and none was given; leave them out.")
         areas = None if within is None else read_areas(within)
         box = None if bounds is None else box_of(bounds)
         stack = _template_stack(model, like, layer, crs) if like is not None and (fill_only or layer) else None
@@ -120,20 +115,6 @@ def _image(stack: Stack, like: Path | None) -> FloatArray:
             f"with: bochner fill {like} -o OUT"
         )
     return stack.images[0]
-
-
-def box_of(text: str) -> tuple[float, float, float, float]:
-    """West, south, east and north out of text with commas."""
-    try:
-        west, south, east, north = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"the box is {text!r}; needed are four numbers: WEST,SOUTH,EAST,NORTH.") from None
-    if -180 <= east < west <= 180:
-        raise InputError(
-            f"the box is {text!r}, whose west lies beyond its east; needed is WEST,SOUTH,EAST,NORTH: across the date "
-            f"line write {west:g},{south:g},{east + 360:g},{north:g}."
-        )
-    return west, south, east, north
 
 
 def check_offset(model: SpatialRegressor, given: Mapping[str, Any], command: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +22,10 @@ from bochner.estimators.summary import describe
 from bochner.estimators.table_fit import TableFit
 from bochner.exceptions import InputError, PartError
 from bochner.families import family_named
-from bochner.geo import READABLE, check_writable
 from bochner.kernels import kernel_named
 from bochner.layout import Given
 from bochner.layout.columns import timed_columns, told_of_unused
 from bochner.report.words import CHOICES
-
-
-def check_model_name(path: Path, inputs: Iterable[Path]) -> None:
-    """Refuse a model file that cannot be written, or that would pass for a file of places."""
-    if path.suffix.lower() in READABLE:
-        raise InputError(f"the model {path} ends in {path.suffix!r}, as data do; name it {path.stem}.bochner, say.")
-    check_writable(path, inputs=inputs)
 
 
 def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:

@@ -7,11 +7,23 @@ from typing import Annotated
 
 import typer
 
+from bochner import spelling
+from bochner.cli import _door
+
+# Arguments are eager: what comes first on the line is told first; typer would read options before them.
 FORMATS = "CSV, Excel, Parquet, GeoPackage, shapefile, GeoJSON, GeoTIFF, NetCDF or Zarr"
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `bochner fit` wrote.")]
-Places = Annotated[Path, typer.Argument(metavar="DATA", help=f"Places: {FORMATS}.")]
-Data = Annotated[Path | None, typer.Argument(metavar="DATA", help=f"Places and measurements: {FORMATS}.")]
+Model = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", help="Model file that `bochner fit` wrote.", callback=_door.models, is_eager=True),
+]
+Places = Annotated[
+    Path, typer.Argument(metavar="DATA", help=f"Places: {FORMATS}.", callback=_door.readable, is_eager=True)
+]
+Data = Annotated[
+    Path | None,
+    typer.Argument(metavar="DATA", help=f"Places and measurements: {FORMATS}.", callback=_door.readable, is_eager=True),
+]
 
 # ------------------------------------------------------------------------- what is modelled
 Target = Annotated[
@@ -35,6 +47,7 @@ Rasters = Annotated[
         "--covariate",
         metavar="NAME=RASTER",
         help="Covariate read from a raster (GeoTIFF, NetCDF, .zarr) at every place; may be given several times.",
+        callback=_door.rasters,
     ),
 ]
 Layers = Annotated[
@@ -44,6 +57,7 @@ Layers = Annotated[
         metavar="NAME=RASTER",
         help="Covariate of the model: a raster (GeoTIFF, NetCDF, .zarr), a number, or the date of a map in time "
         "(date=2024-04-01); may be given several times.",
+        callback=_door.layers,
     ),
 ]
 FamilyName = Annotated[
@@ -52,6 +66,7 @@ FamilyName = Annotated[
         "--family",
         metavar="NAME",
         help="gaussian (default), binomial, bernoulli, poisson, negative-binomial, gamma or student.",
+        callback=_door.spelt(spelling.check_family),
     ),
 ]
 Trials = Annotated[str | None, typer.Option(metavar="COL", help="Number of trials of each row, for binomial.")]
@@ -69,14 +84,16 @@ Kernel = Annotated[
     typer.Option(
         metavar="NAME",
         help="E.g. matern32 or matern12+matern32; its values are learned. Default: chosen by the library.",
+        callback=_door.spelt(spelling.check_kernel),
     ),
 ]
 Features = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="auto (default), exact, lattice, quasi, orthogonal, structured, monte-carlo, nystroem, leverage, learned "
-        "or nonstationary.",
+        help="auto (default), exact, nearest, conjugate-gradients, lattice, quasi, orthogonal, structured, "
+        "monte-carlo, nystroem, leverage, learned or nonstationary.",
+        callback=_door.spelt(spelling.check_features),
     ),
 ]
 Frequencies = Annotated[
@@ -84,7 +101,11 @@ Frequencies = Annotated[
 ]
 Tune = Annotated[
     str | None,
-    typer.Option(metavar="HOW", help="evidence (default), likelihood, spatial-cv, or none to learn nothing."),
+    typer.Option(
+        metavar="HOW",
+        help="evidence (default), likelihood, spatial-cv, or none to learn nothing.",
+        callback=_door.spelt(spelling.check_criterion),
+    ),
 ]
 Noise = Annotated[
     float | None, typer.Option("--noise-variance", metavar="V", help="Keep the noise variance at V; default: learned.")
@@ -95,6 +116,7 @@ PredictAt = Annotated[
         metavar="FILE",
         help="Places to be predicted; they shape what is held out when a kernel is chosen. The word gaps stands for "
         "the pixels of a raster without a value.",
+        callback=_door.gaps_or_existing,
     ),
 ]
 DropBad = Annotated[
@@ -120,7 +142,11 @@ Layer = Annotated[
 ]
 Config = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="TOML file with any of these options; those on the command line go first."),
+    typer.Option(
+        metavar="FILE",
+        help="TOML file with any of these options; those on the command line go first.",
+        callback=_door.existing,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 EscapeFormulas = Annotated[
@@ -131,10 +157,16 @@ EscapeFormulas = Annotated[
     ),
 ]
 Level = Annotated[float, typer.Option(metavar="P", help="Probability that the interval should hold.")]
-Within = Annotated[Path | None, typer.Option(metavar="POLYGONS", help="Polygons that the map is cut to.")]
+Within = Annotated[
+    Path | None, typer.Option(metavar="POLYGONS", help="Polygons that the map is cut to.", callback=_door.existing)
+]
 Exceed = Annotated[
     list[str] | None,
-    typer.Option(metavar="T", help="Threshold, 0.2 or 20%, that is exceeded; may be given several times."),
+    typer.Option(
+        metavar="T",
+        help="Threshold, 0.2 or 20%, that is exceeded; may be given several times.",
+        callback=_door.shares("--exceed"),
+    ),
 ]
 
 # ------------------------------------------------------------------- more rows than memory
@@ -145,7 +177,9 @@ Dask = Annotated[
     str | None,
     typer.Option(metavar="local|ADDRESS", help="Compute on Dask: this machine's cores, or a scheduler's."),
 ]
-MemoryLimit = Annotated[str | None, typer.Option(metavar="SIZE", help="Memory that the fit may take, e.g. 2GB.")]
+MemoryLimit = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Memory that the fit may take, e.g. 2GB.", callback=_door.size)
+]
 Store = Annotated[
     Path | None,
     typer.Option(
@@ -155,5 +189,11 @@ Store = Annotated[
 ]
 Like = Annotated[
     Path | None,
-    typer.Option(metavar="MODEL", help="Take kernel, waves and columns of this model, so that the two can be merged."),
+    typer.Option(
+        metavar="MODEL",
+        help="Take kernel, waves and columns of this model, so that the two can be merged.",
+        callback=_door.models,
+    ),
 ]
+
+OF_A_RUN = ("config", "json")  # what says nothing of a model

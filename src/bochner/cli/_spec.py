@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from bochner.cli._files import must_be_readable, must_exist
 from bochner.exceptions import InputError
+from bochner.spelling import check_criterion, check_family, check_features, check_kernel
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class Spec:
         if "data" not in options:
             raise InputError("no DATA was given; name the file of places and measurements, or set data in --config.")
         return cls(**options)
+
+    def check_files(self) -> None:
+        """Refuse files that are not there, or are of no format that is read: those of the TOML file, too."""
+        must_be_readable(self.data)
+        must_exist(*self.covariate.values(), None if self.predict_at == GAPS else self.predict_at, self.like)
 
     @property
     def files(self) -> list[Path]:
@@ -120,6 +127,20 @@ def path_or_number(text: str) -> Path | float:
         return Path(text)
 
 
+def box_of(text: str) -> tuple[float, float, float, float]:
+    """West, south, east and north out of text with commas."""
+    try:
+        west, south, east, north = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"the box is {text!r}; needed are four numbers: WEST,SOUTH,EAST,NORTH.") from None
+    if -180 <= east < west <= 180:
+        raise InputError(
+            f"the box is {text!r}, whose west lies beyond its east; needed is WEST,SOUTH,EAST,NORTH: across the date "
+            f"line write {west:g},{south:g},{east + 360:g},{north:g}."
+        )
+    return west, south, east, north
+
+
 def share_or_number(text: str, option: str) -> float:
     """A number, or a share as per cent: 20% is 0.2."""
     plain = text.strip().replace("\u202f", "")
@@ -142,6 +163,16 @@ def _text(value: Any, name: str) -> str:
     if isinstance(value, str):
         return value
     raise InputError(f"{name} is {value!r}; needed is text in quotes.")
+
+
+def _spelt(check: Callable[[str], None]) -> Callable[[Any, str], str]:
+    """Text that a check of names takes."""
+
+    def read(value: Any, name: str) -> str:
+        check(_text(value, name))
+        return str(value)
+
+    return read
 
 
 def _crs(value: Any, name: str) -> str:
@@ -182,15 +213,11 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(
         (
             "target",
-            "family",
             "trials",
             "exposure",
             "offset",
             "error_sd",
             "groups",
-            "kernel",
-            "features",
-            "tune",
             "layer",
             "dask",
             "memory_limit",
@@ -198,6 +225,10 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
         _text,
     ),
     **dict.fromkeys(("data", "predict_at", "output", "store", "like"), _path),
+    "family": _spelt(check_family),
+    "kernel": _spelt(check_kernel),
+    "features": _spelt(check_features),
+    "tune": _spelt(check_criterion),
     "coords": names_in,
     "covariates": names_in,
     "covariate": covariate_files,

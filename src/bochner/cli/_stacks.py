@@ -5,17 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from bochner.exceptions import InputError
-from bochner.geo import check_writable
+from bochner.formats import CUBES, RASTERS
 from bochner.geo.cubes import label_at, opened_cube, variable_of
-from bochner.geo.formats import CUBES, RASTERS
 from bochner.geo.stacks import Stack, raster_array
-from bochner.maps.files.writers import writer_for
-
-
-def checked_output(output: Path, data: Path) -> None:
-    """Refuse an output that cannot be written, before any work is done."""
-    writer_for(output)
-    check_writable(output, inputs=(data,))
 
 
 def read_stack(path: Path, target: str | None = None, layer: str | None = None, crs: str | None = None) -> Stack:
@@ -26,7 +18,7 @@ def read_stack(path: Path, target: str | None = None, layer: str | None = None, 
             raise InputError(f"--layer {layer} was given, but {path.name} is a GeoTIFF, which has bands; leave it out.")
         return Stack.of(raster_array(path, target), crs, path.name)
     if suffix not in CUBES:
-        raise InputError(f"{path} ends in {path.suffix!r}; needed is an image: one of {(*RASTERS, *CUBES)}.")
+        raise InputError(f"{path} ends in {path.suffix!r}; needed is an image: one of {', '.join((*RASTERS, *CUBES))}.")
     with opened_cube(path) as cube:
         array = variable_of(cube, path.name, target, "name one with --target").load()
     whole = Stack.of(array, crs, path.name) if layer is None else None

@@ -10,10 +10,10 @@ from bochner.cli._models import opened, unfitted
 from bochner.cli._spec import Spec
 from bochner.cli._terminal import note, status
 from bochner.diagnostics import remember
-from bochner.estimators.constructor import memory_bytes
 from bochner.estimators.streaming import default_checkpoint, part_rows_of
 from bochner.exceptions import InputError
 from bochner.geo import read_places
+from bochner.resources import memory_bytes
 from bochner.sources import Source, open_source
 
 LARGE_FILE = 200 * 10**6  # bytes

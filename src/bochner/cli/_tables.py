@@ -32,8 +32,8 @@ from bochner.geo.cube_bands import named_band
 from bochner.geo.grids import box_text
 from bochner.geo.lonlat import lonlat_axes
 from bochner.geo.rasters import categories, holds_classes
-from bochner.geo.tables import check_columns
 from bochner.geo.vectors import is_geoparquet
+from bochner.spelling import check_columns
 
 GEOMETRY = ("x", "y")  # what a model calls coordinates that have a CRS but are no longitude and latitude
 

@@ -7,19 +7,27 @@ from typing import Annotated
 
 import typer
 
+from bochner.cli import _door
 from bochner.cli import _options as given
 
 
 def aggregate(
     model: given.Model,
-    areas: Annotated[Path, typer.Option(metavar="POLYGONS", help="Areas: .gpkg, .shp, .geojson or .geoparquet.")],
+    areas: Annotated[
+        Path,
+        typer.Option(metavar="POLYGONS", help="Areas: .gpkg, .shp, .geojson or .geoparquet.", callback=_door.existing),
+    ],
     output: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="OUT", help="Table or polygons to write: .csv, .gpkg, .geojson, ..."),
     ],
     weights: Annotated[
         Path | None,
-        typer.Option(metavar="RASTER", help="Weights of the mean, e.g. people per pixel; default: every km² counts."),
+        typer.Option(
+            metavar="RASTER",
+            help="Weights of the mean, e.g. people per pixel; default: every km² counts.",
+            callback=_door.existing,
+        ),
     ] = None,
     covariate: given.Layers = None,
     exceed: given.Exceed = None,
@@ -42,23 +50,26 @@ def aggregate(
           --covariate elevation=dem.tif --exceed 0.2 -o districts.csv
       bochner aggregate temp.bochner --areas regions.geojson -o regions.gpkg
     """
-    from bochner.cli._files import check_escaping, must_exist
+    from bochner.cli._files import check_escaping, must_be_models
+    from bochner.cli._heads import check_inputs
+    from bochner.cli._spec import inputs_named
+    from bochner.formats import WRITABLE
+    from bochner.outputs import check_writable
 
-    must_exist(model, what="model file")
     check_escaping(escape_formulas, output)
-    must_exist(areas, weights)
+    must_be_models(model)
+    layers = inputs_named(covariate)
+    check_writable(output, WRITABLE, (model, areas, weights, *layers.values()))
+    check_inputs(model, layers)
 
-    from bochner.cli._areas import WRITTEN, area_rows, area_table, write_areas
+    from bochner.cli._areas import area_rows, area_table, write_areas
     from bochner.cli._mapping import check_offset
     from bochner.cli._models import opened
-    from bochner.cli._spec import inputs_named
     from bochner.cli._terminal import note, progress, say, say_json
     from bochner.cli._thresholds import thresholds_in
-    from bochner.geo import check_writable, read_areas
+    from bochner.geo import read_areas
     from bochner.maps import aggregate as aggregated
 
-    layers = inputs_named(covariate)
-    check_writable(output, WRITTEN, (model, areas, weights, *layers.values()))
     fitted = opened(model)
     check_offset(fitted, {}, "aggregate")
     limits = thresholds_in(exceed, fitted.family_)

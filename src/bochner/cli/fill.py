@@ -7,12 +7,19 @@ from typing import Annotated
 
 import typer
 
+from bochner.cli import _door
 from bochner.cli import _options as given
 
 
 def fill(
     data: Annotated[
-        Path, typer.Argument(metavar="STACK", help="Image or stack with gaps: NetCDF (.nc), .zarr or GeoTIFF (.tif).")
+        Path,
+        typer.Argument(
+            metavar="STACK",
+            help="Image or stack with gaps: NetCDF (.nc), .zarr or GeoTIFF (.tif).",
+            callback=_door.image,
+            is_eager=True,
+        ),
     ],
     output: Annotated[
         Path,
@@ -49,18 +56,24 @@ def fill(
       bochner fill modis.nc --target LST_Day --layer 2020-06-30 -o filled.nc
       bochner fill image.tif -o filled.tif
     """
+    from bochner.cli._files import check_model_name
+    from bochner.formats import MAPS
+    from bochner.outputs import check_writable
+
+    check_writable(output, MAPS, (data,))
+    if model is not None:
+        check_model_name(model, [data])
+
     import numpy as np
 
     from bochner import SpatialRegressor
-    from bochner.cli._models import check_model_name
-    from bochner.cli._stacks import checked_output, read_stack
+    from bochner.cli._stacks import read_stack
     from bochner.cli._terminal import note, say, say_json, status
     from bochner.exceptions import InputError
+    from bochner.maps.files.writers import writer_for
     from bochner.maps.filling import filled_images, write_filled
 
-    checked_output(output, data)
-    if model is not None:
-        check_model_name(model, [data])
+    writer_for(output)
     stack = read_stack(data, target, layer, crs)
     if np.isfinite(stack.images).all():
         raise InputError(

@@ -58,22 +58,24 @@ def fit(
       bochner fit pixels/ --target temp --dask local -o temp.bochner
       bochner fit --config model.toml
     """
-    options = {name: value for name, value in locals().items() if name not in ("config", "json")}
-    from bochner.cli._files import must_exist
+    options = {name: value for name, value in locals().items() if name not in given.OF_A_RUN}
+    from bochner.cli._files import check_model_name
+    from bochner.cli._heads import check_header
     from bochner.cli._spec import Spec
     from bochner.exceptions import InputError
 
     spec = Spec.of(config, options)
     if spec.output is None:
         raise InputError("no output was given; name the model file to write with -o, or set output in --config.")
-    must_exist(spec.data, *spec.covariate.values())
+    spec.check_files()
+    check_model_name(spec.output, spec.files)
+    check_header(spec)
 
-    from bochner.cli._models import check_model_name, facts, fit_spec
+    from bochner.cli._models import facts, fit_spec
     from bochner.cli._streams import fit_stream, streams
     from bochner.cli._terminal import note, say, say_json
     from bochner.diagnostics import remember
 
-    check_model_name(spec.output, spec.files)
     if spec.like is not None or streams(spec):
         model = fit_stream(spec)
         model.save(spec.output)

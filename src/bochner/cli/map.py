@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bochner.cli import _door
 from bochner.cli import _options as given
 
 SMALL_MAP = 100_000  # pixels
@@ -25,12 +26,19 @@ def map(
         typer.Option(
             metavar="5km|0.05deg|R",
             help="Side of a pixel; a plain number is in units of the coordinates. Default: 200 along the longer side.",
+            callback=_door.side,
         ),
     ] = None,
-    like: Annotated[Path | None, typer.Option(metavar="RASTER", help="Take the pixels of this raster.")] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(metavar="RASTER", help="Take the pixels of this raster.", callback=_door.existing),
+    ] = None,
     within: given.Within = None,
     bounds: Annotated[
-        str | None, typer.Option(metavar="W,S,E,N", help="Box of the map; default: that of the polygons or the data.")
+        str | None,
+        typer.Option(
+            metavar="W,S,E,N", help="Box of the map; default: that of the polygons or the data.", callback=_door.box
+        ),
     ] = None,
     covariate: given.Layers = None,
     exceed: given.Exceed = None,
@@ -44,9 +52,18 @@ def map(
     new: Annotated[
         bool, typer.Option("--new", help="Uncertainty of a new observation instead of the mean surface.")
     ] = False,
-    trials: Annotated[str | None, typer.Option(metavar="N|RASTER", help="Map counts out of these trials.")] = None,
-    exposure: Annotated[str | None, typer.Option(metavar="N|RASTER", help="Map counts for this exposure.")] = None,
-    offset: Annotated[str | None, typer.Option(metavar="N|RASTER", help="Known part of the linear predictor.")] = None,
+    trials: Annotated[
+        str | None,
+        typer.Option(metavar="N|RASTER", help="Map counts out of these trials.", callback=_door.number_or_raster),
+    ] = None,
+    exposure: Annotated[
+        str | None,
+        typer.Option(metavar="N|RASTER", help="Map counts for this exposure.", callback=_door.number_or_raster),
+    ] = None,
+    offset: Annotated[
+        str | None,
+        typer.Option(metavar="N|RASTER", help="Known part of the linear predictor.", callback=_door.number_or_raster),
+    ] = None,
     layer: Annotated[
         str | None,
         typer.Option(metavar="LABEL", help="Image of a NetCDF or Zarr stack of --like whose gaps are filled."),
@@ -56,7 +73,8 @@ def map(
     ] = None,
     title: Annotated[str, typer.Option(metavar="TEXT", help="Heading of a picture.")] = "",
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Memory that a window may take, e.g. 200MB.")
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory that a window may take, e.g. 200MB.", callback=_door.size),
     ] = None,
     resume: given.Resume = False,
     dask: given.Dask = None,
@@ -76,26 +94,29 @@ def map(
       bochner map daily.bochner --like stack.nc --layer 2020-06-30 --fill-only --covariate time=2020-06-30 -o filled.nc
       bochner map temp.bochner --resolution 0.05deg --covariate elevation=dem.tif -o temp.nc
     """
-    from bochner.cli._files import must_exist
+    from bochner.cli._files import check_template, must_be_models
+    from bochner.cli._heads import check_inputs
+    from bochner.cli._spec import inputs_named, path_or_number
+    from bochner.formats import MAPS, PICTURES
+    from bochner.outputs import check_writable
 
-    must_exist(model, what="model file")
-    must_exist(like, within)
+    layers = inputs_named(covariate)
+    check_writable(output, (*MAPS, *PICTURES), (model, like, within, trials, exposure, offset, *layers.values()))
+    must_be_models(model)
+    check_template(like, fill_only, layer, crs)
+    check_inputs(model, layers)
 
-    from bochner.cli._mapping import PICTURES, MapRequest, check_offset, draw_picture
+    from bochner.cli._mapping import MapRequest, check_offset, draw_picture
     from bochner.cli._models import opened
     from bochner.cli._reports import response_name
-    from bochner.cli._spec import inputs_named, path_or_number
     from bochner.cli._terminal import note, progress, say, say_json, status
     from bochner.cli._thresholds import thresholds_in
-    from bochner.geo import check_writable
     from bochner.maps import map_to_file
     from bochner.maps.files.writers import writer_for
 
-    layers = inputs_named(covariate)
     pictured = output.suffix.lower() in PICTURES
     if not pictured:
         writer_for(output)
-    check_writable(output, inputs=(model, like, within, trials, exposure, offset, *layers.values()))
     fitted = opened(model)
     extra = {"trials": trials, "exposure": exposure, "offset": offset}
     options: dict[str, Any] = {name: path_or_number(text) for name, text in extra.items() if text is not None}

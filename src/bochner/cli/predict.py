@@ -53,22 +53,23 @@ def predict(
       bochner predict model.bochner villages.gpkg --trials examined -o predicted.gpkg
       bochner predict model.bochner places.csv --covariate elevation=dem.tif --exceed 0.2 -o predicted.parquet
     """
-    from bochner.cli._files import check_escaping, must_exist
+    from bochner.cli._files import check_escaping, must_be_models
+    from bochner.cli._spec import inputs_named, names_in
+    from bochner.formats import WRITABLE
+    from bochner.outputs import check_writable
 
-    must_exist(model, what="model file")
     check_escaping(escape_formulas, output)
-    must_exist(data)
+    must_be_models(model)
+    layers = inputs_named(covariate)
+    check_writable(output, WRITABLE, (model, data, *layers.values()))
 
     from bochner.cli._models import opened
     from bochner.cli._predictions import Wanted, predicted
-    from bochner.cli._spec import inputs_named, names_in
     from bochner.cli._tables import read_like, with_rasters
     from bochner.cli._terminal import note, say, say_json, status
     from bochner.cli._thresholds import Threshold
-    from bochner.geo import WRITABLE, check_writable, write_places
+    from bochner.geo import write_places
 
-    layers = inputs_named(covariate)
-    check_writable(output, WRITABLE, (model, data, *layers.values()))
     fitted = opened(model)
     limits = tuple(Threshold.of(text, fitted.family_, "--exceed") for text in exceed or ())
     wanted = Wanted(latent, trials, exposure, offset, level, limits)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bochner.cli import _door
 from bochner.cli import _options as given
 
 
@@ -16,25 +17,41 @@ def report(
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="DATA", help="Rows to show on the map and to judge the model by; without it no row is shown."
+            metavar="DATA",
+            help="Rows to show on the map and to judge the model by; without it no row is shown.",
+            callback=_door.readable,
         ),
     ] = None,
     threshold: Annotated[
         str | None,
-        typer.Option(metavar="T", help="Threshold that the map opens with, 20% or 0.2; the reader can move it."),
+        typer.Option(
+            metavar="T",
+            help="Threshold that the map opens with, 20% or 0.2; the reader can move it.",
+            callback=_door.shares("--threshold"),
+        ),
     ] = None,
     areas: Annotated[
         Path | None,
-        typer.Option(metavar="POLYGONS", help="Districts, say: which of them are above the threshold is told first."),
+        typer.Option(
+            metavar="POLYGONS",
+            help="Districts, say: which of them are above the threshold is told first.",
+            callback=_door.existing,
+        ),
     ] = None,
     weights: Annotated[
-        Path | None, typer.Option(metavar="RASTER", help="People per pixel, say: weights of the means over areas.")
+        Path | None,
+        typer.Option(
+            metavar="RASTER", help="People per pixel, say: weights of the means over areas.", callback=_door.existing
+        ),
     ] = None,
     points: Annotated[int, typer.Option(metavar="N", help="Points that represent an area in a draw, about.")] = 300,
     covariate: given.Layers = None,
     within: given.Within = None,
     resolution: Annotated[
-        str | None, typer.Option(metavar="5km|0.05deg|R", help="Side of a pixel; default: as fine as is quick.")
+        str | None,
+        typer.Option(
+            metavar="5km|0.05deg|R", help="Side of a pixel; default: as fine as is quick.", callback=_door.side
+        ),
     ] = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Heading of the page.")] = None,
     response: Annotated[str | None, typer.Option(metavar="TEXT", help="Name of what is mapped.")] = None,
@@ -59,20 +76,20 @@ def report(
       bochner report prevalence.bochner --data villages.csv --covariate elevation=dem.tif \\
           --areas districts.gpkg --weights population.tif --threshold 20% -o report.html
     """
-    from bochner.cli._files import must_exist
+    from bochner.cli._files import must_be_models
+    from bochner.formats import PAGES
+    from bochner.outputs import check_writable
 
-    must_exist(model, what="model file")
-    must_exist(data, within)
+    must_be_models(model)
+    check_writable(output, PAGES, (model, data, areas, weights, within))
 
     from bochner.cli._models import opened
     from bochner.cli._reports import page_answer, page_layers, response_name, survey_of
     from bochner.cli._spec import inputs_named, names_in
     from bochner.cli._terminal import note, say, status
     from bochner.cli._thresholds import threshold_in
-    from bochner.geo import check_writable
     from bochner.report import write_report
 
-    check_writable(output, (".html", ".htm"), (model, data, areas, weights, within))
     fitted = opened(model)
     with status("drawing"):
         inputs = inputs_named(covariate)

@@ -7,13 +7,20 @@ from typing import Annotated
 
 import typer
 
+from bochner import spelling
+from bochner.cli import _door
 from bochner.cli import _options as given
 
 
 def simulate(
     model: Annotated[
         Path | None,
-        typer.Argument(metavar="[MODEL]", help="Model file to draw from; without it, a prior is drawn from."),
+        typer.Argument(
+            metavar="[MODEL]",
+            help="Model file to draw from; without it, a prior is drawn from.",
+            callback=_door.models,
+            is_eager=True,
+        ),
     ] = None,
     output: Annotated[
         Path | None,
@@ -21,11 +28,19 @@ def simulate(
             "--output", "-o", metavar="OUT", help="File to write: a table or points; of a grid also .tif, .nc or .zarr."
         ),
     ] = None,
-    at: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw at the places of this file.")] = None,
-    like: Annotated[Path | None, typer.Option(metavar="RASTER", help="Draw at the pixels of this raster.")] = None,
-    bounds: Annotated[str | None, typer.Option(metavar="W,S,E,N", help="Draw on a grid over this box ...")] = None,
+    at: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw at the places of this file.", callback=_door.readable)
+    ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(metavar="RASTER", help="Draw at the pixels of this raster.", callback=_door.existing),
+    ] = None,
+    bounds: Annotated[
+        str | None, typer.Option(metavar="W,S,E,N", help="Draw on a grid over this box ...", callback=_door.box)
+    ] = None,
     resolution: Annotated[
-        str | None, typer.Option(metavar="5km|0.05deg|R", help="... with pixels of this size.")
+        str | None,
+        typer.Option(metavar="5km|0.05deg|R", help="... with pixels of this size.", callback=_door.side),
     ] = None,
     draws: Annotated[int, typer.Option("--draws", "-n", metavar="N", min=1, help="Number of draws.")] = 1,
     kernel: Annotated[
@@ -33,6 +48,7 @@ def simulate(
         typer.Option(
             metavar="KERNEL",
             help="Of the prior, with its values: 'matern32(length_scale=50, variance=1)', lengths in km.",
+            callback=_door.spelt(spelling.check_kernel),
         ),
     ] = None,
     mean: Annotated[float, typer.Option(metavar="M", help="Of the prior, on the scale of the link.")] = 0.0,
@@ -64,17 +80,13 @@ def simulate(
       bochner simulate --kernel "matern12(length_scale=0.3)" --bounds 0,0,2,2 --resolution 0.05 -o field.tif
       bochner simulate prevalence.bochner --at villages.csv --latent -n 100 -o draws.parquet
     """
-    from bochner.cli._files import must_exist
+    from bochner.cli._files import must_be_models
+    from bochner.cli._request import Request
     from bochner.exceptions import InputError
 
     if output is None:
         raise InputError("no output was given; name the file to write with -o.")
-    must_exist(model, what="model file")
-    must_exist(at, like)
-
-    from bochner.cli._draws import Drawn, Request, draw
-    from bochner.cli._terminal import note, say, status
-
+    must_be_models(model)
     request = Request(
         model=model,
         at=at,
@@ -96,6 +108,13 @@ def simulate(
         seed=seed,
     )
     request.check(output)
+
+    from bochner.cli._draws import Drawn, draw
+    from bochner.cli._terminal import note, say, status
+    from bochner.maps.files.writers import WRITERS, writer_for
+
+    if output.suffix.lower() in WRITERS:
+        writer_for(output)
     with status("drawing"):
         drawn: Drawn = draw(request)
         notes = drawn.write(output)

@@ -64,22 +64,26 @@ def validate(
       bochner validate image.tif --predict-at gaps
     """
     options = {
-        name: value for name, value in locals().items() if name not in ("blocks", "folds", "score", "config", "json")
+        name: value
+        for name, value in locals().items()
+        if name not in ("blocks", "folds", "score") and name not in given.OF_A_RUN
     }
-    from bochner.cli._files import must_exist
+    from bochner.cli._heads import check_header
     from bochner.cli._spec import Spec
 
     spec = Spec.of(config, options)
-    must_exist(spec.data, *spec.covariate.values())
+    spec.check_files()
+    check_header(spec)
+    from bochner.validation import get_scores
+
+    names = list(get_scores(score)) if score else None
 
     from bochner.cli._models import fit_spec
     from bochner.cli._streams import fit_stream, streams
     from bochner.cli._terminal import as_table, note, say, say_json, status
     from bochner.cli._validation import held_out
     from bochner.sources import cluster_at
-    from bochner.validation import get_scores
 
-    names = list(get_scores(score)) if score else None
     with nullcontext() if spec.dask is None else cluster_at(spec.dask) as cluster:  # one for all passes
         if streams(spec):
             model, rows = fit_stream(spec, None if cluster is None else cluster.client), None

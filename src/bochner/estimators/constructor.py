@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import re
 from typing import Any, Self
 
 import numpy as np
@@ -15,12 +14,8 @@ from bochner.families import family_named
 from bochner.inference import Settings
 from bochner.kernels import Kernel, kernel_named
 from bochner.random import seed_of
-from bochner.resources import Resources
-
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
-
-DEVICES = ("auto", "cpu", "cuda")
-PRECISIONS = ("auto", "float32", "float64")
+from bochner.resources import DEVICES, PRECISIONS, Resources, memory_bytes
+from bochner.spelling import CRITERIA, one_of
 
 
 class KernelParameters:
@@ -117,31 +112,11 @@ def _device(name: Any) -> str:
     return str(name)
 
 
-def memory_bytes(limit: Any) -> int | None:
-    """Bytes from a number or from text like "2GB"."""
-    if limit is None:
-        return None
-    if isinstance(limit, str):
-        match = re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]*)\s*", limit)
-        if not match or match[2].upper() not in UNITS:
-            raise InputError(f"memory_limit={limit!r}; needed is a number of bytes, or text like '2GB'.")
-        return int(positive(match[1], "memory_limit") * UNITS[match[2].upper()])
-    return int(positive(limit, "memory_limit"))
-
-
 def is_count(number: Any) -> bool:
     """Whether a value is a whole number >= 1, of those that a double can hold."""
     if not isinstance(number, numbers.Real) or isinstance(number, bool):
         return False
     return bool(number >= 1) and bool(number <= 2**53) and float(number).is_integer()  # type: ignore[operator]
-
-
-def one_of(value: Any, name: str, allowed: tuple[Any, ...], more: str = "") -> Any:
-    """A value out of those allowed."""
-    if not np.isscalar(value) or value not in allowed:
-        tail = f", {more}" if more else ""
-        raise InputError(f"{name}={value!r}; needed is one of {allowed}{tail}.")
-    return value
 
 
 def _kernel(kernel: Any) -> Kernel | None:
@@ -187,4 +162,4 @@ def _frequencies(number: Any) -> int | str:
 def _tune(tune: Any) -> Any:
     if tune is None or (hasattr(tune, "split") and not isinstance(tune, str)):
         return tune
-    return one_of(tune, "tune", ("evidence", "likelihood", "spatial-cv"), "None, or a scikit-learn splitter")
+    return one_of(tune, "tune", CRITERIA, "None, or a scikit-learn splitter")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bochner.estimators import limits
-from bochner.estimators.constructor import memory_bytes, settings_of
+from bochner.estimators.constructor import settings_of
 from bochner.estimators.fit_cost import fit_cost
 from bochner.estimators.regressor import SpatialRegressor
 from bochner.estimators.streaming import Request, requested
@@ -22,7 +22,7 @@ from bochner.inference.schemes import limits as scheme_limits
 from bochner.kernels import Matern
 from bochner.moments import dense_moments, fourier_sums
 from bochner.random import generator
-from bochner.resources import as_size
+from bochner.resources import as_size, memory_bytes
 from bochner.sources import Reading
 from bochner.sources import limits as source_limits
 from bochner.sources.sketch import row_keys

@@ -8,9 +8,9 @@ from bochner.estimators import storage
 from bochner.estimators.distribution import Distribution
 from bochner.estimators.regressor import SpatialRegressor
 from bochner.estimators.table_fit import TableFit
-from bochner.geo.tables import check_columns
 from bochner.layout import Design, Given, parse_formula
 from bochner.layout.formula import as_table, column_of
+from bochner.spelling import check_columns
 
 
 class FormulaRegressor(SpatialRegressor):

@@ -9,13 +9,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bochner.arrays import FloatArray
-from bochner.estimators.constructor import KernelParameters, is_count, one_of
+from bochner.estimators.constructor import KernelParameters, is_count
 from bochner.exceptions import InputError, KernelError
 from bochner.features import FourierMap
 from bochner.frequencies import measure_error, rule_named
 from bochner.kernels import Kernel, SquaredExponential, spectral_terms
 from bochner.layout.columns import refuse_twins
 from bochner.random import generator, seed_of
+from bochner.spelling import one_of
 
 
 class FourierFeatures(KernelParameters, TransformerMixin, BaseEstimator):

@@ -14,7 +14,6 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.estimators import limits
 from bochner.estimators.checkpoint import Checkpoint
-from bochner.estimators.constructor import memory_bytes
 from bochner.estimators.storing import NOT_GAUSSIAN, put_rows, with_store
 from bochner.estimators.table_fit import TableFit
 from bochner.exceptions import BochnerError, ColumnError, InputError, MemoryLimitError, PartError, RowError
@@ -22,12 +21,11 @@ from bochner.families import Family, family_named
 from bochner.families.base import refuse
 from bochner.geo.crs import as_crs, is_geographic
 from bochner.geo.lonlat import few_off_earth, is_plain_lonlat, lonlat_axes, off_earth
-from bochner.geo.tables import check_columns
 from bochner.inference import Climb, Domain, Fold, Model, Responses, RowSums, Settings, WavePlan, plan_waves
 from bochner.layout import Given, Layout, Training
 from bochner.layout.columns import FURTHER, place_columns, plain_selectors
 from bochner.layout.encoding import ORDERS
-from bochner.resources import as_size
+from bochner.resources import as_size, memory_bytes
 from bochner.sources import (
     ArraySource,
     Columns,
@@ -46,6 +44,7 @@ from bochner.sources import (
 )
 from bochner.sources import limits as source_limits
 from bochner.sources.row_store import RowStore, StoreWriter
+from bochner.spelling import check_columns
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,7 @@ Binomial(link='logit', dispersion=None)
 'identity'
 """
 
-import difflib
-
-from bochner import archive
+from bochner import archive, spelling
 from bochner.exceptions import InputError
 from bochner.families.base import Derivatives, Family
 from bochner.families.bernoulli import Bernoulli
@@ -40,6 +38,7 @@ def register_family(family: Family) -> None:
     """Let a family be called by its name: `family=` takes it, and model files hold it."""
     archive.register(type(family))
     FAMILIES[family.name] = family
+    spelling.learn(spelling.FAMILIES, family.name)
 
 
 for _family in (Gaussian(), Bernoulli(), Binomial(), Poisson(), NegativeBinomial(), Gamma(), Student()):
@@ -54,8 +53,7 @@ def family_named(family: str | Family) -> Family:
         return FAMILIES[family]
     if isinstance(family, type) and issubclass(family, Family):
         raise InputError(f"family={family.__name__} is a class; needed is a family: {family.__name__}().")
-    (nearest,) = difflib.get_close_matches(str(family).lower().replace("_", "-"), FAMILIES, n=1, cutoff=0.0)
-    raise InputError(f"family={family!r} is not known; did you mean {nearest!r}? Choose from {', '.join(FAMILIES)}.")
+    raise spelling.unknown_family(family)
 
 
 __all__ = [

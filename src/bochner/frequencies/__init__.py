@@ -23,6 +23,7 @@ name           rule                   when
 ============== ====================== ====================================================
 """
 
+from bochner import spelling
 from bochner.exceptions import InputError
 from bochner.frequencies.base import Frequencies, Rule, shares_of
 from bochner.frequencies.lattice import Lattice, lattice_frequencies, lattice_mass
@@ -42,6 +43,7 @@ RULES: dict[str, Rule] = {
 def register_rule(rule: Rule) -> None:
     """Let a rule be called by its name: `features=` takes it."""
     RULES[rule.name] = rule
+    spelling.learn(spelling.FEATURES, rule.name)
 
 
 def rule_named(name: str | Rule) -> Rule:

@@ -3,9 +3,9 @@
 Libraries for geographic files (geopandas, rasterio, xarray, pyproj) are imported by the functions that need them.
 """
 
+from bochner.formats import READ_TABLES, READABLE, TABLES, WRITABLE
 from bochner.geo.areas import area_points
 from bochner.geo.crs import agreed_crs, as_crs, crs_name, crs_text, is_geographic, same_crs, transform
-from bochner.geo.formats import READ_TABLES, TABLES
 from bochner.geo.frames import attributes, frame_coords, is_geoframe, like_frame
 from bochner.geo.grids import (
     RasterGrid,
@@ -20,11 +20,11 @@ from bochner.geo.masks import areas_bounds, areas_in, mask_within
 from bochner.geo.placement import Placement, choose_placement
 from bochner.geo.places import Places
 from bochner.geo.rasters import raster_at, sample_raster
-from bochner.geo.reading import READABLE, read_places
-from bochner.geo.tables import Table, check_writable, find_coords, read_table, write_table
+from bochner.geo.reading import read_places
+from bochner.geo.tables import Table, find_coords, read_table, write_table
 from bochner.geo.templates import grid_like
 from bochner.geo.vectors import checked_areas, read_areas, read_vector
-from bochner.geo.writing import WRITABLE, as_geoframe, write_places, write_vector
+from bochner.geo.writing import as_geoframe, write_places, write_vector
 
 __all__ = [
     "READABLE",
@@ -45,7 +45,6 @@ __all__ = [
     "as_geoframe",
     "attributes",
     "bounds_of",
-    "check_writable",
     "checked_areas",
     "choose_placement",
     "crs_name",

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from bochner.exceptions import InputError
+from bochner.formats import CUBES
 from bochner.geo import limits
 from bochner.geo.crs import crs_text
 from bochner.geo.cubes import cube_axes, cube_grid, opened_cube, variable_of
-from bochner.geo.formats import CUBES
 
 
 @dataclass(frozen=True)

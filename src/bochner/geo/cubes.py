@@ -16,7 +16,8 @@ from bochner.exceptions import ColumnError, InputError, MissingExtraError
 from bochner.geo.crs import LONLAT, as_crs
 from bochner.geo.grids import Axes, RasterGrid
 from bochner.geo.lonlat import AXES, is_lonlat
-from bochner.geo.tables import check_columns, first_line
+from bochner.geo.tables import first_line
+from bochner.spelling import check_columns
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +14,7 @@ from bochner.exceptions import InputError
 from bochner.geo.crs import as_crs, crs_name, is_geographic, is_projected, km_per_unit
 from bochner.geo.earth import km_per_degree, wrap
 from bochner.geo.lonlat import check_degrees, longitude_arc
+from bochner.spelling import length_and_unit
 
 Window = tuple[int, int, int, int]
 Bounds = tuple[float, float, float, float]
@@ -193,14 +193,7 @@ def parse_resolution(text: str | float | Resolution) -> Resolution:
     """A resolution from `5km`, `250 m`, `0.05deg`, or a number in units of the CRS."""
     if isinstance(text, Resolution):
         return text
-    found = re.fullmatch(r"([-+0-9.eE]+)\s*(km|m|deg|degrees?|°|)", str(text).strip())
-    try:
-        value = float(found[1]) if found else 0.0
-    except ValueError:
-        value = 0.0
-    if not found or not np.isfinite(value) or value <= 0:
-        raise InputError(f"the resolution is {text!r}; needed is a positive length such as 5km, 250m, 0.05deg or 0.1.")
-    return Resolution(value, "deg" if found[2][:1] in {"d", "°"} else found[2])
+    return Resolution(*length_and_unit(text))
 
 
 def grid_over(bounds: Sequence[float], resolution: str | float | Resolution, crs: Any = None) -> RasterGrid:

@@ -17,7 +17,8 @@ from bochner.geo.crs import is_geographic
 from bochner.geo.grids import RasterGrid
 from bochner.geo.kinds import is_category, is_time, misfits, present
 from bochner.geo.lonlat import lonlat_axes, off_earth
-from bochner.geo.tables import as_numbers, check_columns, misprints
+from bochner.geo.tables import as_numbers, misprints
+from bochner.spelling import check_columns
 
 
 @dataclass(frozen=True)

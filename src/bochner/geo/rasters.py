@@ -216,7 +216,7 @@ def _method(dataset: Any, band: int, asked: str | None, known: tuple[str, ...] =
     if not 1 <= band <= dataset.count:
         raise InputError(f"{Path(dataset.name).name} has {dataset.count} band(s); there is no band {band}.")
     if asked is not None and asked not in known:
-        raise InputError(f"resampling is {asked!r}; needed is one of {known}.")
+        raise InputError(f"resampling is {asked!r}; needed is one of {', '.join(known)}.")
     packed = dataset.scales[band - 1] != 1
     whole = np.issubdtype(np.dtype(dataset.dtypes[band - 1]), np.integer) and not packed
     return asked or ("nearest" if whole else "bilinear")

@@ -12,10 +12,10 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
+from bochner.formats import CUBES, RASTERS, READ_TABLES, READABLE, VECTORS
 from bochner.geo.crs import LONLAT, agreed_crs, as_crs, crs_name, is_geographic, is_projected
 from bochner.geo.cubes import cube_rows, opened_cube
 from bochner.geo.distortion import refuse_degrees
-from bochner.geo.formats import CUBES, RASTERS, READ_TABLES, VECTORS
 from bochner.geo.frames import attributes, frame_coords
 from bochner.geo.lonlat import check_degrees, few_off_earth, in_degrees, is_lonlat, lonlat_axes
 from bochner.geo.places import Places, made_names
@@ -28,10 +28,9 @@ from bochner.geo.rasters import (
     read_band,
     read_codes,
 )
-from bochner.geo.tables import check_columns, find_coords, misprints, read_table
+from bochner.geo.tables import find_coords, misprints, read_table
 from bochner.geo.vectors import is_geoparquet, read_vector
-
-READABLE = (*READ_TABLES, *VECTORS, *RASTERS, *CUBES)
+from bochner.spelling import check_columns
 
 
 def read_places(

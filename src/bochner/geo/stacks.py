@@ -16,7 +16,7 @@ from bochner.geo.crs import agreed_crs, crs_text
 from bochner.geo.cubes import cube_axes, cube_crs, cube_grid, pixel_axes, xarray_module
 from bochner.geo.grids import RasterGrid
 from bochner.geo.rasters import band_names, dataset_grid, opened_raster, read_band
-from bochner.geo.tables import check_columns
+from bochner.spelling import check_columns
 
 
 @dataclass(frozen=True)

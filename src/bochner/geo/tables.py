@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,13 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ColumnError, InputError, MissingExtraError
+from bochner.formats import READ_TABLES, TABLES
 from bochner.geo.entries import are_codes, tidied
-from bochner.geo.formats import READ_TABLES, TABLES
 from bochner.geo.kinds import is_time
 from bochner.geo.lonlat import twin_pair
 from bochner.geo.signatures import check_text
 from bochner.outputs import completed, told_as_output
+from bochner.spelling import check_columns
 
 COORDINATES = (("lon", "lat"), ("longitude", "latitude"), ("long", "lat"), ("easting", "northing"), ("x", "y"))
 
@@ -94,25 +94,6 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
         (csv.write_csv if suffix == ".csv" else parquet.write_table)(table.arrow, partial)
 
 
-def check_writable(path: str | os.PathLike[str], formats: Sequence[str] = (), inputs: Iterable[Any] = ()) -> None:
-    """Refuse an output that cannot be written, or that would destroy an input, before any work is done.
-
-    `inputs` may hold anything; what is no existing file is passed over.
-    """
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise InputError(f"the folder {path.parent} of the output {path.name} does not exist; make it first.")
-    if formats and path.suffix.lower() not in formats:
-        raise InputError(f"{path} ends in {path.suffix!r}; needed is one of {tuple(formats)}.")
-    if path.is_dir() and path.suffix.lower() != ".zarr":
-        raise InputError(f"the output {path} is a folder; give the name of a file in it.")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"the folder {path.parent.resolve()} of the output may not be written to; give another.")
-    for given in inputs:
-        if isinstance(given, (str, os.PathLike)) and path.exists() and Path(given).exists() and path.samefile(given):
-            raise InputError(f"the output {path} is also an input, which would be lost; give another name.")
-
-
 def find_coords(names: Sequence[str], source: str) -> list[str]:
     """Coordinate columns by their usual names, or by two that contain longitude and latitude; the east first."""
     lower = {name.lower(): name for name in names}
@@ -125,17 +106,6 @@ def find_coords(names: Sequence[str], source: str) -> list[str]:
         f"no coordinate columns were recognised in {source} (its columns are {list(names)}); "
         f"name them, e.g. --coords x,y."
     )
-
-
-def check_columns(wanted: Sequence[str], names: Sequence[str], source: str) -> None:
-    """Refuse columns that are not there, or twice; the nearest name is suggested."""
-    for name in wanted:
-        if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"its columns are {list(names)}."
-            raise ColumnError(f"{source} has no column {name!r}; {hint}")
-        if list(names).count(name) > 1:
-            raise ColumnError(f"{source} has {list(names).count(name)} columns {name!r}; rename all but one.")
 
 
 def as_numbers(column: Any, name: str, source: str) -> FloatArray:
@@ -311,7 +281,7 @@ def _any_word(column: Any) -> bool:
 def _format(path: Path, known: Sequence[str] = TABLES) -> str:
     suffix = path.suffix.lower()
     if suffix not in known:
-        raise InputError(f"{path} ends in {suffix!r}; needed is one of {tuple(known)}.")
+        raise InputError(f"{path} ends in {suffix!r}; needed is one of {', '.join(known)}.")
     return suffix
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from bochner.exceptions import InputError
+from bochner.formats import CUBES, RASTERS
 from bochner.geo.cubes import cube_grid, opened_cube
-from bochner.geo.formats import CUBES, RASTERS
 from bochner.geo.grids import RasterGrid
 from bochner.geo.rasters import dataset_grid, opened_raster
 

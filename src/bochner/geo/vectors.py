@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bochner.exceptions import BochnerWarning, InputError, warn
+from bochner.formats import VECTORS
 from bochner.geo.crs import agreed_crs, as_crs, is_geographic
-from bochner.geo.formats import VECTORS
 from bochner.geo.frames import geopandas_module
 from bochner.geo.tables import first_line
 
@@ -36,7 +36,7 @@ def read_vector(path: str | os.PathLike[str], layer: str | None = None, crs: Any
     if not path.exists():
         raise InputError(f"{path} does not exist; check the name of the file.")
     if path.suffix.lower() not in (*VECTORS, ".parquet"):
-        raise InputError(f"{path} ends in {path.suffix!r}; needed is one of {(*VECTORS, '.parquet')}.")
+        raise InputError(f"{path} ends in {path.suffix!r}; needed is one of {', '.join((*VECTORS, '.parquet'))}.")
     try:
         if is_geoparquet(path):
             frame = geopandas.read_parquet(path)

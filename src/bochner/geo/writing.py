@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from bochner.exceptions import InputError
-from bochner.geo.formats import TABLES, VECTORS
+from bochner.formats import VECTORS, WRITABLE
 from bochner.geo.frames import geopandas_module
 from bochner.geo.places import Places
 from bochner.geo.spreadsheets import plain_cells
-from bochner.geo.tables import Table, check_writable, write_table
-from bochner.outputs import complete_files, told_as_output
+from bochner.geo.tables import Table, write_table
+from bochner.outputs import check_writable, complete_files, told_as_output
 
-WRITABLE = (*TABLES, *VECTORS)
 DRIVERS = {".gpkg": "GPKG", ".shp": "ESRI Shapefile", ".geojson": "GeoJSON", ".json": "GeoJSON"}
 
 

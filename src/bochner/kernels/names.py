@@ -6,11 +6,9 @@ A new kernel joins by one call of `register_kernel`.
 from __future__ import annotations
 
 import ast
-import difflib
-import re
 from typing import Any
 
-from bochner import archive
+from bochner import archive, spelling
 from bochner.exceptions import InputError
 from bochner.kernels.base import Kernel
 from bochner.kernels.cauchy import Cauchy
@@ -38,13 +36,12 @@ NAMED_KERNELS: dict[str, Kernel] = {
 }
 """Kernels by name, with unit length scale and variance where a text gives no values."""
 
-FORM = "write a name such as matern32, names joined by + or *, or values: matern32(length_scale=50, variance=2)."
-
 
 def register_kernel(name: str, kernel: Kernel) -> None:
     """Let a kernel be called by a name (lower case, hyphens), on the command line too, and be in model files."""
     archive.register(type(kernel))
     NAMED_KERNELS[name] = kernel
+    spelling.learn(spelling.KERNELS, name)
 
 
 def kernel_named(kernel: str | Kernel) -> Kernel:
@@ -56,13 +53,8 @@ def kernel_named(kernel: str | Kernel) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     if not isinstance(kernel, str):
-        raise InputError(f"kernel={kernel!r} is neither a kernel nor the name of one; {FORM}")
-    try:
-        # a hyphen within a name; one before a number is a sign
-        tree = ast.parse(re.sub(r"(?<=[A-Za-z])-(?=[A-Za-z])", "_", kernel.strip()), mode="eval").body
-    except (SyntaxError, ValueError):
-        raise InputError(f"the kernel {kernel!r} cannot be read; {FORM}") from None
-    return _built(tree, kernel)
+        raise InputError(f"kernel={kernel!r} is neither a kernel nor the name of one; {spelling.FORM}")
+    return _built(spelling.kernel_tree(kernel), kernel)
 
 
 def _built(node: ast.expr, text: str) -> Kernel:
@@ -71,20 +63,10 @@ def _built(node: ast.expr, text: str) -> Kernel:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         return _built(node.left, text) * _built(node.right, text)
     if isinstance(node, ast.Name):
-        return _known(node.id)
+        return NAMED_KERNELS[spelling.kernel_name(node.id)]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
-        return _with_values(_known(node.func.id), node, text)
-    raise InputError(f"the kernel {text!r} cannot be read; {FORM}")
-
-
-def _known(name: str) -> Kernel:
-    name = name.replace("_", "-").lower()
-    if name not in NAMED_KERNELS:
-        near = difflib.get_close_matches(name, NAMED_KERNELS, 1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        names = ", ".join(NAMED_KERNELS)
-        raise InputError(f"kernel {name!r} is not known; {hint}Choose from {names}, or join them by +.")
-    return NAMED_KERNELS[name]
+        return _with_values(NAMED_KERNELS[spelling.kernel_name(node.func.id)], node, text)
+    raise spelling.unreadable_kernel(text)
 
 
 def _with_values(kernel: Kernel, call: ast.Call, text: str) -> Kernel:
@@ -95,7 +77,7 @@ def _with_values(kernel: Kernel, call: ast.Call, text: str) -> Kernel:
         except ValueError:
             value = None
         if word.arg is None or not _is_numeric(value):
-            raise InputError(f"{word.arg} in the kernel {text!r} is no number; {FORM}")
+            raise InputError(f"{word.arg} in the kernel {text!r} is no number; {spelling.FORM}")
         values[word.arg] = value
     return kernel.replace(**values)
 

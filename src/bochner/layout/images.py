@@ -10,7 +10,7 @@ import numpy as np
 from bochner.exceptions import InputError
 from bochner.geo.cubes import variable_of
 from bochner.geo.stacks import Stack
-from bochner.geo.tables import check_columns
+from bochner.spelling import check_columns
 
 
 def unstacked(

@@ -20,12 +20,13 @@ from bochner.features import ArealRows, Rows
 from bochner.geo import area_points, as_crs, checked_areas, grid_like, mask_within, raster_at, read_areas, sample_raster
 from bochner.maps import limits
 from bochner.maps.grids.bands import Band, make_bands
-from bochner.maps.grids.inputs import Input, check_covariates
+from bochner.maps.grids.inputs import Input
 from bochner.maps.mappable import Mappable, map_layout, mappable
 from bochner.posterior import Latent
 from bochner.posterior.mixture import Alike
 from bochner.posterior.response import Response
 from bochner.random import generator, seed_of
+from bochner.spelling import check_covariates
 
 
 def aggregate(

@@ -23,10 +23,11 @@ from bochner.maps.files.provenance import provenance
 from bochner.maps.files.writers import write_whole, writer_for
 from bochner.maps.grids.bands import Band
 from bochner.maps.grids.gridmap import GridMap
-from bochner.maps.grids.inputs import Input, check_covariates
+from bochner.maps.grids.inputs import Input
 from bochner.maps.lazy_maps import lazily_filled
 from bochner.maps.mappable import Mappable, map_layout, mappable
 from bochner.outputs import completed, told_as_output
+from bochner.spelling import check_covariates
 
 
 def fill(

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from bochner import spelling
 from bochner.exceptions import InputError
+from bochner.formats import PARTS
 from bochner.sources import cube_source, limits, parquet_source, raster_source
 from bochner.sources.array_source import ArraySource
 from bochner.sources.base import Source
@@ -30,6 +32,7 @@ def register_source(opener: Opener, *endings: str) -> None:
     """Let files of some endings be read in parts: `opener(paths, label, part_rows)` gives their source."""
     for ending in endings:
         ENDINGS[ending] = opener
+        spelling.learn(PARTS, ending)
 
 
 register_source(ParquetSource, *parquet_source.ENDINGS)
@@ -113,7 +116,7 @@ def _files(path: Path) -> list[Path]:
     if path.suffix.lower() in ENDINGS and (path.is_file() or path.suffix.lower() == ".zarr"):
         return [path]
     if path.is_file():
-        raise InputError(f"{path} ends in {path.suffix!r}; needed is one of {tuple(ENDINGS)}, or a folder of them.")
+        raise InputError(f"{path} ends in {path.suffix!r}; needed is one of {', '.join(ENDINGS)}, or a folder of them.")
     found = sorted(
         one
         for one in path.rglob("*")
@@ -121,7 +124,7 @@ def _files(path: Path) -> list[Path]:
     )
     kinds = sorted({one.suffix.lower() for one in found})
     if not found:
-        raise InputError(f"the folder {path} has no file that ends in {tuple(ENDINGS)}; check its name.")
+        raise InputError(f"the folder {path} has no file that ends in {', '.join(ENDINGS)}; check its name.")
     if len(kinds) > 1:
         raise InputError(f"the folder {path} holds files that end in {kinds}; needed is one kind. Name one by one.")
     return found

@@ -13,8 +13,8 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import BochnerError, ColumnError, InputError
+from bochner.formats import CUBES, RASTERS
 from bochner.geo import READ_TABLES, Places, as_crs, choose_placement, crs_name, is_geographic, read_places
-from bochner.geo.formats import CUBES, RASTERS
 from bochner.geo.kinds import is_category, is_time
 from bochner.geo.lonlat import is_lonlat, is_plain_lonlat
 from bochner.geo.tables import find_coords, misprints, read_table

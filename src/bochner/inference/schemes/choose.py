@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bochner import archive
+from bochner import archive, spelling
 from bochner.choices import Choice
-from bochner.exceptions import InputError, PartError
+from bochner.exceptions import PartError
 from bochner.frequencies import RULES
 from bochner.inference.schemes.adaptive_waves import Learned, Leverage, Nonstationary
 from bochner.inference.schemes.base import Case, Scheme
@@ -25,6 +25,7 @@ def register_scheme(scheme: Scheme, *, auto: bool = False) -> None:
     """
     archive.register(*scheme.saves)
     SCHEMES[scheme.name] = scheme
+    spelling.learn(spelling.FEATURES, scheme.name)
     if auto:
         AUTO.insert(0, scheme.name)
 
@@ -39,12 +40,13 @@ for _scheme in _OWN:
 
 def scheme_named(name: str) -> Scheme:
     """Scheme of this name; every frequency rule is one."""
-    name = name if isinstance(name, str) else repr(name)
+    if not isinstance(name, str):
+        raise spelling.unknown_features(name)
     if name in SCHEMES:
         return SCHEMES[name]
     if name in RULES:
         return RuleWaves(RULES[name])
-    raise InputError(f"features={name!r} is not known; choose from {('auto', *SCHEMES, *RULES)}.")
+    raise spelling.unknown_features(name)
 
 
 def choose(

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from bochner import spelling
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
+from bochner.formats import MAPS
 from bochner.geo import RasterGrid
 from bochner.maps.files.base import Writer
 from bochner.maps.files.geotiff import GeoTiffWriter
@@ -26,6 +28,7 @@ def register_writer(writer: type[Writer], *suffixes: str) -> None:
         if not suffix.startswith(".") or len(suffix) < 2:
             raise InputError(f"suffix={suffix!r}; needed is the ending of a file with its point, e.g. '.tif'.")
         WRITERS[suffix.lower()] = writer
+        spelling.learn(MAPS, suffix.lower())
 
 
 register_writer(GeoTiffWriter, ".tif", ".tiff")
@@ -53,7 +56,7 @@ def writer_for(path: Path) -> type[Writer]:
     """Writer of a file, by its ending; refuses an unknown ending, a missing folder, a folder in the way."""
     kind = WRITERS.get(path.suffix.lower())
     if kind is None:
-        raise InputError(f"{path} ends in {path.suffix!r}; needed is one of {tuple(WRITERS)}.")
+        raise InputError(f"{path} ends in {path.suffix!r}; needed is one of {', '.join(WRITERS)}.")
     if not path.parent.is_dir():
         raise InputError(f"the folder {path.parent} of the output {path.name} does not exist; make it first.")
     if path.is_dir() and not kind.may_replace(path):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.arrays import FloatArray
-from bochner.estimators.constructor import memory_bytes, resources_of
+from bochner.estimators.constructor import resources_of
 from bochner.exceptions import ApproximationWarning, InputError, OutsideWarning, warn
 from bochner.geo import RasterGrid, Window, areas_bounds, mask_within, sample_raster
 from bochner.geo.grids import box_text
@@ -20,7 +20,7 @@ from bochner.maps import limits
 from bochner.maps.grids.band_surface import BandSurface, band_errors
 from bochner.maps.grids.bands import Band, band_values, make_bands
 from bochner.maps.grids.extent import why_far
-from bochner.maps.grids.inputs import SIZES, Input, Inputs, Known, check_covariates
+from bochner.maps.grids.inputs import SIZES, Input, Inputs, Known
 from bochner.maps.grids.latent_surface import learn_surface
 from bochner.maps.grids.pixels import Pixels
 from bochner.maps.grids.polygons import polygons_in
@@ -30,6 +30,8 @@ from bochner.maps.grids.tiles import Interpolation
 from bochner.maps.mappable import Mappable, map_layout, mappable
 from bochner.posterior import Patches
 from bochner.random import generator
+from bochner.resources import memory_bytes
+from bochner.spelling import check_covariates
 
 Mask = NDArray[np.bool_]
 

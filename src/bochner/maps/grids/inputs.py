@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.exceptions import BochnerWarning, ColumnError, InputError, warn
+from bochner.exceptions import BochnerWarning, InputError, warn
 from bochner.geo import RasterGrid, Window, sample_raster
 from bochner.geo.cube_bands import named_band
 
@@ -108,23 +107,6 @@ def size_of(known: Known, n: int) -> FloatArray | None:
     """Trials or exposure of n places, whichever is known; None if neither is."""
     size = next((known[name] for name in SIZES if name in known), None)
     return None if size is None else np.broadcast_to(np.asarray(size, dtype=np.float64), (n,))
-
-
-def check_covariates(needed: Iterable[str], given: Mapping[str, Any]) -> None:
-    """Refuse a map that lacks an input of its model, or has one that the model does not know."""
-    needed = list(needed)
-    for name in given:
-        if name not in needed:
-            near = difflib.get_close_matches(name, needed, 1)
-            uses = f"it uses {needed}" if needed else "it uses none beside the coordinates"
-            hint = f"did you mean {near[0]!r}?" if near else f"{uses}."
-            raise ColumnError(f"the covariate {name!r} was given, but the model has no such column; {hint}")
-    missing = [name for name in needed if name not in given]
-    if missing:
-        raise InputError(
-            f"the model uses {missing[0]!r}, and nothing was given for it; pass its raster, a number, or of a column "
-            f"of dates one date: covariates={{{missing[0]!r}: RASTER}}, or --covariate {missing[0]}=RASTER."
-        )
 
 
 def _existing(name: str, path: Path, levels: Sequence[Any] | None) -> str | os.PathLike[str]:
