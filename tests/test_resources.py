@@ -10,6 +10,7 @@ import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import pytest
 import threadpoolctl
 
 from bochner import SpatialRegressor, resources
+from bochner.estimators.constructor import resources_of
 from bochner.exceptions import InputError, MemoryLimitError
 from bochner.kernels import Matern
 from bochner.resources import (
@@ -25,12 +27,35 @@ from bochner.resources import (
     Resources,
     as_threads,
     block_bytes,
+    current,
     in_threads,
+    let_this_run,
+    memory_bytes,
     n_cores,
     n_threads,
     side_by_side,
 )
 from bochner.solvers import cholesky_factor
+
+
+def test_what_this_run_was_given_goes_before_an_estimator():
+    """And ends with the context that it was given in."""
+
+    def given():
+        let_this_run(n_jobs=1, device="cpu")
+        let_this_run(n_jobs=2)
+        return resources_of(SpatialRegressor(n_jobs=3, device="cuda", dtype="float32")), current()
+
+    told, here = copy_context().run(given)
+    assert told == Resources(n_jobs=2, device="cpu", dtype="float32")
+    assert here == Resources(n_jobs=2, device="cpu")
+    assert resources_of(SpatialRegressor(n_jobs=3)) == Resources(n_jobs=3) and current() == Resources()
+
+
+@pytest.mark.parametrize("limit", ["2parsec", "1.2.3GB", "0", -1, "GB", float("inf")])
+def test_an_amount_of_memory_that_is_none_is_refused(limit):
+    with pytest.raises(InputError, match="memory_limit"):
+        memory_bytes(limit)
 
 
 def test_threads_are_those_in_force():

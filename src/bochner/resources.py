@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar, copy_context
@@ -19,6 +19,7 @@ from functools import lru_cache
 from itertools import count
 from threading import Lock, get_ident, local
 from time import monotonic, process_time
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -89,6 +90,21 @@ class Resources:
         return FREE_SHARE * free_memory()
 
 
+def let_this_run(**given: Any) -> None:
+    """From here on, in this context: `n_jobs` or `device` count before those that an estimator was made or saved with.
+
+    They are the machine's and the moment's, so they are no parameters of a model and are written nowhere.
+    """
+    _OF_THIS_RUN.set(MappingProxyType({**of_this_run(), **given}))
+    _CURRENT.set(replace(current(), **given))  # where no estimator is asked
+
+
+def of_this_run() -> Mapping[str, Any]:
+    """What this run was given, by the names of `Resources`."""
+    return _OF_THIS_RUN.get()
+
+
+_OF_THIS_RUN: ContextVar[Mapping[str, Any]] = ContextVar("of this run", default=MappingProxyType({}))
 _CURRENT: ContextVar[Resources] = ContextVar("resources", default=Resources())  # noqa: B039 - the value is frozen
 
 

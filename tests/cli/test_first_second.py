@@ -83,6 +83,8 @@ def answer(*arguments, folder):
         ("map model --exceed much -o m.tif", 2, "--exceed is 'much'"),
         ("map model --fill-only -o m.tif", 2, "without --like"),
         ("hotspots model --threshold much", 2, "--threshold is 'much'"),
+        ("fit data.csv --target y --jobs 0 -o m.bochner", 2, "--jobs is 0; needed is a number of threads, 1 or more"),
+        ("fit data.csv --target y --device gpu -o m.bochner", 2, "--device is 'gpu'; needed is one of auto, cpu, cuda"),
     ],
 )
 def test_a_mistake_is_told_without_heavy_imports(arguments, code, told, tmp_path):

@@ -15,6 +15,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from importlib import import_module
 from importlib.metadata import entry_points
 from pkgutil import iter_modules
@@ -43,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         warnings.showwarning = _teller()
         try:
             refuse_pipes(sys.argv[1:] if arguments is None else arguments)
-            application()(None if arguments is None else list(arguments))
+            # what options put in force, --jobs and --device, ends with the command
+            copy_context().run(application(), None if arguments is None else list(arguments))
         except KeyboardInterrupt:  # before the command itself began
             sys.exit(STOPPED + signal.SIGINT)
         except (BochnerError, OSError, MemoryError) as error:

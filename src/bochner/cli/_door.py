@@ -5,12 +5,14 @@ Each function is the `callback` of an option: it refuses a value, or returns it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from bochner.cli._files import must_be_image, must_be_readable, must_exist
 from bochner.cli._spec import GAPS, box_of, covariate_files, inputs_named, path_or_number, share_or_number
+from bochner.exceptions import BochnerError, InputError
 from bochner.formats import CUBES, RASTERS
 from bochner.spelling import length_and_unit
 
@@ -108,6 +110,37 @@ def box(value: str | None) -> str | None:
     """West, south, east and north."""
     if value is not None:
         box_of(value)
+    return value
+
+
+def jobs(value: int | None) -> int | None:
+    """Threads of this run."""
+    if value is None:
+        return value
+    if value < 1:
+        raise InputError(f"--jobs is {value}; needed is a number of threads, 1 or more: leave it out for one per core.")
+    from bochner.resources import let_this_run
+
+    let_this_run(n_jobs=value)
+    return value
+
+
+def device(value: str | None) -> str | None:
+    """The device of this run; one that is not there is refused."""
+    if value is None:
+        return value
+    from bochner.resources import DEVICES, let_this_run
+
+    if value not in DEVICES:
+        raise InputError(f"--device is {value!r}; needed is one of {', '.join(DEVICES)}.")
+    if value == "cuda":
+        from bochner.device import named_device
+
+        try:
+            named_device(value)
+        except BochnerError as error:  # told by its option, where it would be by a parameter
+            raise type(error)(re.sub(r"device='(\w+)'", r"--device \1", str(error))) from error
+    let_this_run(device=value)
     return value
 
 

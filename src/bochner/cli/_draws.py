@@ -35,6 +35,7 @@ from bochner.maps.grids.bands import Band
 from bochner.maps.grids.extent import make_grid
 from bochner.posterior.prior import Prior
 from bochner.random import generator
+from bochner.resources import current
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ def _from_prior(request: Request) -> Drawn:
     size = next(iter(sizes.values()), None)
     kernel.check_dim(placement.dim)
     rng = generator(request.seed, "simulate")
-    surface, y = prior.draw(placement.forward(places.coordinates()), request.n_draws, rng, size)
+    with current().in_use():
+        surface, y = prior.draw(placement.forward(places.coordinates()), request.n_draws, rng, size)
     parts = {"surface": surface} if request.latent else {"surface": surface, "y": y}
     told = f"lengths are in km: {placement.why}" if placement.unit else "lengths are in units of the coordinates."
     return Drawn(replace(places, notes=(*places.notes, told)), _numbered(parts))

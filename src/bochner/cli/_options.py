@@ -196,4 +196,18 @@ Like = Annotated[
     ),
 ]
 
-OF_A_RUN = ("config", "json")  # what says nothing of a model
+OF_A_RUN = ("config", "json", "jobs", "device")  # what says nothing of a model
+
+# ----------------------------------------------------------------------------- the machine
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", metavar="N", help="Threads of everything; default: one per core.", callback=_door.jobs),
+]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="auto|cpu|cuda",
+        help="Where large sums and factors are computed; auto (default) takes a CUDA device where it pays.",
+        callback=_door.device,
+    ),
+]

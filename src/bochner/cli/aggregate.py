@@ -37,6 +37,8 @@ def aggregate(
     layer: Annotated[str | None, typer.Option(metavar="NAME", help="Layer of the polygons.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the draws.")] = 0,
     escape_formulas: given.EscapeFormulas = False,
+    jobs: given.Jobs = None,
+    device: given.Device = None,
     json: given.Json = False,
 ) -> None:
     """Average the surface over areas, with sd, interval and the probability of exceeding thresholds.

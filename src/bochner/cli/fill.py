@@ -42,6 +42,8 @@ def fill(
         Path | None, typer.Option("--model", metavar="MODEL", help="Also write the model that was learned.")
     ] = None,
     seed: given.Seed = None,
+    jobs: given.Jobs = None,
+    device: given.Device = None,
     json: given.Json = False,
 ) -> None:
     """Learn an image, or images one after the other, and fill what is missing; what was observed is kept.

@@ -40,6 +40,8 @@ def fit(
     memory_limit: given.MemoryLimit = None,
     store: given.Store = None,
     like: given.Like = None,
+    jobs: given.Jobs = None,
+    device: given.Device = None,
     config: given.Config = None,
     json: given.Json = False,
 ) -> None:

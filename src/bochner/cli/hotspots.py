@@ -49,6 +49,8 @@ def hotspots(
     ] = None,
     covariate: given.Layers = None,
     escape_formulas: given.EscapeFormulas = False,
+    jobs: given.Jobs = None,
+    device: given.Device = None,
     json: given.Json = False,
 ) -> None:
     """List connected places that are above a threshold with 90 % certainty: size, people, nearest named area.

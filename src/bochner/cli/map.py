@@ -78,6 +78,8 @@ def map(
     ] = None,
     resume: given.Resume = False,
     dask: given.Dask = None,
+    jobs: given.Jobs = None,
+    device: given.Device = None,
     json: given.Json = False,
 ) -> None:
     """Predict at every pixel of a grid and write a raster: mean, sd, and a band for each --exceed and --quantile.

@@ -19,6 +19,8 @@ def merge(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="Model file to write.")],
+    jobs: given.Jobs = None,
+    device: given.Device = None,
     json: given.Json = False,
 ) -> None:
     """Add the sums of models: one model of all their rows, none of which is needed.

@@ -37,6 +37,8 @@ def predict(
     layer: given.Layer = None,
     drop_bad: given.LeaveEmpty = False,
     escape_formulas: given.EscapeFormulas = False,
+    jobs: given.Jobs = None,
+    device: given.Device = None,
     json: given.Json = False,
 ) -> None:
     """Predict at the places of a file.

@@ -64,6 +64,8 @@ def report(
     coords: given.Coords = None,
     crs: given.Crs = None,
     layer: given.Layer = None,
+    jobs: given.Jobs = None,
+    device: given.Device = None,
 ) -> None:
     """Write a model as one self-contained page: answer by areas, map, model in words, effects, calibration, scores.
 

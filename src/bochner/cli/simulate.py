@@ -66,6 +66,8 @@ def simulate(
     crs: given.Crs = None,
     layer: given.Layer = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the draws.")] = 0,
+    jobs: given.Jobs = None,
+    device: given.Device = None,
 ) -> None:
     """Draw from a prior, to plan a survey or to test a method, or from a fitted model, jointly at all places.
 

@@ -47,6 +47,8 @@ def validate(
     seed: given.Seed = None,
     dask: given.Dask = None,
     memory_limit: given.MemoryLimit = None,
+    jobs: given.Jobs = None,
+    device: given.Device = None,
     config: given.Config = None,
     json: given.Json = False,
 ) -> None:

@@ -14,7 +14,7 @@ from bochner.families import family_named
 from bochner.inference import Settings
 from bochner.kernels import Kernel, kernel_named
 from bochner.random import seed_of
-from bochner.resources import DEVICES, PRECISIONS, Resources, memory_bytes
+from bochner.resources import DEVICES, PRECISIONS, Resources, memory_bytes, of_this_run
 from bochner.spelling import CRITERIA, one_of
 
 
@@ -95,10 +95,11 @@ def _names(value: Any, name: str) -> None:
 
 
 def resources_of(estimator: Any) -> Resources:
-    """Threads, device, memory and precision that an estimator may use."""
+    """Threads, device, memory and precision that an estimator may use; what this run was given goes first."""
+    given = {"n_jobs": estimator.n_jobs, "device": estimator.device, **of_this_run()}
     return Resources(
-        n_jobs=_threads(estimator.n_jobs),
-        device=_device(estimator.device),
+        n_jobs=_threads(given["n_jobs"]),
+        device=_device(given["device"]),
         memory_limit=memory_bytes(estimator.memory_limit),
         dtype=one_of(estimator.dtype, "dtype", PRECISIONS),
     )

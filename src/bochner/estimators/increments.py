@@ -17,6 +17,7 @@ from scipy.linalg import blas
 
 from bochner.arrays import unmasked
 from bochner.choices import Choice
+from bochner.estimators.constructor import resources_of
 from bochner.estimators.door import checked_rows
 from bochner.estimators.fitted import Fitted
 from bochner.estimators.streaming import SketchWork, Streamed, laid_out, requested, told_of
@@ -99,15 +100,17 @@ def merge(first: Any, *others: Any) -> Any:
         first, *others = first  # type: ignore[assignment]
     if not others:
         raise InputError("merge was given one model; give at least two: merge(a, b).")
-    total = moments_of_model(first.fitted_.model)
-    for other in others:
-        _check_alike(first.fitted_, other.fitted_)
-        total = total + moments_of_model(other.fitted_.model)
+    with resources_of(first).in_use():
+        total = moments_of_model(first.fitted_.model)
+        for other in others:
+            _check_alike(first.fitted_, other.fitted_)
+            total = total + moments_of_model(other.fitted_.model)
+        fitted = _with_moments(first.fitted_, total)
     result = clone(first)
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(first, name):
             setattr(result, name, getattr(first, name))
-    result.set_fitted(_with_moments(first.fitted_, total))
+    result.set_fitted(fitted)
     return result
 
 

@@ -307,7 +307,8 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         `fit`.
         """
         known = {"sample_weight": sample_weight, "measurement_variance": measurement_variance, "offset": offset}
-        return add_rows(self, X, y, target, known, predict_at)
+        with resources_of(self).in_use():
+            return add_rows(self, X, y, target, known, predict_at)
 
     def set_fitted(self, fitted: Fitted) -> None:
         """Take a fitted value as one's own: that of a file, or one that carries its diagnostics."""
