@@ -21,16 +21,14 @@ from typing import Any
 import numpy as np
 
 # name: rows, dimensions, family, kernel (None: the library's choice), whether it is an image with gaps
+SIZES = (100, 300, 400, 1000, 1400, 2800, 3000, 5000, 10000, 30000, 100000)
+KERNELS = {"": None, " matern32": "matern32"}
+OTHERS = ("poisson", "negative-binomial", "gamma", "student")
 CASES: dict[str, tuple[int, int, str, str | None, bool]] = {
-    "table 100": (100, 2, "gaussian", None, False),
-    "table 400": (400, 2, "gaussian", None, False),
-    "table 1000": (1000, 2, "gaussian", None, False),
-    "table 1000 matern32": (1000, 2, "gaussian", "matern32", False),
-    "table 2800": (2800, 2, "gaussian", None, False),
-    "table 6000": (6000, 2, "gaussian", None, False),
-    "survey 100": (100, 2, "binomial", None, False),
-    "survey 400": (400, 2, "binomial", None, False),
-    "survey 1000": (1000, 2, "binomial", None, False),
+    **{f"table {n}{name}": (n, 2, "gaussian", kernel, False) for name, kernel in KERNELS.items() for n in SIZES},
+    **{f"survey {n}{name}": (n, 2, "binomial", kernel, False) for name, kernel in KERNELS.items() for n in SIZES},
+    **{f"presence {n}{name}": (n, 2, "bernoulli", kernel, False) for name, kernel in KERNELS.items() for n in SIZES},
+    **{f"{family} {n}": (n, 2, family, None, False) for family in OTHERS for n in SIZES[1::2]},
     "image 400": (400, 2, "gaussian", None, True),
     "image 1000": (1000, 2, "gaussian", None, True),
     "image 1000 matern32": (1000, 2, "gaussian", "matern32", True),
@@ -72,10 +70,11 @@ def measured(name: str) -> dict[str, float]:
 
     from bochner import SpatialRegressor
     from bochner.estimators.fit_cost import fit_cost
+    from bochner.families import family_named
 
     n, dim, family, kernel, gaps = CASES[name]
     table, y, wanted, sizes = data(n, dim, family, gaps)
-    told = fit_cost(n, dim, 1, gaussian=family == "gaussian", learns=True, searches=kernel is None)
+    told = fit_cost(n, dim, 1, family_named(family), learns=True, searches=kernel is None)
     model = SpatialRegressor(kernel, family=family, n_jobs=1, random_state=0)
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     warnings.simplefilter("ignore")
@@ -102,8 +101,17 @@ def data(n: int, dim: int, family: str, gaps: bool) -> tuple[Any, Any, Any, dict
         wanted, coords = pixels[order[: len(pixels) - n]], pixels[np.sort(order[len(pixels) - n :])]
     x, y = coords[:, 0] / np.ptp(coords[:, 0]), coords[:, 1] / np.ptp(coords[:, 1])
     eta = np.sin(6 * x) + np.cos(5 * y) + 0.3 * np.sin(25 * x * y + 9 * y) + (0.2 * coords[:, 2] if dim == 3 else 0)
-    if family == "gaussian":
-        return coords, eta + 0.1 * rng.normal(size=len(coords)), wanted, {}
+    noise = 0.1 * rng.normal(size=len(coords))
+    simple = {
+        "gaussian": lambda: eta + noise,
+        "student": lambda: eta + 0.1 * rng.standard_t(4, size=len(coords)),
+        "bernoulli": lambda: rng.binomial(1, 1 / (1 + np.exp(-eta))),
+        "poisson": lambda: rng.poisson(3 * np.exp(eta)),
+        "negative-binomial": lambda: rng.poisson(3 * np.exp(eta) * rng.gamma(4, 1 / 4, size=len(coords))),
+        "gamma": lambda: np.exp(eta) * rng.gamma(4, 1 / 4, size=len(coords)),
+    }
+    if family in simple:
+        return coords, simple[family](), wanted, {}
     trials = rng.integers(20, 60, len(coords))
     return coords, rng.binomial(trials, 1 / (1 + np.exp(-eta))), wanted, {"trials": trials}
 

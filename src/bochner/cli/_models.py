@@ -46,7 +46,7 @@ def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
         len(rows.table),
         len(rows.coords),
         1 + len(rows.covariates or ()),
-        gaussian=family.observes_eta,
+        family,
         learns=model.tune is not None,
         searches=model.kernel is None,
     ).seconds

@@ -109,15 +109,15 @@ def estimate_fit(data: Any, y: Any = None, *, target: Any = None, model: Any = N
             f"for {columns:,} columns), more than memory_limit={as_size(limit)}; take fewer waves (n_frequencies), "
             f"smaller row groups, or raise the limit."
         )
-    gaussian = family_named(estimator.family).observes_eta
-    passes = 2 if gaussian else 1 + limits.TYPICAL_STEPS
+    family = family_named(estimator.family)
+    passes = 2 if family.observes_eta else 1 + limits.TYPICAL_STEPS
     read, sampled, summed = read_s / rows_at_once, *_trial(request, reading, columns, dim)
     per_row = max(read, sampled) + (passes - 1) * max(read, summed)  # reading overlaps computing
     seconds = n_rows * per_row + limits.TUNING_SECONDS + (passes - 1) * limits.SOLVE_SECONDS * (columns / 5_000) ** 3
     if held:
         n_trend = 1 + len(request.wanted.names) - dim - 1 - len(roles)
         searches, learns = estimator.kernel is None, settings.learns
-        cost = fit_cost(n_rows, dim, max(n_trend, 1), gaussian=gaussian, learns=learns, searches=searches)
+        cost = fit_cost(n_rows, dim, max(n_trend, 1), family, learns=learns, searches=searches)
         memory, seconds = max(memory, cost.memory_bytes), cost.seconds
     return FitEstimate(n_rows, n_parts, 1 if held else passes, columns, memory, float(seconds), held)
 

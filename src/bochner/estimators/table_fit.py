@@ -185,7 +185,7 @@ def _modelled(
         layout, responses, curves = bent(layout, responses, laid.table, settings, domain)
     n_rows, dim, n_trend = len(responses), coords.shape[1], responses.rows.trend.shape[1]
     searches = estimator.kernel is None
-    cost = fit_cost(n_rows, dim, n_trend, gaussian=responses.gaussian, learns=settings.learns, searches=searches)
+    cost = fit_cost(n_rows, dim, n_trend, responses.family, learns=settings.learns, searches=searches)
     shown = progress_logging(estimator.verbose, cost.seconds, f"{n_rows:,} rows")
     with settings.resources.in_use(n_rows), shown:
         if wanted.solve is None:

@@ -20,7 +20,7 @@ def estimate_of(spec: Mapping[str, Any], n_rows: int, dim: int = 2) -> dict[str,
         n_rows,
         dim,
         1 + len(spec["covariates"]) + len(spec["covariate"]),
-        gaussian=family_named(family_of(spec)).observes_eta,
+        family_named(family_of(spec)),
         learns=str(spec.get("tune", "evidence")).lower() != "none",
         searches=not spec.get("kernel"),
     )
