@@ -13,14 +13,15 @@
 - predict: standard deviations of a dense model.
 - learned: an evaluation of the evidence and its gradient in 300 learned frequencies, and a whole fit of them.
 
-Times are of the second of two runs (the first starts CUDA). Without a device nothing is measured.
-`benchmarks/speed.py` takes its rows from here (`--numbers`).
+Times are of the second of two runs (the first starts CUDA). Without a device nothing is measured, and a line says why;
+with `--must` that is a failure. `benchmarks/speed.py` takes its rows from here (`--numbers`).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +31,7 @@ import numpy as np
 
 from bochner import SpatialRegressor
 from bochner.device import Device, named_device
+from bochner.exceptions import BochnerError
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import Frequencies, rule_named
 from bochner.inference import Observations
@@ -276,8 +278,13 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--numbers", type=Path, help="where to write rows of the table of benchmarks/speed.py")
+    parser.add_argument("--must", action="store_true", help="exit with 2, not with 0, where there is no device")
     given = parser.parse_args()
-    device = named_device("cuda")
+    try:
+        device = named_device("cuda")
+    except BochnerError as error:
+        print(f"nothing is measured: {error}", file=sys.stderr)
+        sys.exit(2 if given.must else 0)
     print(f"{device.label}, PyTorch {device.torch.__version__}", flush=True)
     rows = []
     for name in given.only:
