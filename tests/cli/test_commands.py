@@ -77,10 +77,13 @@ def test_an_entry_point_is_a_command(package, ok, tmp_path):
     ("entry", "why"), [("tally = toy_words:absent", "absent"), ("fit = toy_words:count_words", "a command of bochner")]
 )
 def test_what_cannot_be_used_is_told_and_left_out(package, ok, tmp_path, entry, why):
+    """Where all commands are listed; a command of ours does not look for others."""
     install(tmp_path, entry)
-    done = ok("fit", "--help")
+    done = ok("--help")
     assert "Learn a spatial model" in done.out
     assert "warning: the command" in done.err and why in done.err
+    done = ok("fit", "--help")
+    assert "Learn a spatial model" in done.out and not done.err
 
 
 def test_own_commands_cannot_be_replaced(package):

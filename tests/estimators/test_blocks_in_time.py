@@ -108,7 +108,7 @@ def test_the_variogram_is_that_of_space_whatever_the_unit_of_time(times):
         rows["day"] += rng.uniform(0, 1.0, len(rows))
     kernel = Separable(Matern(30.0, 2.0), Matern(20.0))
     root = np.linalg.cholesky(kernel(rows.to_numpy()) + 0.5 * np.eye(len(rows)))
-    fields, found = root @ rng.standard_normal((len(rows), 30)), []
+    fields, found = root @ rng.standard_normal((len(rows), 10)), []
     for y in fields.T:
         model = SpatialRegressor(kernel, coords=["x", "y", "day"], tune=None, noise_variance=0.5, fit_intercept=False)
         found.append(diagnose(model.fit(rows, y)).variogram)
@@ -185,8 +185,8 @@ def test_groups_say_whether_blocks_are_of_space_or_of_time(n_sites):
 
 
 def test_forecasts_are_tuned_and_judged_as_times_to_come():
-    rows, y = table(30, 20)
-    known = rows.day < 100
+    rows, y = table(16, 14)
+    known = rows.day < 70
     kernel = Separable(Matern(30.0), Matern(20.0))
     model = SpatialRegressor(kernel, coords=["x", "y", "day"], tune="spatial-cv")
     model.fit(rows[known], y[known], predict_at=rows[~known])

@@ -38,7 +38,7 @@ def demo(
     say(story.introduction)
     for sentence, arguments in story.steps:
         say(f"\n# {sentence}\n$ bochner {shlex.join(arguments)}\n")
-        stopped = application()(arguments, standalone_mode=False)
+        stopped = application(arguments[0])(arguments, standalone_mode=False)
         if stopped:  # Ctrl-C in a step comes back as its exit code
             raise typer.Exit(stopped)
     say(f"\n{story.truth()}\n\n{story.ending}")
