@@ -20,7 +20,7 @@ demo: $(VENV)/.demo ## map malaria in a simulated country, from files to a repor
 # one test process per core, each with one thread: small matrices gain nothing from more
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
-test: $(VENV)/.test ## run the tests, but for those marked slow, and a quarter of the cases of tests of many cases
+test: $(VENV)/.test ## run the tests, but for those marked slow, and a sixth of the cases of tests of many cases
 	$(PYTEST) -m "not slow" $(ARGS)
 
 test-all: $(VENV)/.test ## run every test and every case

@@ -53,6 +53,7 @@ print(code[0], round(variance), sum("once on this machine" in one for one in hea
 """
 
 
+@pytest.mark.slow
 def test_loops_are_kept_and_told_of_where_neither_package_nor_home_can_be_written(tmp_path):
     """In a folder of the user's own among the temporary ones; the second process finds them, and says nothing."""
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

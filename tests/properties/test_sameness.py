@@ -89,7 +89,9 @@ def searched(n_jobs: int) -> np.ndarray:
 
 
 # the second forks a process that has had threads at work
-@pytest.mark.parametrize("backend", ["loky", pytest.param("multiprocessing", marks=FORKS)])
+@pytest.mark.parametrize(
+    "backend", [pytest.param("loky", marks=pytest.mark.slow), pytest.param("multiprocessing", marks=FORKS)]
+)
 def test_a_search_over_processes_scores_as_one_process_does(backend):
     problem("gaussian", 3, "lattice").fit(n_jobs=2)
     with joblib.parallel_config(backend):

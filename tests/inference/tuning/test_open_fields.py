@@ -39,7 +39,8 @@ def test_one_kernel_is_enough_where_the_rows_tell_it(n: int) -> None:
     assert SpatialRegressor().fit(X, y).choices_["intervals"].value == 1
 
 
-@pytest.mark.parametrize("n", [550, pytest.param(1_050, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [550, 1_050])
 def test_the_average_says_more_than_the_best_kernel(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over some fields more of the surface lies inside, and it is scored no worse."""
     inside = {}
