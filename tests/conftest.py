@@ -46,7 +46,10 @@ def hears_ctrl_c() -> Iterator[None]:
 
 
 # registries times dimensions times sizes: thousands of cases, of which a quick run takes one in six
-ROOMS = ("laws", "nufft", "estimators", "inference", "posterior", "properties", "agreement", "paper", "validation")
+ROOMS = (
+    *("laws", "nufft", "estimators", "inference", "posterior", "properties", "agreement", "paper", "validation"),
+    *("kernels", "frequencies", "features", "moments", "solvers", "neighbours", "diagnostics", "maps"),
+)
 SAMPLED = (*(f"tests/{room}/" for room in ROOMS), "tests/test_tutorial.py")
 
 

@@ -38,6 +38,7 @@ def test_every_fault_is_another_program(mutants):
         assert len(source.splitlines()) == len(plain.splitlines())
 
 
+@pytest.mark.slow
 def test_the_sample_is_that_of_its_seed(mutants):
     first, again, other = (mutants.sampled(30, seed, "") for seed in (0, 0, 1))
     assert first == again != other

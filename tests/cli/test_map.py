@@ -89,6 +89,7 @@ def test_counts_are_mapped_with_a_raster_of_exposure(ok, data, raster, tmp_path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+@pytest.mark.slow
 def test_killed_in_the_middle_it_leaves_nothing_and_runs_again(ok, data, tmp_path):
     ok("fit", "data.csv", "--target", "temp", *QUICK, "-o", "m.bochner")
     mapping = ["map", "m.bochner", "--resolution", "0.0015deg", "-o", "map.tif"]

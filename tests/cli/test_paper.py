@@ -26,6 +26,7 @@ def bochner(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
     )
 
 
+@pytest.mark.slow
 def test_table_2_through_the_command_line(tmp_path: Path) -> None:
     done = bochner("paper", "--only", "table2", "--seeds", "5", "-o", str(tmp_path / "new" / "out"))
     assert done.returncode == 0, done.stderr

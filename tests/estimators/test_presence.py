@@ -75,6 +75,7 @@ def test_a_cluster_of_one_class_and_a_rare_covariate():
     assert np.sign(mean[1]) == 1 and np.sign(mean[2]) == -1
 
 
+@pytest.mark.slow
 def test_five_percent_of_six_thousand_rows_are_asked_as_a_whole():
     """Parts of them hold some dozen cases and prefer any range; all of them know it, wherever the climb begins."""
     X, y = table(6_000, 0.05)

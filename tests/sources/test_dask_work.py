@@ -52,6 +52,7 @@ def client() -> Any:
         yield found
 
 
+@pytest.mark.slow
 def test_a_fit_on_workers_goes_on_where_it_was_killed(
     client: Any, table: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,7 +63,8 @@ def run(program: str, *arguments: object) -> None:
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
-@pytest.mark.parametrize("stop", [5, 20])  # of 14 parts: in the pass of the sample, and in that of the sums
+# of 14 parts: in the pass of the sample, and in that of the sums
+@pytest.mark.parametrize("stop", [pytest.param(5, marks=pytest.mark.slow), 20])
 def test_a_fit_goes_on_where_it_was_killed(
     stop: int, table: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

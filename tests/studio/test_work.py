@@ -192,6 +192,7 @@ def test_many_fits_wait_and_a_killed_worker_is_told(studio: Studio, mapped: dict
     assert studio.ask("DELETE", f"{place}/{first}") == {"removed": first}
 
 
+@pytest.mark.slow
 def test_ten_fits_at_once_all_end_well(studio: Studio) -> None:
     p = studio.project_with("ten", survey(20), measures="number", target="temp", trials=None, **SPEC)
     place = f"/api/projects/{p}/fits"

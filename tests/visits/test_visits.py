@@ -98,6 +98,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.slow
 def test_a_data_scientist_in_a_notebook(tmp_path, monkeypatch):
     """Executed by a real kernel: the model shows itself, text covariates are taken, plots are pictures."""
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")

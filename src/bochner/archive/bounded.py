@@ -73,8 +73,7 @@ def read_array(file: zipfile.ZipFile, name: str, digest: Any, path: Any, *, fini
     data = file.read(f"{name}.npy")
     if hashlib.sha256(data).hexdigest() != digest:
         raise ArchiveError(f"{path} is damaged: an array does not match its hash. Save the model again.")
-    _check_header(data, path)
-    array = np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
+    array = _array(data, path)
     if finite and array.dtype.kind == "c":
         raise ArchiveError(f"{path} holds complex numbers in its array {name}, which no model has; fit it again.")
     if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -82,16 +81,17 @@ def read_array(file: zipfile.ZipFile, name: str, digest: Any, path: Any, *, fini
     return array
 
 
-def _check_header(data: bytes, path: Any) -> None:
-    """Refuse an array whose header tells of other data than follow it: numpy would make room for it first."""
+def _array(data: bytes, path: Any) -> np.ndarray:
+    """An array, unless its header tells of other data than follow it: numpy would make room for it first."""
     buffer = io.BytesIO(data)
     version = np.lib.format.read_magic(buffer)
     read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
     if read is None:
         raise ArchiveError(f"{path} holds an array of npy format {version}, which is not read; save the model again.")
-    shape, _, dtype = read(buffer)
+    shape, by_columns, dtype = read(buffer)
     if dtype.kind not in KINDS or dtype.hasobject:
         raise ArchiveError(f"{path} holds an array of {dtype}; model files hold numbers and text.")
     n_items = math.prod(shape)
     if n_items < 0 or n_items * dtype.itemsize != len(data) - buffer.tell() or (n_items == 0 and max(shape) > 2**31):
         raise ArchiveError(f"{path} holds an array that is not as large as it says, {shape}; it is damaged.")
+    return np.ndarray(shape, dtype, data, buffer.tell(), order="F" if by_columns else "C").copy(order="K")
