@@ -114,6 +114,7 @@ NAMES = (
     ("fit data.csv --target y --covariates latt -o m.bochner", "did you mean 'lat'?"),
     ("validate data.csv --target y --coords lo,lat", "no column 'lo'"),
     ("fit german.csv --target Hohe -o m.bochner", "did you mean 'Höhe'?"),
+    ("fit excel.csv --target Hohe -o m.bochner", "did you mean 'Höhe'?"),
     ("map model --covariate elevaton=3 -o m.tif", "no such column; did you mean 'elevation'?"),
     ("aggregate model --areas data.csv --covariate slope=3 -o a.csv", "it uses ['elevation', 'date']."),
     ("hotspots model --threshold 2 --covariate lon=3", "no such column"),
@@ -137,6 +138,7 @@ def put_files(folder):
     """A table, one as spreadsheets of the continent write it, something of a model, an image that is not looked at."""
     (folder / "data.csv").write_text("lon,lat,y\n1,2,3\n")
     (folder / "german.csv").write_bytes("lon;lat; Höhe \n1,0;2;3\n".encode("utf-16"))
+    (folder / "excel.csv").write_bytes("lon;lat; Höhe \n1,0;2;3\n".encode("cp1252"))
     (folder / "image.tif").write_bytes(b"II*")
     (folder / "wrong.toml").write_text('data = "data.csv"\ntarget = "y"\nfamily = "binomal"\noutput = "m.bochner"\n')
     columns = {"coords": {"tuple": [1, 2, 3]}, "names": {"tuple": ["elevation", "lon", "lat", "date"]}}

@@ -73,11 +73,17 @@ def test_a_manifest_that_is_too_long_is_not_read(saved, tmp_path, monkeypatch):
         load(saved)
 
 
-@pytest.mark.parametrize("shape", [(10**13,), (10**6, 10**6), (3,), (0, 2**40)])
-def test_an_array_is_as_large_as_it_says(shape, saved, tmp_path):
+@pytest.mark.parametrize(
+    ("shape", "of"),
+    [
+        *(((10**13,), "<f8"), ((10**6, 10**6), "<f8"), ((3,), "<f8"), ((0, 2**40), "<f8"), ((-3, -1), "<f8")),
+        *(((10**9,), "<U0"), ((10**9,), "|S0")),
+    ],
+)
+def test_an_array_is_as_large_as_it_says(shape, of, saved, tmp_path):
     """Numpy would make room for what a header tells of before it looks for the data."""
     buffer = io.BytesIO()
-    np.lib.format.write_array_header_1_0(buffer, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    np.lib.format.write_array_header_1_0(buffer, {"descr": of, "fortran_order": False, "shape": shape})
     rewrite(saved, tmp_path / "bad", arrays={"a0": buffer.getvalue()}, rehash=True)
     with pytest.raises(ArchiveError, match="not as large as it says"):
         load(tmp_path / "bad")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bochner import SpatialRegressor
-from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError
+from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError, OutsideWarning
 from bochner.geo import RasterGrid, area_points
 from bochner.kernels import Matern
 from bochner.maps import aggregate
@@ -114,6 +115,33 @@ def test_prevalence_by_district():
     assert ((found["lower"] > 0) & (found["lower"] < found["mean"]) & (found["mean"] < found["upper"])).all()
     assert (found["upper"] < 1).all()
     assert (found["exceedance_0.2"] >= found["exceedance_0.99"]).all()
+
+
+@pytest.mark.parametrize("family", ["poisson", "bernoulli"])
+def test_what_is_told_of_a_skewed_mean_is_that_of_its_draws(family):
+    """Outside the rows the law of a mean has a long tail: the largest of the draws must not move all others."""
+    rng = np.random.default_rng(1)
+    X = 5e5 + rng.uniform(0, 60e3, (90, 2))
+    u = (X - 5e5) / 1e4
+    field = 1.2 * (np.sin(1.3 * u[:, 0]) + np.cos(1.1 * u[:, 1] + 0.4 * u[:, 0]))
+    chance = 1 / (1 + np.exp(-2 * field))
+    y = rng.poisson(np.exp(0.3 + 1.3 * field)) if family == "poisson" else rng.binomial(1, chance)
+    fitted = SpatialRegressor(Matern(9.0, 1.7, nu=1.5), family=family, crs="EPSG:32632", tune=None).fit(X, y)
+    areas = geopandas.GeoDataFrame(
+        geometry=[box(x, 5.2e5, x + 4e3, 5.24e5) for x in (5.63e5, 5.69e5, 5.78e5)], crs=32632
+    )
+    at = 5.0 if family == "poisson" else 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OutsideWarning)
+        found = aggregate(fitted, areas, exceed=at)
+    inside = (0, np.inf) if family == "poisson" else (0, 1)
+    assert found.lower.min() > inside[0] and found.upper.max() < inside[1]
+    for area, chance in zip(areas.geometry, found[f"exceedance_{at:g}"], strict=True):
+        left, bottom, *_ = area.bounds
+        side = np.linspace(200, 3800, 8)
+        points = np.stack(np.meshgrid(left + side, bottom + side), axis=-1).reshape(-1, 2)
+        drawn = fitted.sample_y(points, 4_000, random_state=2, include_noise=False).mean(axis=0)
+        assert chance == pytest.approx(np.mean(drawn > at), abs=0.06)
 
 
 def test_weights_pull_the_mean_to_the_people(tmp_path):

@@ -92,6 +92,7 @@ def _array(data: bytes, path: Any) -> np.ndarray:
     if dtype.kind not in KINDS or dtype.hasobject:
         raise ArchiveError(f"{path} holds an array of {dtype}; model files hold numbers and text.")
     n_items = math.prod(shape)
-    if n_items < 0 or n_items * dtype.itemsize != len(data) - buffer.tell() or (n_items == 0 and max(shape) > 2**31):
+    impossible = min(shape, default=0) < 0 or (n_items == 0 and max(shape) > 2**31) or (dtype.itemsize == 0 < n_items)
+    if impossible or n_items * dtype.itemsize != len(data) - buffer.tell():
         raise ArchiveError(f"{path} holds an array that is not as large as it says, {shape}; it is damaged.")
     return np.ndarray(shape, dtype, data, buffer.tell(), order="F" if by_columns else "C").copy(order="K")

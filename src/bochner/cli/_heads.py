@@ -33,7 +33,10 @@ def _names_of_csv(path: Path) -> list[str]:
     check_text(path, encoding)
     with open(path, encoding=encoding, errors="replace", newline="") as file:
         first = file.readline()
-    if "\ufffd" in first or first.count('"') % 2:  # of another encoding, or a name of several lines
+    if "\ufffd" in first:  # no UTF-8: read as who reads the table will
+        with open(path, encoding="cp1252", errors="replace", newline="") as file:
+            first = file.readline()
+    if first.count('"') % 2:  # a name of several lines
         return []
     return [name.strip() for name in next(csv.reader([first], delimiter=mark_of(first)), [])]
 
