@@ -126,14 +126,14 @@ def test_what_is_told_of_a_skewed_mean_is_that_of_its_draws(family):
     field = 1.2 * (np.sin(1.3 * u[:, 0]) + np.cos(1.1 * u[:, 1] + 0.4 * u[:, 0]))
     chance = 1 / (1 + np.exp(-2 * field))
     y = rng.poisson(np.exp(0.3 + 1.3 * field)) if family == "poisson" else rng.binomial(1, chance)
-    fitted = SpatialRegressor(Matern(9.0, 1.7, nu=1.5), family=family, crs="EPSG:32632", tune=None).fit(X, y)
+    fitted = SpatialRegressor(Matern(9.0, 5.0, nu=1.5), family=family, crs="EPSG:32632", tune=None).fit(X, y)
     areas = geopandas.GeoDataFrame(
         geometry=[box(x, 5.2e5, x + 4e3, 5.24e5) for x in (5.63e5, 5.69e5, 5.78e5)], crs=32632
     )
     at = 5.0 if family == "poisson" else 0.5
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutsideWarning)
-        found = aggregate(fitted, areas, exceed=at)
+        found = aggregate(fitted, areas, exceed=at, n_draws=500)
     inside = (0, np.inf) if family == "poisson" else (0, 1)
     assert found.lower.min() > inside[0] and found.upper.max() < inside[1]
     for area, chance in zip(areas.geometry, found[f"exceedance_{at:g}"], strict=True):
@@ -141,7 +141,7 @@ def test_what_is_told_of_a_skewed_mean_is_that_of_its_draws(family):
         side = np.linspace(200, 3800, 8)
         points = np.stack(np.meshgrid(left + side, bottom + side), axis=-1).reshape(-1, 2)
         drawn = fitted.sample_y(points, 4_000, random_state=2, include_noise=False).mean(axis=0)
-        assert chance == pytest.approx(np.mean(drawn > at), abs=0.06)
+        assert chance == pytest.approx(np.mean(drawn > at), abs=0.08)
 
 
 def test_weights_pull_the_mean_to_the_people(tmp_path):
