@@ -308,6 +308,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 def test_with_one_job_no_second_thread_computes():
     """CPU time beyond that of the calling thread: none; in a process without threads by which test processes talk."""
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}

@@ -46,6 +46,7 @@ def mean_coverage(n_fields: int, n: int, model: SpatialRegressor | None = None, 
     ("nu", "noise"),
     [(0.5, 1.0), pytest.param(0.5, 0.3, marks=pytest.mark.slow), pytest.param(2.5, 1.0, marks=pytest.mark.slow)],
 )
+@pytest.mark.slow
 def test_the_surface_is_covered_from_fifty_noisy_rows(nu, noise):
     """An average of seven sets held .78 of rough fields; 12 fields have a standard error of about .02."""
     assert 0.88 < mean_coverage(12, 50, nu=nu, noise=noise)

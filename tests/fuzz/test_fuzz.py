@@ -8,7 +8,7 @@ import pytest
 
 from tests.fuzz.runner import GOOD, cases_of, run
 
-N_CASES = 200
+N_CASES = 150
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits of time and memory for a process there")

@@ -102,6 +102,7 @@ def field(n: int, seed: int, *, varies: bool) -> tuple[np.ndarray, np.ndarray]:
     return X, size * (root @ rng.normal(size=n)) + 0.1 * rng.normal(size=n)
 
 
+@pytest.mark.slow
 def test_an_amplitude_that_varies_is_found_and_intervals_are_as_wide_as_it_says(tmp_path):
     X, y = field(3_000, 0, varies=True)
     new, truth = X[2_400:], y[2_400:]

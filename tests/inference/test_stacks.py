@@ -45,6 +45,7 @@ def test_iterations_stay_few_as_a_stack_grows(monkeypatch):
     assert max(steps) <= 15  # 23, to a residual of 1e-8
 
 
+@pytest.mark.slow
 def test_very_many_rows_settle_to_a_part_of_what_is_unknown(monkeypatch):
     shape = (8, 32, 40)
     kernel, obs = stack(shape)

@@ -109,6 +109,7 @@ def test_a_sum_of_which_slopes_foretell_nothing_is_not_climbed(monkeypatch):
     assert found is None and foreseen < 1
 
 
+@pytest.mark.slow
 def test_a_rough_and_long_single_field_may_be_a_short_and_a_long_smooth_one():
     rng = np.random.default_rng(5)
     coords = rng.uniform(size=(3000, 2))

@@ -79,6 +79,7 @@ print(*sorted(Path(sys.argv[1]).rglob("remainder_loops.*.nbc")))
 """
 
 
+@pytest.mark.slow
 def test_loops_of_other_sources_are_not_taken_from_the_disk(tmp_path):
     """Numba sees whether the file of a loop has changed; a constant that it imports, or a loop within it, as well."""
 

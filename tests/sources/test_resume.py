@@ -111,6 +111,7 @@ def test_what_was_computed_before_an_error_is_kept(table: pd.DataFrame, tmp_path
     assert np.isfinite(model.log_evidence_)
 
 
+@pytest.mark.slow
 def test_a_map_goes_on_where_it_was_killed(
     table: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,6 +119,7 @@ model.fit(open_source(sys.argv[1], part_rows=250), target="y", store=sys.argv[2]
 
 
 @pytest.mark.filterwarnings("ignore::bochner.exceptions.ApproximationWarning")
+@pytest.mark.slow
 def test_sorting_goes_on_where_it_was_killed(rows: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the pass over the rows, by SIGKILL; then while their parts are merged; then after the store was complete."""
     table = pd.DataFrame(rows, columns=["x0", "x1", "y"])

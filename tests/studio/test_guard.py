@@ -195,6 +195,7 @@ def test_specs_that_are_none_are_told_as_such(studio: Studio, spec: dict[str, ob
     assert status == 400 and sentence
 
 
+@pytest.mark.slow
 def test_nothing_is_written_into_the_home_of_the_user(tmp_path: Path) -> None:
     """Not by the server, and not by the libraries that its workers load."""
     (home := tmp_path / "home").mkdir()

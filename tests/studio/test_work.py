@@ -259,6 +259,7 @@ def test_a_stream_without_an_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.
         desk.close()
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_a_dead_server_loses_nothing(tmp_path: Path) -> None:
     """Writes of more than 48 kB fail here; then the server is killed while a fit runs."""
     program = ["bash", "-c", 'ulimit -f 48; exec "$@"', "bash"]

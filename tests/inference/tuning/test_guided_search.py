@@ -89,6 +89,7 @@ def test_a_guide_that_is_wrong_is_not_followed():
 
 
 @pytest.mark.parametrize("edge", [0.9, 0.97])
+@pytest.mark.slow
 def test_a_guide_that_leads_astray_is_left(edge):
     """Of a step near the edge Vecchia's peaks are tens of nats off: nothing is ruled out by them."""
     rng = np.random.default_rng(5)

@@ -86,6 +86,7 @@ def test_counts_of_a_weak_field_are_told_apart_whatever_the_units_of_its_axes():
     assert np.corrcoef(apart, field[400:])[0, 1] > 0.9 * np.corrcoef(alike, field[400:])[0, 1] > 0.4
 
 
+@pytest.mark.slow
 def test_few_counts_are_averaged_over_ranges_in_the_extents_of_unlike_axes_too():
     rng = np.random.default_rng(7)
     places, unit = rng.uniform(size=(450, 2)), (1e6, 1e-3)

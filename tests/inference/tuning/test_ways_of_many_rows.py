@@ -73,6 +73,7 @@ def test_one_field_learned_by_neighbours_is_that_of_the_exact_evidence(few):
     assert abs(at.log_evidence_ - exact.log_evidence_) < 2.5
 
 
+@pytest.mark.slow
 def test_gaps_are_judged_by_a_mixture_of_kernels(few):
     """Places that lie in a gap: candidates are weighted by held-out rows of gaps like it."""
     few(MAX_EXACT_TUNING_ROWS=100, SUM_COARSE_POINTS=150, SUM_MATCHED_POINTS=150, SUM_ITERATIONS=8)
