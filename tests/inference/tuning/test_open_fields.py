@@ -47,7 +47,7 @@ def test_the_average_says_more_than_the_best_kernel(n: int, monkeypatch: pytest.
     for open_sd in (limits.OPEN_SD, np.inf):
         monkeypatch.setattr(limits, "OPEN_SD", open_sd)
         shares = []
-        for seed in range(3):
+        for seed in range(6):
             X, y, field = rows_of(ROUGH, n, 1.0, seed)
             mean, sd = SpatialRegressor().fit(X, y).predict(X, return_std=True)
             shares.append(np.mean(np.abs(mean - field) < 1.645 * sd))
