@@ -287,13 +287,13 @@ warnings.simplefilter("ignore")
 given = {"tune": None, "noise_variance": 0.1}
 waves = {"n_frequencies": 100, "kernel": Matern(0.3), "tune": None}
 cases = {
-    "exact": (150, {"kernel": Matern(0.3)}),
-    "lattice": (2_000, {"kernel": SquaredExponential(0.5, 1.0), **given}),
-    "conjugate gradients": (3_500, {"kernel": Matern(0.3, 1.0, nu=0.5), **given}),
+    "exact": (300, {"kernel": Matern(0.3)}),
+    "lattice": (4_000, {"kernel": SquaredExponential(0.5, 1.0), **given}),
+    "conjugate gradients": (4_000, {"kernel": Matern(0.3, 1.0, nu=0.5), **given}),
     "vecchia": (1_200, {"kernel": Matern(0.3)}),
     "orthogonal": (2_000, {"features": "orthogonal", **waves}),
     "nystroem": (2_000, {"features": "nystroem", **waves}),
-    "counts": (1_000, {"family": "poisson", "kernel": Matern(0.4, 0.5), "tune": None}),
+    "counts": (2_500, {"family": "poisson", "kernel": Matern(0.4, 0.5), "tune": None}),
 }
 found = {}
 for name, (n, parameters) in cases.items():
