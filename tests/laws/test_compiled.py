@@ -16,6 +16,8 @@ from bochner.neighbours import (
     CellKriging,
     Vecchia,
     compiled,
+    cross_covariance,
+    cross_covariances,
     inverse_root,
     left_out,
     limits,
@@ -81,6 +83,21 @@ def test_rotated_axes_and_smooth_fields_without_noise(kernel, few, by_numpy):
     expected, slope = by_numpy(lambda: vecchia.evaluate(kernel, 1e-2))
     assert_allclose(value, expected, rtol=1e-9)
     assert_allclose(gradient, slope, rtol=0, atol=1e-9 * np.abs(slope).max())
+
+
+@every_dimension
+def test_covariances_of_kernels_without_a_closed_form_are_those_of_numpy(dim, few, by_numpy, monkeypatch):
+    """Alone, in a sum, along axes of its own; distances from zero to far beyond what is left of the correlation."""
+    monkeypatch.setattr(limits, "LEAST_PAIRS", 1)
+    rough = Matern(0.4, 2.0, nu=0.7, learn_nu=True)
+    kernels = [rough, Matern(tuple(0.2 + 0.3 * np.arange(dim)), nu=1.1), Matern(2.0, 0.5) + rough, Matern(0.01, nu=3.1)]
+    x, z = survey(dim)[0], np.random.default_rng(5).uniform(0, 30, size=(40, dim))
+    z[:7] = x[:7]
+    for kernel in kernels:
+        assert_allclose(cross_covariance(kernel, x, z), kernel.covariance(x, z), rtol=0, atol=1e-11)
+    found = cross_covariances(kernels, x, z, np.float32)
+    assert found.dtype == np.float32
+    assert_allclose(found, by_numpy(lambda: cross_covariances(kernels, x, z)), rtol=0, atol=1e-6)
 
 
 @every_dimension

@@ -77,6 +77,18 @@ def test_averaging_is_linear(kernel, dim):
 
 @every_kernel
 @every_dimension
+def test_areas_asked_some_at_a_time_and_under_several_kernels_are_the_same(kernel, dim, monkeypatch):
+    rows, other, kernels = areas(dim), points(dim), [kernel, kernel, Matern(0.9, 0.5, nu=0.8)]
+    whole = rows.covariance_with(kernel, rows), other.covariance_with(kernel, rows)
+    each = np.stack([rows.variance(one) for one in kernels])
+    monkeypatch.setattr("bochner.features.limits.NUMBERS_OF_AREAS", 30)
+    assert_allclose(rows.covariance_with(kernel, rows), whole[0], rtol=1e-12, atol=1e-14)
+    assert_allclose(other.covariance_with(kernel, rows), whole[1], rtol=1e-12, atol=1e-14)
+    assert_allclose(rows.variances(kernels), each, rtol=1e-12)
+
+
+@every_kernel
+@every_dimension
 @pytest.mark.parametrize("first", [points, areas])
 @pytest.mark.parametrize("second", [points, areas])
 def test_joined_rows_have_the_covariances_of_both(kernel, dim, first, second):

@@ -6,7 +6,7 @@ is the same sum of the kernel. So points and areas enter one Gaussian model exac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,7 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from bochner.arrays import FloatArray, IntArray, box_of
-from bochner.kernels import Kernel, MatrixSlopes, Slopes
+from bochner.features import limits
+from bochner.kernels import Kernel, MatrixSlopes, Slopes, variances_of_sums
+from bochner.neighbours import cross_covariance
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,14 @@ class Rows:
         """Values of the rows (n, ...) from values at the points of their support (k, ...)."""
         return values
 
+    def summed(self, of_points: Callable[[FloatArray], FloatArray], height: int) -> FloatArray:
+        """The same of columns (height, n), from what a function says of points, some at a time where there are many."""
+        return of_points(self.coords)
+
     def covariance_with(self, kernel: Kernel, other: Rows) -> FloatArray:
         """Prior covariance of the field with that at other rows, (n, m)."""
-        k = kernel.covariance(self.support, other.support)
-        return other.averaged(self.averaged(k).T).T
+        own = self.support
+        return self.averaged(other.summed(lambda points: cross_covariance(kernel, own, points), len(own)))
 
     def covariance_within(self, kernel: Kernel) -> FloatArray:
         """Prior covariance of the field at the rows, (n, n)."""
@@ -74,7 +80,11 @@ class Rows:
 
     def variance(self, kernel: Kernel) -> FloatArray:
         """Prior variance of the field at each row, (n,)."""
-        return kernel.variances(self.coords)
+        return self.variances([kernel])[0]
+
+    def variances(self, kernels: Sequence[Kernel]) -> FloatArray:
+        """The same under several kernels, (k, n)."""
+        return np.stack([kernel.variances(self.coords) for kernel in kernels])
 
     def joined(self, other: Rows) -> Rows:
         """These rows, then the other ones."""
@@ -107,9 +117,7 @@ class ArealRows(Rows):
         kept = np.arange(len(self))[index]
         position = np.full(len(self), -1)
         position[kept] = np.arange(len(kept))
-        at = (
-            np.concatenate([np.flatnonzero(self.group == i) for i in kept]) if len(kept) else np.zeros(0, dtype=np.intp)
-        )
+        at = np.argsort(position[self.group], kind="stable")[np.count_nonzero(position[self.group] < 0) :]
         return ArealRows(
             self.coords[index], self.trend[index], self.points[at], position[self.group[at]], self.share[at]
         )
@@ -133,10 +141,30 @@ class ArealRows(Rows):
     def averaged(self, values: FloatArray) -> FloatArray:
         return np.asarray(self.averaging @ values)
 
-    def variance(self, kernel: Kernel) -> FloatArray:
+    def summed(self, of_points: Callable[[FloatArray], FloatArray], height: int) -> FloatArray:
+        out = np.empty((height, len(self)))
+        for some in self._together(height):
+            columns, end = of_points(np.concatenate([self._parts[i][0] for i in some])), 0
+            for i in some:
+                share = self._parts[i][1]
+                start, end = end, end + len(share)
+                out[:, i] = columns[:, start:end] @ share
+        return out
+
+    def variances(self, kernels: Sequence[Kernel]) -> FloatArray:
         # row by row: the points of all rows together would be too many for one matrix
-        each = (self[i : i + 1] for i in range(len(self)))
-        return np.array([float(row.covariance_within(kernel)[0, 0]) for row in each])
+        return np.stack([variances_of_sums(kernels, points, share) for points, share in self._parts], axis=1)
+
+    @cached_property
+    def _parts(self) -> list[tuple[FloatArray, FloatArray]]:
+        """Points and shares of each row."""
+        order, ends = np.argsort(self.group, kind="stable"), np.cumsum(np.bincount(self.group, minlength=len(self)))
+        return [(self.points[at], self.share[at]) for at in np.split(order, ends[:-1])]
+
+    def _together(self, height: int) -> list[IntArray]:
+        """Numbers of rows, as many at a time as a block of columns of some height may hold the points of."""
+        numbers = height * np.cumsum([len(share) for _, share in self._parts])
+        return np.split(np.arange(len(self)), np.flatnonzero(np.diff(numbers // limits.NUMBERS_OF_AREAS)) + 1)
 
     def as_areas(self) -> ArealRows:
         return self

@@ -90,9 +90,11 @@ def _regular(shape: Any, cell: tuple[float, float], crs: Any) -> tuple[FloatArra
     boxes = shapely.box(*(grid - half).T, *(grid + half).T)
     shapely.prepare(shape)
     boxes = boxes[shapely.intersects(shape, boxes)]
-    cut = ~shapely.contains_properly(shape, boxes)
+    cut = ~shapely.covers(shape, boxes)
     parts = boxes.copy()
-    parts[cut] = shapely.intersection(boxes[cut], shape)
+    parts[cut] = [shapely.clip_by_rect(shape, *bounds) for bounds in shapely.bounds(boxes[cut])]
+    if not np.isclose(shapely.area(parts).sum(), shape.area, rtol=1e-9):  # clipping is quick, and may fail
+        parts[cut] = shapely.intersection(boxes[cut], shape)
     parts = parts[shapely.area(parts) > 0]
     centre = shapely.centroid(parts)
     bent = ~shapely.contains(shape, centre)  # a part around a corner

@@ -34,7 +34,7 @@ from bochner.kernels.slopes import MatrixSlopes, Slopes
 from bochner.kernels.spectral import SpectralKernel
 from bochner.kernels.spectral_mixture import SpectralMixture
 from bochner.kernels.squared_exponential import SquaredExponential
-from bochner.kernels.stationary import AxisKernel, IsotropicKernel, SimpleKernel, covariances
+from bochner.kernels.stationary import AxisKernel, IsotropicKernel, SimpleKernel, covariances, variances_of_sums
 from bochner.kernels.turning import along, own_axes
 from bochner.kernels.waves import Waves
 
@@ -86,4 +86,5 @@ __all__ = [
     "spectral_peaks",
     "spectral_terms",
     "total_variance",
+    "variances_of_sums",
 ]

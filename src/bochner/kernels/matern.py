@@ -50,23 +50,31 @@ class Matern(IsotropicKernel):
     shape_role: ClassVar[str] = "smoothness"
 
     @property
+    def by_table(self) -> bool:
+        """Whether it has no closed form: of many distances it is read off a table."""
+        return self.nu not in (0.5, 1.5, 2.5)
+
+    @property
     def shapes(self) -> tuple[str, ...]:
         return ("nu",) if self.learn_nu else ()
 
     def correlation(self, distance: FloatArray) -> FloatArray:
-        s = float(np.sqrt(2 * self.nu)) * distance
-        if self.nu not in (0.5, 1.5, 2.5):
-            return _bessel_form(s, self.nu, self.nu, at_zero=1.0)
-        fall = np.exp(-s)
-        match self.nu:
-            case 1.5:
-                fall *= 1 + s
-            case 2.5:
-                square = s / 3
-                square += 1
-                square *= s
-                square += 1
-                fall *= square
+        root = float(np.sqrt(2 * self.nu))
+        if self.by_table:
+            return _bessel_form(root * distance, self.nu, self.nu, at_zero=1.0)
+        # few arrays, in place: to have new ones from the system takes longer than an exponential
+        t = np.asarray(-root * distance)
+        if self.nu == 0.5:
+            return np.exp(t, out=t)
+        fall = np.exp(t)
+        if self.nu == 2.5:
+            factor = t / 3
+            factor -= 1
+            factor *= t
+            factor += 1
+        else:
+            factor = np.subtract(1, t, out=t)
+        fall *= factor
         return fall
 
     def decay(self, distance: FloatArray) -> FloatArray:
@@ -82,7 +90,7 @@ class Matern(IsotropicKernel):
         return _bessel_form(s, self.nu, self.nu - 1, power=1, at_zero=0.0)
 
     def correlation_and_decay(self, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if self.nu not in (0.5, 1.5, 2.5):
+        if self.by_table:
             return super().correlation_and_decay(s)
         s = np.sqrt(2 * self.nu) * s
         fall = np.exp(-s)

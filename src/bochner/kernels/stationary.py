@@ -404,6 +404,21 @@ def covariances(kernels: Sequence[Kernel], x: FloatArray, z: FloatArray, dtype: 
     return out
 
 
+def variances_of_sums(kernels: Sequence[Kernel], x: FloatArray, weight: FloatArray) -> FloatArray:
+    """Variance of a weighted sum of the field at places x under several kernels, (k,); distances are measured once."""
+    out, plain, pairs = np.empty(len(kernels)), None, None
+    for i, kernel in enumerate(kernels):
+        if not isinstance(kernel, IsotropicKernel) or isinstance(kernel.length_scale, tuple):
+            out[i] = weight @ kernel.covariance_within(x) @ weight
+            continue
+        if plain is None or pairs is None:
+            plain = distance.pdist(x - x.mean(axis=0))
+            pairs = distance.squareform(np.outer(weight, weight), checks=False)
+        shared = pairs @ kernel.correlation(plain / kernel.length_scale)
+        out[i] = kernel.variance * (weight @ weight + 2 * shared)
+    return out
+
+
 def directions(uniforms: FloatArray, dim: int) -> FloatArray:
     """Directions uniform on the sphere (1-D and 2-D: the half sphere) from uniform numbers."""
     n = len(uniforms)

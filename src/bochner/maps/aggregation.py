@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -100,18 +101,23 @@ def aggregate(
         out = {name: np.full(n_areas, np.nan) for name in ("sd", "lower", "upper", *(band.name for band in bands))}
         (mean, error, unsure), n_fine = np.full((3, n_areas), np.nan), mean_at.counts(n_areas)
         shaky, finer = np.zeros(n_areas, dtype=bool), _Finer.of(fitted, mean_at, draw_at)
-        for i, n_here, area in draw_at.laws(fitted, n_areas, int(n_draws), seed_of(random_state)):
-            if area is not None:
-                unsure[i], added = area.unsure, finer.added(i, area.unsure)
-                mean[i], error[i] = area.mean + added, abs(added)
-                for name, value in area.summary(mean[i], level, bands).items():
-                    out[name][i] = value
-                # where all pixels of the weights are there, nothing can be missed
-                shaky[i] = n_fine[i] > n_here and n_here >= limits.LEAST_HALVED and area.half_differs()
+        n_rough, n_done = draw_at.counts(n_areas), 0
+        for i, areas_here in draw_at.laws(fitted, n_areas, int(n_draws), seed_of(random_state)):
+            unsure[i] = areas_here.unsure
+            added = np.array([finer.added(int(j), unsure[j]) for j in i])
+            mean[i], error[i] = areas_here.mean + added, np.abs(added)
+            for name, values in areas_here.summary(mean[i], level, bands).items():
+                out[name][i] = values
+            # where all pixels of the weights are there, nothing can be missed
+            missed = (n_fine[i] > n_rough[i]) & (n_rough[i] >= limits.LEAST_HALVED)
+            shaky[i] = missed & areas_here.half_differs() if missed.any() else False
+            n_done += len(i)
             if progress is not None:
-                progress(i + 1, n_areas)
+                progress(n_done, n_areas)
+        if progress is not None and n_done < n_areas:  # some have no point
+            progress(n_areas, n_areas)
         _tell(areas, mean, shaky | (error > limits.MAX_POINTS_ERROR * out["sd"]), _uninformed(fitted, unsure))
-    columns = {"mean": mean, **out, "n_points": draw_at.counts(n_areas), "discretisation_error": error}
+    columns = {"mean": mean, **out, "n_points": n_rough, "discretisation_error": error}
     if weights_raster is not None:
         total = _weights(weights_raster, areas)
         totals = {"total": mean, "total_lower": out["lower"], "total_upper": out["upper"]}
@@ -149,25 +155,32 @@ class _Points:
         """Where the points of an area are: areas come one after the other."""
         return slice(*(int(at) for at in np.searchsorted(self.area, [i, i + 1])))
 
-    def laws(self, fitted: Fitted, n_areas: int, n_draws: int, seed: int) -> Iterator[tuple[int, int, _Area | None]]:
-        """Number of each area, of its points, and the law of its mean: exact, or by joint draws; None where empty."""
-        exact = fitted.model.family.observes_eta and fitted.model.posterior.takes_areas
-        unsure = self._unsure(fitted, n_areas) if exact else np.zeros(0)
-        alike, eta = (None, None) if exact else self._alike(fitted)
+    def laws(self, fitted: Fitted, n_areas: int, n_draws: int, seed: int) -> Iterator[tuple[IntArray, _Areas]]:
+        """Numbers of areas that have points, some at a time, and the laws of their means: exact, or by joint draws."""
+        if fitted.model.family.observes_eta and fitted.model.posterior.takes_areas:
+            unsure, few = self._unsure(fitted, n_areas), fitted.of_heaviest(limits.FINER_SETS)
+            asked, n = np.flatnonzero(self.counts(n_areas)), limits.AREAS_TOGETHER
+            for some in (asked[i : i + n] for i in range(0, len(asked), n)):
+                parts = [(self.rows[here], self.weight[here]) for here in map(self.of_area, some)]
+                halves = [(rows[::2], weight[::2] / weight[::2].sum()) for rows, weight in parts]
+                told = few.latent(_as_areas([*parts, *halves]))
+                is_all = len(told.mass) == fitted.model.mixture.n_averaged
+                whole = told.at(np.arange(len(some))) if is_all else fitted.latent(_as_areas(parts))
+                sd, half = np.split(told.sd, 2)
+                yield some, _ExactAreas(whole, unsure[some], half / np.maximum(sd, 1e-300))
+            return
+        alike, eta = self._alike(fitted)
         for i, seed_here in enumerate(generator(seed, "areas").integers(2**31, size=n_areas)):
             here, rng = self.of_area(i), generator(int(seed_here), "draws")
             rows, weight = self.rows[here], self.weight[here]
             if not len(rows):
-                yield i, 0, None
-            elif exact:
-                yield i, len(rows), _ExactArea(fitted.latent(_as_areas(rows, weight)), float(unsure[i]))
-            elif alike is None or eta is None:
+                continue
+            if alike is None or eta is None:
                 law, draws = fitted.joint(rows, n_draws, rng)
-                yield i, len(rows), _DrawnArea(draws.T, weight, law)
             else:
                 law = Response(fitted.model.family, eta.at(np.arange(len(self.area))[here]))
                 draws = fitted.joint_alike(rows, law.eta, alike, n_draws, rng)
-                yield i, len(rows), _DrawnArea(draws.T, weight, law)
+            yield np.array([i]), _DrawnArea(draws.T, weight, law)
 
     def _unsure(self, fitted: Fitted, n_areas: int) -> FloatArray:
         """Variance of the linear predictor at some points of each area, on average: of all areas at once."""
@@ -218,45 +231,43 @@ class _Finer:
         return means[0] - means[1]
 
 
-class _Area(Protocol):
-    """Law of the mean over an area."""
+class _Areas(Protocol):
+    """Laws of the means over some areas, (k,)."""
 
     @property
-    def mean(self) -> float:
-        """From the points of the law itself."""
+    def mean(self) -> FloatArray:
+        """From the points of the laws themselves."""
 
     @property
-    def unsure(self) -> float:
-        """Variance of the linear predictor at a point of the area, on average."""
+    def unsure(self) -> FloatArray:
+        """Variance of the linear predictor at a point of each area, on average."""
 
-    def summary(self, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
-        """Sd, interval and exceedances, about a mean that is known better."""
+    def summary(self, mean: FloatArray, level: float, bands: Sequence[Band]) -> dict[str, FloatArray]:
+        """Sd, interval and exceedances, about means that are known better."""
 
-    def half_differs(self) -> bool:
+    def half_differs(self) -> NDArray[np.bool_]:
         """Whether every second point alone would give another sd of the mean."""
 
 
 @dataclass(frozen=True)
-class _ExactArea:
-    """A mixture of Gaussians: of the mean over all points, and over every second of them."""
+class _ExactAreas:
+    """Mixtures of Gaussians; and what their sds are multiplied by, if every second point alone stands for an area."""
 
     eta: Latent
-    unsure: float
+    unsure: FloatArray
+    by_halves: FloatArray
 
     @property
-    def mean(self) -> float:
-        return float(self.eta.mean[0])
+    def mean(self) -> FloatArray:
+        return self.eta.mean
 
-    def summary(self, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
-        law = self.eta.at(np.array([0]))
-        law = law.shifted(mean - law.mean)
-        lower, upper = (float(law.quantile(p)[0]) for p in ((1 - level) / 2, (1 + level) / 2))
-        chances = {band.name: float(1.0 - law.cdf(band.at)[0]) for band in bands}
-        return {"sd": float(law.sd[0]), "lower": lower, "upper": upper, **chances}
+    def summary(self, mean: FloatArray, level: float, bands: Sequence[Band]) -> dict[str, FloatArray]:
+        law = self.eta.shifted(mean - self.eta.mean)
+        lower, upper = (law.quantile(p) for p in ((1 - level) / 2, (1 + level) / 2))
+        return {"sd": law.sd, "lower": lower, "upper": upper, **{b.name: 1.0 - law.cdf(b.at) for b in bands}}
 
-    def half_differs(self) -> bool:
-        sd, half = self.eta.sd
-        return bool(abs(half - sd) > limits.MAX_POINTS_ERROR * sd)
+    def half_differs(self) -> NDArray[np.bool_]:
+        return np.asarray(np.abs(self.by_halves - 1) > limits.MAX_POINTS_ERROR)
 
 
 @dataclass(frozen=True)
@@ -267,48 +278,53 @@ class _DrawnArea:
     weight: FloatArray
     law: Response
 
-    @property
-    def mean(self) -> float:
-        return float(self.weight @ self.law.mean)
+    @cached_property
+    def mean(self) -> FloatArray:
+        return np.array([self.weight @ self.law.mean])
 
     @property
-    def unsure(self) -> float:
-        return float(self.weight @ self.law.eta.variance)
+    def unsure(self) -> FloatArray:
+        return np.array([self.weight @ self.law.eta.variance])
 
-    def summary(self, mean: float, level: float, bands: Sequence[Band]) -> dict[str, float]:
+    @cached_property
+    def means(self) -> FloatArray:
+        """Means of the draws, (n_draws,)."""
+        return np.asarray(self.weight @ self.draws)
+
+    def summary(self, mean: FloatArray, level: float, bands: Sequence[Band]) -> dict[str, FloatArray]:
         draws = self._about(mean)
         lower, upper = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-        chances = {band.name: float(np.mean(draws > band.at)) for band in bands}
-        return {"sd": float(draws.std(ddof=1)), "lower": float(lower), "upper": float(upper), **chances}
+        chances = {band.name: np.array([np.mean(draws > band.at)]) for band in bands}
+        return {"sd": np.array([draws.std(ddof=1)]), "lower": np.array([lower]), "upper": np.array([upper]), **chances}
 
-    def _about(self, mean: float) -> FloatArray:
+    def _about(self, mean: FloatArray) -> FloatArray:
         """Means of the draws; finer points move them along the link, so that none leaves what a mean can be.
 
         Of a Gaussian the noise that draws have in common is taken away, too. Of a skewed law it is in the few largest,
         and all others are right as they are.
         """
-        draws, link = self.weight @ self.draws, self.law.family.link_function
+        draws, link = self.means, self.law.family.link_function
         if link.linear:
             return np.asarray(draws + (mean - draws.mean()))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            moved = link.mean(link.eta(draws) + np.diff(link.eta(np.array([self.mean, mean]))))
+            moved = link.mean(link.eta(draws) + (link.eta(mean) - link.eta(self.mean)))
         return np.where(np.isfinite(moved), moved, draws)
 
-    def half_differs(self) -> bool:
-        half, sd = self.weight[::2], (self.weight @ self.draws).std(ddof=1)
-        return bool(abs((half @ self.draws[::2] / half.sum()).std(ddof=1) - sd) > limits.MAX_POINTS_ERROR * sd)
+    def half_differs(self) -> NDArray[np.bool_]:
+        half, sd = self.weight[::2], self.means.std(ddof=1)
+        halves = half @ self.draws[::2] / half.sum()
+        return np.array([abs(halves.std(ddof=1) - sd) > limits.MAX_POINTS_ERROR * sd])
 
 
-def _as_areas(rows: Rows, weight: FloatArray) -> ArealRows:
-    """Two rows: the mean over all points of an area, and over every second of them."""
-    half = weight[::2] / weight[::2].sum()
-    group = np.repeat([0, 1], [len(weight), len(half)])
+def _as_areas(areas: Sequence[tuple[Rows, FloatArray]]) -> ArealRows:
+    """Rows and weights of areas as means over them."""
+    rows, weights = zip(*areas, strict=True)
     return ArealRows(
-        np.stack([weight @ rows.coords, half @ rows.coords[::2]]),
-        np.stack([weight @ rows.trend, half @ rows.trend[::2]]),
-        np.concatenate([rows.coords, rows.coords[::2]]),
-        group,
-        np.concatenate([weight, half]),
+        np.stack([weight @ part.coords for part, weight in areas]),
+        np.stack([weight @ part.trend for part, weight in areas]),
+        np.concatenate([part.coords for part in rows]),
+        np.repeat(np.arange(len(rows)), [len(part) for part in rows]),
+        np.concatenate(weights),
     )
 
 

@@ -11,6 +11,7 @@ MAX_POINTS_ERROR    0.1                    error of the points, in standard devi
 AREA_TOLERANCE      5e-3                   standard deviations that the mean at a point of an area may err by; means of
                                            many points err by a tenth of that
 ASKED_POINTS        25                     points of an area that tell whether data inform it
+AREAS_TOGETHER      50                     areas whose laws are asked for at once, where they are exact
 LEAST_HALVED        8                      points of an area, from which half of them are asked whether all suffice
 PRIOR_SHARE         0.95                   of the prior's variance, above which an area is said to know nothing
 MAX_DATASET_PIXELS  50,000,000             of a Dataset in memory
@@ -54,6 +55,7 @@ ALIKE_AREAS = 4
 MAX_POINTS_ERROR = 0.1
 AREA_TOLERANCE = 5e-3
 ASKED_POINTS = 25
+AREAS_TOGETHER = 50
 LEAST_HALVED = 8
 PRIOR_SHARE = 0.95
 MAX_DATASET_PIXELS = 50_000_000

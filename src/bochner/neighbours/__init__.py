@@ -10,6 +10,7 @@ Vecchia likelihood (each point given its nearest predecessors) and kriging from 
 
 from bochner.neighbours.cells import CellKriging
 from bochner.neighbours.close_pairs import close_pairs
+from bochner.neighbours.cross_covariance import cross_covariance, cross_covariances
 from bochner.neighbours.inverse_root import inverse_root, whitening_rows
 from bochner.neighbours.left_out import left_out
 from bochner.neighbours.nearest_kriging import Covariance, KnownRows, least_noise, local_kriging, nearest_sd
@@ -26,6 +27,8 @@ __all__ = [
     "Vecchia",
     "close_pairs",
     "conditional_draws",
+    "cross_covariance",
+    "cross_covariances",
     "empty_sectors",
     "inverse_root",
     "least_noise",

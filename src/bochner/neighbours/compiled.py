@@ -14,7 +14,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from dataclasses import replace
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
@@ -74,6 +75,21 @@ def tabulated_kernel(kernel: Any, dim: int, lag_range: LagRange | None = None) -
     radial_form = getattr(kernel, "radial_form", None)
     form: RadialForm | None = None if radial_form is None else radial_form(dim)
     return None if form is None else _ready(form, len(kernel.theta), lag_range)
+
+
+@lru_cache(maxsize=128)
+def values_alone(kernel: Any, dim: int) -> CompiledKernel | None:
+    """The same, kept, of a kernel whose derivatives are not asked for: tables of fewer functions."""
+    form = kernel.radial_form(dim)
+    if form is None:
+        return None
+    factors = tuple(tuple(replace(f, function=_without_slopes(f.function)) for f in term) for term in form.factors)
+    return _ready(replace(form, factors=factors), len(kernel.theta), None)
+
+
+def _without_slopes(function: Any) -> Any:
+    """A function of the scaled distance, without derivatives in its shape that are dear."""
+    return function.replace(learn_nu=False) if getattr(function, "learn_nu", False) else function
 
 
 def has_compiler() -> bool:

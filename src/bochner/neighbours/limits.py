@@ -38,6 +38,7 @@ MOST_LANES         16       of them side by side, in the innermost loops: two or
 PACKED_AT_ONCE     2^15     of all systems side by side: 256 KiB an array, so that all stay in the cache
 ROWS_AT_ONCE       2^17     rows whose neighbours are renamed at a time: 20 MB
 CROSS_AT_ONCE      2^12     covariances of two sets of places at once: 32 KiB an array
+LEAST_PAIRS        20,000   covariances of two sets of places, for which a kernel is made ready for loops
 MESH_WIDTH         13       grid points of a bell between places and a grid: see `MESH_FINER` of the features
 SHARED_ENTRIES     50,000   of a sparse matrix, that a thread multiplies at a time: some 50 microseconds
 CELL_TARGETS_AT_ONCE  256   targets of a cell whitened at once, beside its factor
@@ -83,6 +84,7 @@ MOST_LANES = 16
 PACKED_AT_ONCE = 2**15
 ROWS_AT_ONCE = 2**17
 CROSS_AT_ONCE = 2**12
+LEAST_PAIRS = 20_000
 MESH_WIDTH = 13
 SHARED_ENTRIES = 50_000
 CELL_TARGETS_AT_ONCE = 256

@@ -147,16 +147,21 @@ class Posterior(ABC):
 
 def draw_gaussian(mean: FloatArray, covariance: FloatArray, n_draws: int, rng: Generator) -> FloatArray:
     """Draws from N(mean, covariance), a nearly singular covariance included; (n_draws, n)."""
-    return np.asarray(mean + rng.standard_normal((n_draws, len(mean))) @ _root(covariance).T)
+    draws = rng.standard_normal((n_draws, len(mean))) @ _root(covariance).T
+    draws += mean
+    return draws
 
 
 def _root(covariance: FloatArray) -> FloatArray:
     """A matrix whose product with its transpose is the covariance, (n, n)."""
-    tiny = 1e-12 * float(np.max(np.diag(covariance), initial=0.0))
+    if not covariance.size:
+        return covariance
+    tiny = 1e-12 * float(np.max(np.diag(covariance)))
     for jitter in (0.0, tiny, 100 * tiny):  # rounding can leave a nearly singular covariance slightly indefinite
-        try:
-            return np.asarray(linalg.cholesky(covariance + jitter * np.eye(len(covariance)), lower=True))
-        except linalg.LinAlgError:
-            continue
+        lifted = covariance.T.copy(order="F")  # as LAPACK wants it, and symmetric
+        lifted[np.diag_indices(len(lifted))] += jitter
+        root, failed = linalg.lapack.dpotrf(lifted, lower=1, clean=1, overwrite_a=1)
+        if not failed:
+            return np.asarray(root)
     values, vectors = linalg.eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
+from scipy import linalg
 
 from bochner.arrays import FloatArray
 from bochner.features import Rows
@@ -57,11 +58,15 @@ class KrigingPosterior(Posterior):
 
     @classmethod
     def each_mean(cls, posteriors: Sequence[Posterior], rows: Rows) -> FloatArray:
-        return np.stack([p._mean(cross, rows) for p, cross, _ in _crosses(posteriors, rows)])
+        return np.stack([p._mean(cross, rows) for p, cross, _, _ in _crosses(posteriors, rows)])
 
     @classmethod
     def each_mean_and_variance(cls, posteriors: Sequence[Posterior], rows: Rows) -> tuple[FloatArray, FloatArray]:
-        found = (p._moments(cross, rows, prior()) for p, cross, prior in _crosses(posteriors, rows))
+        units = list(dict.fromkeys(unit_kernel(p.kernel)[0] for p in posteriors if isinstance(p, KrigingPosterior)))
+        prior = dict(zip(units, rows.variances(units), strict=True))
+        found = (
+            p._moments(cross, rows, variance * prior[unit]) for p, cross, unit, variance in _crosses(posteriors, rows)
+        )
         means, variances = zip(*found, strict=True)
         return np.stack(means), np.stack(variances)
 
@@ -89,8 +94,13 @@ class KrigingPosterior(Posterior):
 
     def _covariance(self, cross: FloatArray, rows: Rows) -> FloatArray:
         whitened, drift = self._whitened(rows, cross)
-        covariance = rows.covariance_within(self.kernel) - whitened.T @ whitened
-        covariance += drift.T @ drift
+        covariance = rows.covariance_within(self.kernel)
+        if not covariance.size:
+            return covariance
+        # in place, of a symmetric matrix: as BLAS sees it, it lies by columns
+        for sign, columns in ((-1.0, whitened.T), (1.0, drift.T)):
+            if columns.size:
+                covariance = linalg.blas.dgemm(sign, columns, columns, 1.0, covariance.T, trans_b=1, overwrite_c=1).T
         return np.asarray(covariance)
 
     def _mean(self, cross: FloatArray, rows: Rows) -> FloatArray:
@@ -119,10 +129,10 @@ class KrigingPosterior(Posterior):
 
 def _crosses(
     posteriors: Sequence[Posterior], rows: Rows
-) -> Iterator[tuple[KrigingPosterior, FloatArray, Callable[[], FloatArray]]]:
-    """Posteriors with the covariance of their rows and some others, and the prior variance of those when it is asked.
+) -> Iterator[tuple[KrigingPosterior, FloatArray, Kernel, float]]:
+    """Posteriors with the covariance of their rows and some others; their kernels of unit variance, and variances.
 
-    Of neighbours that differ in variance alone both are made once.
+    Of neighbours that differ in variance alone the covariance is made once.
     """
     shape: Kernel | None = None
     for p in posteriors:
@@ -130,9 +140,4 @@ def _crosses(
         unit, variance = unit_kernel(p.kernel)
         if shape is None or unit != shape:
             shape, correlation = unit, p.rows.covariance_with(unit, rows)
-            own = cache(partial(rows.variance, unit))
-        yield p, variance * correlation, partial(_times, variance, own)
-
-
-def _times(variance: float, own: Callable[[], FloatArray]) -> FloatArray:
-    return variance * own()
+        yield p, correlation if variance == 1.0 else variance * correlation, unit, variance

@@ -27,8 +27,9 @@ from scipy.spatial import KDTree
 
 from bochner.arrays import FloatArray, IntArray, box_of
 from bochner.features import Rows
-from bochner.kernels import Kernel, covariances
+from bochner.kernels import Kernel
 from bochner.kernels.radial_form import Factor
+from bochner.neighbours import cross_covariances
 from bochner.posterior import limits
 from bochner.posterior.patch import Patch, cells
 from bochner.solvers import CholeskyFactor
@@ -139,10 +140,10 @@ class PatchKriging:
     def _means(self, rows: Rows) -> FloatArray | None:
         """Means at the places of a patch; None where they err by more than is tolerated."""
         patch, (units, of, scale) = Patch.over(rows, self._whitening, self._tree), self._shapes
-        k, missed = (covariances(units, self.rows.coords, at, self.kind) for at in (patch.nodes, patch.middles))
+        k, missed = (cross_covariances(units, self.rows.coords, at, self.kind) for at in (patch.nodes, patch.middles))
         near = self._near(patch, missed - k @ patch.to_middles.T.astype(self.kind), None, self.least_sd)
-        to_places = patch.to_places.T.astype(self.kind)
-        e = covariances(units, self.rows.coords[near], rows.coords, self.kind)
+        to_places = patch.to_places.T.astype(self.kind, order="C")
+        e = cross_covariances(units, self.rows.coords[near], rows.coords, self.kind)
         e -= k[:, near] @ to_places
         parts = [a @ k[u] @ to_places + a[near] @ e[u] for a, u in zip(self._alpha, of, strict=True)]
         means = scale[:, None] * np.stack(parts) + np.stack([p.trend_coef for p in self.posteriors]) @ rows.trend.T
@@ -277,7 +278,7 @@ class PatchKriging:
         nodes_of, checks_of, middles_of, posts_of = (
             _slices([len(getattr(p, name)) for p in patches]) for name in ("nodes", "checked", "middles", "posts")
         )
-        k, missed, around = (covariances(units, self.rows.coords, at[i], self.kind) for i in (0, 2, 3))
+        k, missed, around = (cross_covariances(units, self.rows.coords, at[i], self.kind) for i in (0, 2, 3))
         self.n_evaluated += len(at[0]) + len(at[1])
         whitened = np.stack([self._half(j, scale[j] * k[u]) for j, u in enumerate(of)])
         weight = np.stack([scale[j] * (self._inverse[j] @ around[u]) for j, u in enumerate(of)])
@@ -382,9 +383,9 @@ class PatchKriging:
         means, variances = np.empty((2, len(of), len(patch.rows)))
         size, at_nodes = h + len(patch.nodes), k[:, near].astype(kind)
         for at in patch.rows.chunks(limits.PLACES_TOGETHER):
-            rows, to_places = patch.rows[at], patch.to_places[at].T.astype(kind)
+            rows, to_places = patch.rows[at], patch.to_places[at].T.astype(kind, order="C")
             w = np.empty((len(units), size, len(rows)), kind)
-            w[:, :h] = covariances(units, self.rows.coords[near], rows.coords, kind)
+            w[:, :h] = cross_covariances(units, self.rows.coords[near], rows.coords, kind)
             w[:, :h] -= at_nodes @ to_places
             w[:, h:] = to_places
             trend, drift = rows.trend.T, np.empty((len(of), rows.trend.shape[1], len(rows)))
@@ -392,7 +393,7 @@ class PatchKriging:
                 image = form[j] @ w[u]
                 variances[j, at] = np.einsum("ij,ij->j", w[u], image[:size])
                 drift[j], means[j, at] = trend - image[size:-1], image[-1]
-            prior = scale[:, None] * np.stack([rows.variance(unit) for unit in units])[of]
+            prior = scale[:, None] * rows.variances(units)[of]
             means[:, at] += coef @ trend
             variances[:, at] = np.maximum(prior - variances[:, at], 0.0) + _squares(root @ drift)
         return means, variances

@@ -12,10 +12,11 @@ from typing import ClassVar
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.families.averages import in_chunks, normal_nodes
+from bochner.families.averages import REACH, in_chunks, normal_nodes
 
 N_NODES = 60  # at most, of rows as narrow as NARROW
 STEP = 0.36  # of the nodes, in standard deviations: good to 1e-8 for links that change over a unit of eta
+SIDE = 6.5  # standard deviations on either side of where most of a mean comes from: 1e-10
 NARROW = 1.5  # standard deviation of eta up to which such nodes are close enough
 
 
@@ -55,10 +56,14 @@ class Link:
         first, second = both.reshape(2, len(mean))
         return first, second
 
-    def moments_at_nodes(self, mean: FloatArray, variance: FloatArray, step: float = STEP) -> FloatArray:
+    def moments_at_nodes(
+        self, mean: FloatArray, variance: FloatArray, step: float = STEP, reach: float = REACH
+    ) -> FloatArray:
         """The same from nodes of the Gaussian, (2, n)."""
-        z, weight = normal_nodes(step)
-        values = self.mean(mean + np.sqrt(variance) * z[:, None])
+        z, weight = normal_nodes(step, reach)
+        eta = np.sqrt(variance) * z[:, None]
+        eta += mean
+        values = self.mean(eta)
         first = weight @ values
         values -= first
         return np.stack([first, weight @ np.square(values, out=values)])
@@ -94,10 +99,13 @@ class ProbabilityLink(Link):
         both = np.empty((2, len(mean)))
         band = np.searchsorted([widest**2 for widest, _ in self.node_steps], variance, side="right")
         for i in np.flatnonzero(np.bincount(band)):
-            rows, rule = np.flatnonzero(band == i), self.wide_moments
+            rows, rule, n_nodes = np.flatnonzero(band == i), self.wide_moments, N_NODES
             if i < len(self.node_steps):
-                rule = partial(self.moments_at_nodes, step=self.node_steps[i][1])
-            both[:, rows] = in_chunks(rule, N_NODES, mean[rows], variance[rows])
+                widest, step = self.node_steps[i]
+                # the mean of a small probability is found as many sd from the middle as sd is wide
+                reach = min(REACH, SIDE + widest)
+                rule, n_nodes = partial(self.moments_at_nodes, step=step, reach=reach), int(2 * reach / step) + 2
+            both[:, rows] = in_chunks(rule, n_nodes, mean[rows], variance[rows])
         return both[0], both[1]
 
     def log_density(self, positives: FloatArray, negatives: FloatArray, eta: FloatArray) -> FloatArray:
