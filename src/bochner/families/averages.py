@@ -12,7 +12,7 @@ from bochner.arrays import FloatArray
 # Beyond nine standard deviations a Gaussian holds 1e-19.
 REACH = 9.0
 # Numbers held at once: a chunk of rows times its nodes stays in cache.
-_ROWS_AT_ONCE = 2**16
+_NODES_AT_ONCE = 2**16
 
 
 @cache
@@ -36,6 +36,6 @@ def positive_panels(breaks: FloatArray, mean: FloatArray, sd: FloatArray) -> tup
 
 def in_chunks(function: Callable[..., FloatArray], n_nodes: int, *rows: FloatArray) -> FloatArray:
     """Function of rows (along the last axis), as many at a time as keep their nodes in cache."""
-    step = max(1, _ROWS_AT_ONCE // n_nodes)
+    step = max(1, _NODES_AT_ONCE // n_nodes)
     parts = [function(*(values[..., i : i + step] for values in rows)) for i in range(0, len(rows[0]), step)]
     return np.concatenate(parts, axis=-1) if parts else np.empty(0)

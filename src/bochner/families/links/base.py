@@ -16,7 +16,7 @@ from bochner.families.averages import REACH, in_chunks, normal_nodes
 
 N_NODES = 60  # at most, of rows as narrow as NARROW
 STEP = 0.36  # of the nodes, in standard deviations: good to 1e-8 for links that change over a unit of eta
-SIDE = 6.5  # standard deviations on either side of where most of a mean comes from: 1e-10
+SIDE = 7.0  # standard deviations on either side of where most of a mean comes from: 1e-12
 NARROW = 1.5  # standard deviation of eta up to which such nodes are close enough
 
 
