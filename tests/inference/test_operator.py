@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -17,13 +16,25 @@ from bochner.inference.fits.exact import ExactEngine, leave_out_exact
 from bochner.inference.fits.iterative import IterativeEngine
 from bochner.inference.fits.iterative_folds import leave_out_iterative
 from bochner.kernels import Matern, SquaredExponential
-from bochner.solvers import conjugate_gradient
+
+
+def test_few_rows_that_do_not_settle_are_factored(monkeypatch):
+    monkeypatch.setattr("bochner.inference.fits.limits.FEW_CG_ITERATIONS", 2)
+    kernel = Matern(0.2, nu=1.5)
+    obs = observed(kernel, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit = IterativeEngine(kernel, 0.01).fit(obs)
+    exact = ExactEngine(kernel, 0.01).fit(obs)
+    assert fit.solver == exact.solver
+    at = places(2)
+    assert_allclose(fit.posterior.mean_and_variance(at), exact.posterior.mean_and_variance(at), rtol=1e-9)
 
 
 def test_warns_when_conjugate_gradients_do_not_settle(monkeypatch):
-    """And takes means from the nearest rows; without noise these interpolate as well, so nothing is said."""
-    few = partial(conjugate_gradient, max_iterations=2)
-    monkeypatch.setattr("bochner.inference.fits.iterative_system.conjugate_gradient", few)
+    """Rows too many for a factor: means are from the nearest; without noise these interpolate as well, in silence."""
+    monkeypatch.setattr("bochner.inference.fits.iterative_system.MAX_DENSE_ROWS", 0)
+    monkeypatch.setattr("bochner.inference.fits.limits.CG_ITERATIONS", 2)
     kernel = Matern(0.2, nu=1.5)
     obs = observed(kernel, 2)
     with pytest.warns(ApproximationWarning, match="unsettled after 2 iterations"):

@@ -7,8 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bochner.features.operators import CovarianceOperator, DenseOperator, GridOperator, SplitOperator, TurnedOperator
-from bochner.kernels import Kernel, Laplacian, Matern, SquaredExponential, own_axes
+from bochner.features.operators import (
+    CovarianceOperator,
+    DenseOperator,
+    GridOperator,
+    PartsOperator,
+    SplitOperator,
+    TurnedOperator,
+)
+from bochner.kernels import Kernel, Laplacian, Matern, OnAxes, SquaredExponential, own_axes
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,15 @@ def ridges(dim: int, n: int = 400) -> Case:
     return Case(TurnedOperator(kernel, coords, box, own), rng.uniform(size=(30, dim)))
 
 
+def in_parts(dim: int, n: int = 400) -> Case:
+    """A level that all rows at one of thirty times share, and a field of all axes; in one dimension, two fields."""
+    rng = np.random.default_rng(dim)
+    coords, box = rng.uniform(size=(n, dim)), (np.zeros(dim), np.ones(dim))
+    coords[:, -1] = np.rint(30 * coords[:, -1]) / 30
+    kernel = OnAxes(Matern(0.2, nu=0.5), -1) + Matern(0.3, 2.0) + OnAxes(Matern(0.5), 0)
+    return Case(PartsOperator(kernel, coords, box), rng.uniform(size=(30, dim)))
+
+
 def gridded(kernel: Kernel, dim: int, n_missing: int, *, off: bool = False) -> Case:
     """Rows on a grid with unlike steps and with gaps; targets on its nodes, or off them."""
     rng, shape = np.random.default_rng(dim), (40, 12, 6)[:dim]
@@ -56,6 +72,7 @@ OPERATORS: dict[str, Callable[[int], Case]] = {
     "split-long-and-short": lambda dim: scattered(SplitOperator, Matern(3.0, 5.0) + Matern(0.1, nu=0.5), dim),
     "split-smooth": lambda dim: scattered(SplitOperator, SquaredExponential(0.2), dim),
     "turned": lambda dim: ridges(dim),
+    "parts": lambda dim: in_parts(dim),
     "dense": lambda dim: scattered(DenseOperator, Matern(0.3, nu=0.5), dim),
     "dense-kinked": lambda dim: scattered(DenseOperator, Laplacian(0.3), dim),
 }

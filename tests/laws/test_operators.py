@@ -16,12 +16,13 @@ from bochner.features.operators import (
 from bochner.features.operators import (
     DenseOperator,
     GridOperator,
+    PartsOperator,
     SplitOperator,
     TurnedOperator,
     UnavailableOperator,
     covariance_operator,
 )
-from bochner.kernels import Laplacian, Matern
+from bochner.kernels import Laplacian, Matern, OnAxes, Separable
 from tests.laws.registry import DIMS
 from tests.laws.registry_operators import OPERATORS, Case
 
@@ -119,6 +120,8 @@ ANYWHERE = np.random.default_rng(0)
 RIDGES = Matern((0.003, 0.4), rotation=0.785)
 SOME_RIDGES = RIDGES + Matern(0.1)
 ACROSS = RIDGES + Matern((0.003, 0.4), rotation=-0.3)
+LASTING = OnAxes(Matern(0.3), (0, 1)) + OnAxes(Matern(0.2, nu=0.5), 2)
+MOVING = LASTING + Separable(Matern(0.1), Laplacian(0.1))
 
 
 @pytest.mark.parametrize(
@@ -136,6 +139,10 @@ ACROSS = RIDGES + Matern((0.003, 0.4), rotation=-0.3)
         pytest.param(ACROSS, ANYWHERE.uniform(size=(90, 2)), 500, DenseOperator, True, id="two ways, few rows"),
         pytest.param(ACROSS, ANYWHERE.uniform(size=(90, 2)), 50, SplitOperator, False, id="two ways, many rows"),
         pytest.param(RIDGES, NODES / 9, 50, GridOperator, True, id="ridges on a grid"),
+        pytest.param(LASTING, ANYWHERE.uniform(size=(90, 3)), 50, PartsOperator, True, id="space and time"),
+        pytest.param(LASTING, ANYWHERE.uniform(size=(90, 3)), 500, PartsOperator, True, id="the same, few rows"),
+        pytest.param(MOVING, ANYWHERE.uniform(size=(90, 3)), 50, PartsOperator, False, id="and a field that moves"),
+        pytest.param(OnAxes(Matern(0.3), 0), ANYWHERE.uniform(size=(90, 2)), 50, PartsOperator, True, id="one axis"),
         pytest.param(Matern(0.2), ANYWHERE.uniform(size=(90, 3)), 500, DenseOperator, True, id="3-D, few rows"),
         pytest.param(Matern(0.2), ANYWHERE.uniform(size=(90, 3)), 50, SplitOperator, True, id="3-D, many rows"),
         pytest.param(Matern(0.2), ANYWHERE.uniform(size=(90, 4)), 500, DenseOperator, True, id="4-D, few rows"),
@@ -145,6 +152,7 @@ ACROSS = RIDGES + Matern((0.003, 0.4), rotation=-0.3)
 def test_choice(monkeypatch, kernel, coords, most_dense, kind, faithful):
     """Grids by FFT, waves where they follow the kernel, the matrix where rows are few, and else the reason."""
     monkeypatch.setattr(limits, "MAX_DENSE_ROWS", most_dense)
+    monkeypatch.setattr(limits, "DENSE_PLACES", 20)
     operator = covariance_operator(kernel, coords, (coords.min(axis=0), coords.max(axis=0)))
     assert type(operator) is kind
     assert operator.faithful == faithful

@@ -10,6 +10,7 @@ name                     value      what it bounds
 `MAX_TRANSFORM_GRID`     2^24       points of its grid: 256 MB; few waves far apart on a wide one are left to blocks
 `MAX_WAVE_DIMENSIONS`    3          dimensions of a non-uniform FFT: no back end has more
 `MAX_DENSE_ROWS`         8,000      rows whose covariance matrix is held: half a gigabyte
+`DENSE_PLACES`           1,000      distinct places of a part of a sum, up to which its matrix is quicker than waves
 `MIN_COEFFICIENTS`       2^18       of the series on a torus; four times as many in 3-D
 `MAX_COEFFICIENTS`       2^27       of the same: 2 GB, of some twenty million rows
 `COEFFICIENTS_PER_ROW`   6          between the two: finer waves leave a shorter, sparser remainder
@@ -47,6 +48,7 @@ TRANSFORM_ROWS = 2_000_000
 MAX_TRANSFORM_GRID = 2**24
 MAX_WAVE_DIMENSIONS = 3
 MAX_DENSE_ROWS = 8_000
+DENSE_PLACES = 1_000
 MIN_COEFFICIENTS = 2**18
 MAX_COEFFICIENTS = 2**27
 COEFFICIENTS_PER_ROW = 6

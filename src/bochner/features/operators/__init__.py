@@ -10,6 +10,7 @@ from bochner.arrays import FloatArray
 from bochner.features.operators.base import Box, CovarianceOperator, first_faithful
 from bochner.features.operators.dense import DenseOperator
 from bochner.features.operators.grid import Grid, GridOperator, find_grid, torus_counts
+from bochner.features.operators.parts import PartsOperator
 from bochner.features.operators.scattered import SCATTERED
 from bochner.features.operators.split import SplitOperator
 from bochner.features.operators.turned import TurnedOperator
@@ -41,6 +42,7 @@ __all__ = [
     "DenseOperator",
     "Grid",
     "GridOperator",
+    "PartsOperator",
     "SplitOperator",
     "TurnedOperator",
     "UnavailableOperator",

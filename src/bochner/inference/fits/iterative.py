@@ -16,10 +16,12 @@ from bochner.features.operators import CovarianceOperator, DenseOperator
 from bochner.inference.fits import limits
 from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.fits.companion import companion
+from bochner.inference.fits.exact import ExactEngine, ExactFit
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.iterative_folds import leave_out_iterative
 from bochner.inference.fits.iterative_system import (
     SolvedSystem,
+    can_be_factored,
     nearest_system,
     noise_floor,
     row_box,
@@ -42,18 +44,35 @@ class IterativeEngine(Engine):
     newton_tolerance: ClassVar[float] = 1e-6
     _drafts: _Drafts = field(default_factory=lambda: _Drafts(), init=False, repr=False, compare=False)
 
-    def fit(self, obs: Observations) -> IterativeFit:
-        system = self.system(obs, limits.CG_TOLERANCE, self._drafts.last(obs))
+    def fit(self, obs: Observations) -> IterativeFit | ExactFit:
+        system = self._solved(obs, limits.CG_TOLERANCE)
         self._drafts.forget()
+        if isinstance(system, ExactFit):
+            return system
         self._warn_unless_settled(system, obs)
         waves = companion(self.kernel, obs, self.noise_variance, row_box(obs.rows.coords))
         return self._finished(system, obs, None if waves is None else waves.posterior)
 
-    def draft(self, obs: Observations) -> IterativeFit:
+    def draft(self, obs: Observations) -> IterativeFit | ExactFit:
         operator = self._drafts.operator(self.kernel, obs)
-        system = self.system(obs, limits.CG_DRAFT_TOLERANCE, self._drafts.last(obs), operator)
+        system = self._solved(obs, limits.CG_DRAFT_TOLERANCE, operator)
+        if isinstance(system, ExactFit):
+            return system
         self._drafts.keep(obs, system)
         return self._finished(system, obs, None)
+
+    def _solved(
+        self, obs: Observations, tolerance: float, operator: CovarianceOperator | None = None
+    ) -> SolvedSystem | ExactFit:
+        """The system of all rows; where it does not settle and rows are few, a fit by the factor of their matrix."""
+        exact = self._drafts.exact(obs)
+        if exact is None:
+            system = self.system(obs, tolerance, self._drafts.last(obs), operator)
+            if system.settled or system.report.method == "nearest rows" or not can_be_factored(len(obs)):
+                return system
+            exact = ExactEngine(self.kernel, self.noise_variance).of(obs.rows)
+            self._drafts.keep_exact(obs, exact)
+        return exact.fit(obs)
 
     def system(
         self,
@@ -109,6 +128,7 @@ class _Drafts:
     def __init__(self) -> None:
         self._system: tuple[FloatArray, SolvedSystem] | None = None
         self._operator: tuple[FloatArray, CovarianceOperator] | None = None
+        self._exact: tuple[FloatArray, ExactEngine] | None = None
 
     def operator(self, kernel: Kernel, obs: Observations) -> CovarianceOperator:
         """Products with the covariance; of few rows and several columns by the matrix, which is read once for all."""
@@ -128,9 +148,17 @@ class _Drafts:
         """A solution to begin from the next time."""
         self._system = obs.rows.coords, system
 
+    def exact(self, obs: Observations) -> ExactEngine | None:
+        """What fits the same rows, once it is known that conjugate gradients do not settle on them."""
+        return None if self._exact is None or self._exact[0] is not obs.rows.coords else self._exact[1]
+
+    def keep_exact(self, obs: Observations, engine: ExactEngine) -> None:
+        """An engine with the matrix of these rows."""
+        self._exact = obs.rows.coords, engine
+
     def forget(self) -> None:
         """The way is at its end."""
-        self._system = self._operator = None
+        self._system = self._operator = self._exact = None
 
 
 @dataclass(frozen=True)
@@ -186,7 +214,9 @@ def _solver(system: SolvedSystem) -> Choice:
 
 def _settled(system: SolvedSystem) -> str:
     """What is left open of the predictions of very many rows, where the residual did not end the iteration."""
-    accuracy = system.report.details["accuracy"]
+    accuracy, left = system.report.details["accuracy"], system.report.details.get("left")
+    if left is not None:
+        return f", stopped while predictions changed by {left:.1%} of the sd of the surface"
     if system.report.details.get("bounded"):
         return f", predictions within {limits.CG_UNKNOWN:.1%} of the sd of the surface"
     few = len(system.alpha) <= limits.MANY_CG_ROWS

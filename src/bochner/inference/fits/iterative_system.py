@@ -16,14 +16,16 @@ from bochner.arrays import FloatArray
 from bochner.device import Device, device_for
 from bochner.device.accelerator import to_host
 from bochner.features import CovarianceOperator, covariance_operator
+from bochner.features.limits import MAX_DENSE_ROWS
 from bochner.features.operators.base import DeviceProducts
 from bochner.inference.fits import limits
+from bochner.inference.fits.memory import exact_bytes
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units, total_variance
 from bochner.neighbours import inverse_root
 from bochner.neighbours.row_products import row_products
 from bochner.random import generator
-from bochner.resources import side_by_side, small_systems
+from bochner.resources import current, side_by_side, small_systems
 from bochner.solvers import CholeskyFactor, Report, cholesky_factor, conjugate_gradient
 from bochner.solvers.conjugate_gradient import Operator
 
@@ -107,6 +109,8 @@ def solve_system(
     enough = _Enough.of(tolerance, kernel, root, noise, columns)
     error = None if unwatched else enough.error
     options: dict[str, Any] = {"residual": limits.DENSE_DRAFT_RESIDUAL if unwatched else limits.CG_RESIDUAL}
+    few = can_be_factored(len(obs))
+    options["max_iterations"] = limits.FEW_CG_ITERATIONS if few else limits.CG_ITERATIONS
     if device is not None and there is not None:
         options |= {"tolerance": min(enough.tolerances), "error": device.tensor(enough.error)}
         solution, report = _solved_there(device, there, noise, root, columns, start, options)
@@ -122,7 +126,10 @@ def solve_system(
             probe=None if unwatched else lambda v: operator.cross(probes, v),
             **options,
         )
-    return _assembled(operator, obs, noise_variance, solution if report.details["converged"] else None, report, root)
+    found: tuple[FloatArray | None, Report] = (solution, report)
+    if not report.details["converged"]:
+        found = (None, report) if few else enough.judged(solution, report)
+    return _assembled(operator, obs, noise_variance, *found, root)
 
 
 def _in_turn(
@@ -167,10 +174,13 @@ class _Enough:
         Accuracies of what is predicted from the trend's columns and from the responses, relative to their size.
     error : (q + 1,)
         Errors in the norm of Sigma: times the root of the field's variance they bound those of all predictions.
+    share : float
+        Typical sd of the surface, as a share of the size of the responses.
     """
 
     tolerances: tuple[float, float]
     error: FloatArray
+    share: float
 
     @classmethod
     def of(cls, tolerance: float, kernel: Kernel, root: Any, noise: FloatArray, columns: FloatArray) -> _Enough:
@@ -186,12 +196,19 @@ class _Enough:
         coef = np.abs(spread @ gram[:q, q]) + np.sqrt(np.diag(spread).clip(min=0.0))
         bound = limits.CG_UNKNOWN * least / np.sqrt(total_variance(kernel))
         error = bound / np.maximum(np.r_[coef, 1.0], 1e-300)
+        share = float(sd / np.maximum(size[-1], 1e-300))
         if len(noise) <= limits.MANY_CG_ROWS:
-            return cls((tolerance, tolerance), error)
-        wanted = limits.CG_UNKNOWN * sd / np.maximum(size[-1], 1e-300)
+            return cls((tolerance, tolerance), error, share)
         trend = limits.CG_TREND_UNKNOWN * sd / max(float((coef * size[:q]).max(initial=0.0)), 1e-300)
         trend = min(trend, limits.CG_TREND_TOLERANCE)
-        return cls((max(tolerance, trend), max(tolerance, float(wanted))), error)
+        return cls((max(tolerance, trend), max(tolerance, limits.CG_UNKNOWN * share)), error, share)
+
+    def judged(self, solution: FloatArray, report: Report) -> tuple[FloatArray | None, Report]:
+        """A solution that did not settle, if what it still changed by is small beside the sd; else None."""
+        left = report.details["accuracy"] / max(self.share, 1e-300)
+        if not left <= limits.CG_TOLERATED or report.details["residual"] > limits.CG_FALLEN:
+            return None, report
+        return solution, Report(report.method, report.size, {**report.details, "converged": True, "left": left})
 
 
 def _solved_there(
@@ -215,6 +232,11 @@ def _solved_there(
         **options,
     )
     return to_host(solution), Report(report.method, report.size, {**report.details, "device": device.label})
+
+
+def can_be_factored(n_rows: int) -> bool:
+    """Whether rows are so few that the factor of their matrix takes seconds, and there is room for it."""
+    return n_rows <= MAX_DENSE_ROWS and exact_bytes(n_rows) <= current().room
 
 
 def nearest_system(kernel: Kernel, obs: Observations, noise_variance: float) -> SolvedSystem:

@@ -48,6 +48,12 @@ CG_TREND_TOLERANCE         0.02      ... and relative to it, at most            
 CG_DRAFT_TOLERANCE         1e-3      the same in a Newton step                                  benchmarks/families
 CG_WORK_PER_ROW            1e6       operations of a solution for each row, by which a device   benchmarks/gpu
                                      is chosen or not
+CG_ITERATIONS              600       of conjugate gradients: fields in fewer dimensions than the  tests/inference
+                                     rows, which neighbours do not see, take hundreds
+FEW_CG_ITERATIONS          60        of few rows: beyond, their matrix is factored               tests/inference
+CG_TOLERATED               0.05      of the sd of the surface: change of predictions with which  tests/inference
+                                     a solution that did not settle still counts
+CG_FALLEN                  1e-2      and the residual that it has fallen to                      tests/inference
 CG_RESIDUAL                1e-8      fall of the residual at which iteration ends whatever the  benchmarks/agreement
                                      predictions do
 DENSE_DRAFT_RESIDUAL       1e-5      the same by the matrix in a Newton step                    benchmarks/zoo
@@ -129,6 +135,10 @@ CG_TREND_UNKNOWN = 0.02
 CG_TREND_TOLERANCE = 0.02
 CG_DRAFT_TOLERANCE = 1e-3
 CG_WORK_PER_ROW = 1e6
+CG_ITERATIONS = 600
+FEW_CG_ITERATIONS = 60
+CG_TOLERATED = 0.05
+CG_FALLEN = 1e-2
 CG_RESIDUAL = 1e-8
 DENSE_DRAFT_RESIDUAL = 1e-5
 DENSE_SHARE = 0.4

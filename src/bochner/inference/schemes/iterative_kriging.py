@@ -9,6 +9,7 @@ from bochner.inference.fits.newton import Data, Mode, find_mode
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Case, Scheme, Solved
+from bochner.inference.schemes.exact_kernel import ExactKernel
 from bochner.inference.schemes.linear_modes import double_precision
 from bochner.kernels import Kernel
 from bochner.resources import as_size
@@ -51,5 +52,5 @@ def iterative_mode(kernel: Kernel, noise_variance: float, data: Data) -> Mode:
 
 
 def scheme_of(mode: Mode) -> str:
-    """Which of the two schemes a mode came from after all."""
-    return NearestRows.name if mode.solver.value == "nearest rows" else ConjugateGradients.name
+    """Which scheme a mode came from after all: few rows that do not settle are factored, of many the nearest asked."""
+    return {"nearest rows": NearestRows.name, "dual": ExactKernel.name}.get(mode.solver.value, ConjugateGradients.name)
