@@ -65,8 +65,30 @@ def as_rows(values: ArrayLike | None, n: int, name: str, default: float | None =
 
 
 def box_of(coords: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Least and largest of each coordinate; column by column, as numpy is slow along the rows of a narrow table."""
-    return np.array([c.min() for c in coords.T]), np.array([c.max() for c in coords.T])
+    """Least and largest of each coordinate."""
+    long, rest = _in_long_rows(coords)
+    if not len(long):
+        return np.array([c.min() for c in coords.T]), np.array([c.max() for c in coords.T])
+    low, high = (np.reshape(found, (-1, coords.shape[1])) for found in (long.min(axis=0), long.max(axis=0)))
+    return np.concatenate([low, rest]).min(axis=0), np.concatenate([high, rest]).max(axis=0)
+
+
+def rowwise(function: np.ufunc, table: FloatArray, row: FloatArray) -> FloatArray:
+    """A function of every row of a narrow table (n, d) and of the same row (d,): `table - row`, but quickly."""
+    long, rest = _in_long_rows(table)
+    if not len(long):
+        return np.asarray(function(table, row))
+    out = np.empty(table.shape)
+    whole = len(table) - len(rest)
+    function(long, np.tile(row, long.shape[1] // len(row)), out=out[:whole].reshape(long.shape))
+    function(rest, row, out=out[whole:])
+    return out
+
+
+def _in_long_rows(table: FloatArray, together: int = 256) -> tuple[FloatArray, FloatArray]:
+    """Rows of a narrow table laid end to end in long ones, and the rest of them: numpy is slow along short rows."""
+    whole = len(table) // together * together if table.flags.c_contiguous else 0
+    return table[:whole].reshape(whole // together, together * table.shape[1]), table[whole:]
 
 
 def positive(value: Any, name: str, *, zero: bool = False) -> float:

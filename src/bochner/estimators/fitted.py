@@ -76,8 +76,9 @@ class Fitted:
         numbers = max(1, cost.numbers if spread or cost.numbers_of_mean is None else cost.numbers_of_mean)
         size = max(16, block_bytes() // (8 * numbers))
         blocks = [mixture.latent(rows[i], spread=spread, new=new) for i in rows.chunks(size)]
-        whole = Latent.joined(blocks) if blocks else mixture.latent(rows, spread=spread, new=new)
-        return whole.shifted(offset + self.layout.trend.level)
+        whole = Latent.joined(blocks or [mixture.latent(rows, spread=spread, new=new)])
+        whole.means[:] += offset + self.layout.trend.level  # these are its own
+        return whole
 
     def law(
         self,

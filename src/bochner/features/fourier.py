@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bochner import nufft
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, box_of, rowwise
 from bochner.device import Device, device_for
 from bochner.device.accelerator import to_host
 from bochner.features.base import BoolArray, FeatureMap
@@ -59,7 +59,7 @@ class FourierMap(FeatureMap):
         modes[(slice(None), *(lattice.index + half).T)] = waves
         out = np.empty((len(coords), len(waves)))
         for i in range(0, len(coords), TRANSFORM_ROWS):
-            angle = 2 * np.pi * lattice.spacing * coords[i : i + TRANSFORM_ROWS]
+            angle = rowwise(np.multiply, coords[i : i + TRANSFORM_ROWS], 2 * np.pi * lattice.spacing)
             plan = nufft.Plan.trusting(angle, modes.shape[1:], eps=1e-9)
             out[i : i + TRANSFORM_ROWS] = plan.type2(modes).real.T
         out[self.outside(coords)] = 0.0
@@ -110,7 +110,7 @@ class FourierMap(FeatureMap):
         inside = np.where(self.outside(coords), 0.0, values.reshape(len(coords), -1).T)  # (k, n)
         at, out = (slice(None), *(lattice.index + half).T), np.zeros((len(inside), len(amplitude)), dtype=complex)
         for i in range(0, len(coords), TRANSFORM_ROWS):
-            angle = 2 * np.pi * lattice.spacing * coords[i : i + TRANSFORM_ROWS]
+            angle = rowwise(np.multiply, coords[i : i + TRANSFORM_ROWS], 2 * np.pi * lattice.spacing)
             plan = nufft.Plan.trusting(angle, tuple(map(int, 2 * half + 1)), eps=1e-9)
             out += plan.type1(inside[:, i : i + TRANSFORM_ROWS])[at]
         # sum of v exp(-i omega x) = sum of v cos - i sum of v sin
@@ -122,6 +122,11 @@ class FourierMap(FeatureMap):
         if self.box is None:
             return super().outside(coords)
         out = np.zeros(len(coords), dtype=bool)
+        if not len(out):
+            return out
+        least, most = box_of(coords)
+        if np.all(least >= self.box[0]) and np.all(most <= self.box[1]):
+            return out
         for axis, low, high in zip(coords.T, *self.box, strict=True):  # rows of two or three are slow to go through
             out |= (axis < low) | (axis > high)
         return out

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bochner.arrays import FloatArray, IntArray, as_coords
+from bochner.arrays import FloatArray, IntArray, as_coords, rowwise
 from bochner.exceptions import InputError
 from bochner.features import ArealRows, Rows
 from bochner.geo import Placement, as_crs, transform
@@ -99,7 +99,7 @@ class Layout:
 
     def places(self, coords: FloatArray) -> FloatArray:
         """Places of the model, (n, dim), from coordinates as the user has them."""
-        return self.placement.forward(coords) - self.centre
+        return rowwise(np.subtract, self.placement.forward(coords), self.centre)
 
     def coords(self, places: FloatArray) -> FloatArray:
         """Coordinates as the user has them, from places of the model."""

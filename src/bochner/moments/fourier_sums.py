@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from bochner import nufft
-from bochner.arrays import FloatArray
+from bochner.arrays import FloatArray, rowwise
 from bochner.device import Device, device_for
 from bochner.features import Rows
 from bochner.frequencies import Frequencies
@@ -172,7 +172,7 @@ def _on_lattice(
     lattice = frequencies.lattice
     assert lattice is not None
     half = np.array(lattice.half_width)
-    angle = 2 * np.pi * lattice.spacing * coords
+    angle = rowwise(np.multiply, coords, 2 * np.pi * lattice.spacing)
     wide, narrow = tuple(map(int, 4 * half + 1)), tuple(map(int, 2 * half + 1))
     at, at_wide = tuple((lattice.index + half).T), tuple((lattice.index + 2 * half).T)
     # an intercept is the weights again

@@ -97,6 +97,6 @@ def check_grid(shape: Iterable[float]) -> None:
 
 def wrapped(coords: FloatArray) -> FloatArray:
     """Coordinates moved by multiples of 2 pi to [-pi, pi], in float64."""
-    if np.abs(coords).max(initial=0.0) <= np.pi:
+    if coords.min(initial=0.0) >= -np.pi and coords.max(initial=0.0) <= np.pi:
         return coords
     return coords - 2 * np.pi * np.rint(coords / (2 * np.pi))

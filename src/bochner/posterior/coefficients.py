@@ -66,7 +66,9 @@ class CoefficientPosterior(Posterior):
 
     def mean(self, rows: Rows) -> FloatArray:
         field = self.features.forward(rows.coords, self.coef[: self.features.n_columns])
-        return np.asarray(field + rows.trend @ self.trend_coef)
+        same = rows.trend.strides[0] == 0  # an intercept alone
+        field += (rows.trend[:1] if same else rows.trend) @ self.trend_coef
+        return np.asarray(field)
 
     def variance(self, rows: Rows) -> FloatArray:
         return self.mean_and_variance(rows)[1]

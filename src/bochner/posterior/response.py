@@ -163,6 +163,8 @@ class Response:
     def _surface(self) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of the inverse link in every component, (components, n) each."""
         means, variances = self.eta.means, self.eta.variances
+        if self.family.link_function.linear:
+            return means, variances
         out, step = np.empty((2, *means.shape)), max(1, limits.MOMENTS_TOGETHER // len(means))
         for at in (slice(i, i + step) for i in range(0, self.n_rows, step)):
             both = self.family.link_function.moments(means[:, at].ravel(), variances[:, at].ravel())
@@ -170,7 +172,8 @@ class Response:
         return out[0], out[1]
 
     def _mean_of(self, means: FloatArray) -> FloatArray:
-        return np.asarray(self.sizes * (self.eta.mass @ means))
+        mean = np.asarray(self.eta.mass @ means)
+        return mean if self.size is None else self.size * mean
 
     def _variance_of(self, means: FloatArray, variances: FloatArray) -> FloatArray:
         counted = self.eta.mass > 0  # nothing times infinity would be no number

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from bochner import nufft
-from bochner.arrays import FloatArray, IntArray
+from bochner.arrays import FloatArray, IntArray, rowwise
 from bochner.exceptions import KernelError
 from bochner.features import FourierMap
 from bochner.frequencies import Frequencies, Lattice, lattice_frequencies, lattice_mass
@@ -173,7 +173,7 @@ class LatticeBound:
         real = np.bincount(minus, (0.5 * (cc + ss)).ravel(), size) + np.bincount(plus, (0.5 * (cc - ss)).ravel(), size)
         imag = np.bincount(minus, cs.ravel(), size) - np.bincount(plus, cs.ravel(), size)
         modes = (real + 1j * imag).reshape(self.plan.box)
-        angle = 2 * np.pi * self.plan.lattice.spacing * rows.coords
+        angle = rowwise(np.multiply, rows.coords, 2 * np.pi * self.plan.lattice.spacing)
         waves = nufft.Plan.trusting(angle, self.plan.box, eps=limits.VARIANCE_EPS).type2(modes[None])[0].real
         if not obs.n_trend:
             return np.asarray(waves)
