@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -177,3 +179,18 @@ def test_singular_matrices_get_jitter_and_indefinite_ones_an_error():
     assert cholesky_factor(ones).report.details == {"jitter": 1e-9}
     with pytest.raises(ConvergenceError, match=r"not positive definite.*raise noise_variance"):
         cholesky_factor(np.array([[1.0, 2.0], [2.0, 1.0]]))
+
+
+def test_many_quadratic_forms_are_those_of_few():
+    """Once many are asked for they are products with the inverse, which travels with no factor."""
+    rng = np.random.default_rng(6)
+    X, phi = rng.normal(size=(60, 40)), rng.normal(size=(30, 40))
+    factor = cholesky_factor(X.T @ X + 1e-6 * np.eye(40))
+    few = np.concatenate([factor.quadratic_form(phi[i : i + 5]) for i in range(0, 15, 5)])
+    size = len(pickle.dumps(factor))
+    many = factor.quadratic_form(phi)
+    assert_allclose(many[:15], few, rtol=1e-9)
+    assert_allclose(factor.quadratic_form(phi[:2]), few[:2], rtol=1e-9)
+    assert_allclose(factor.quadratic_form(phi.astype(np.float32)), many, rtol=1e-4)
+    assert len(pickle.dumps(factor)) < size + 100
+    assert_allclose(pickle.loads(pickle.dumps(factor)).quadratic_form(phi), many, rtol=1e-9)

@@ -13,7 +13,8 @@ from bochner.arrays import FloatArray, box_of, rowwise
 from bochner.device import Device, device_for
 from bochner.device.accelerator import to_host
 from bochner.features.base import BoolArray, FeatureMap
-from bochner.features.limits import MAX_TRANSFORM_GRID, STRIPE_BYTES, TRANSFORM_ROWS, TRANSFORM_WORK, WAVE_WORK
+from bochner.features.limits import MAX_TRANSFORM_GRID, TRANSFORM_ROWS, TRANSFORM_WORK, WAVE_WORK
+from bochner.features.wave_columns import wave_columns
 from bochner.frequencies import Frequencies
 
 
@@ -31,17 +32,7 @@ class FourierMap(FeatureMap):
         return 2 * len(self.frequencies.mass)
 
     def block(self, coords: FloatArray) -> FloatArray:
-        m = len(self.frequencies.mass)
-        per_turn = self.frequencies.omega.T / (2 * np.pi)
-        amplitude = np.sqrt(self.frequencies.mass).astype(self.dtype)
-        phi = np.empty((len(coords), 2 * m), dtype=self.dtype)
-        size = max(1, STRIPE_BYTES // (8 * m))
-        for i in range(0, len(coords), size):
-            phase = wave_phase(coords[i : i + size], per_turn, self.dtype)
-            for wave, columns in ((np.cos, slice(m)), (np.sin, slice(m, None))):
-                part = phi[i : i + size, columns]
-                wave(phase, out=part)
-                part *= amplitude
+        phi = wave_columns(coords, self.frequencies.omega, np.sqrt(self.frequencies.mass), self.dtype)
         phi[self.outside(coords)] = 0.0
         return phi
 
@@ -148,11 +139,3 @@ def wave_dtype(n_rows: float, variance: float, noise_variance: float) -> Any:
     The error of the rounded Gram grows like 5e-7 sqrt(n) variance; it is safe below 1 % of the noise variance.
     """
     return np.float32 if 5e-7 * np.sqrt(n_rows) * variance < 0.01 * noise_variance else np.float64
-
-
-def wave_phase(coords: FloatArray, per_turn: FloatArray, dtype: Any) -> FloatArray:
-    # The phase grows with the coordinates: whole turns are removed in float64, before any rounding to float32.
-    turns = coords @ per_turn
-    turns -= np.rint(turns)
-    turns *= 2 * np.pi
-    return turns.astype(dtype, copy=False)

@@ -15,8 +15,8 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import PartError
 from bochner.features.base import BoolArray, FeatureMap
-from bochner.features.fourier import wave_phase
 from bochner.features.nystroem import NystroemMap
+from bochner.features.wave_columns import wave_columns
 from bochner.frequencies import Frequencies
 from bochner.kernels import Kernel, spectral_density, total_variance
 
@@ -63,8 +63,8 @@ class LocalSpectrumMap(FeatureMap):
 
     def waves(self, coords: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Cosines and sines (n, m) of unit amplitude."""
-        phase = wave_phase(coords, self.omega.T / (2 * np.pi), np.float64)
-        return np.cos(phase), np.sin(phase)
+        both = wave_columns(coords, self.omega, np.ones(len(self.omega)))
+        return both[:, : len(self.omega)], both[:, len(self.omega) :]
 
     def at(self, coords: FloatArray) -> LocalSpectra:
         """Spectra at some places."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.features.base import FeatureMap
-from bochner.features.fourier import wave_phase
+from bochner.features.wave_columns import wave_columns
 from bochner.frequencies import PairedFrequencies
 
 
@@ -30,10 +30,9 @@ class PairedMap(FeatureMap):
 
     def block(self, coords: FloatArray) -> FloatArray:
         amplitude = 0.5 * np.sqrt(self.pairs.mass)
-        omegas = (self.pairs.first, self.pairs.second)
-        first, second = (wave_phase(coords, omega.T / (2 * np.pi), self.dtype) for omega in omegas)
-        cosines, sines = np.cos(first) + np.cos(second), np.sin(first) + np.sin(second)
-        return np.hstack([cosines * amplitude, sines * amplitude]).astype(self.dtype, copy=False)
+        phi = wave_columns(coords, self.pairs.first, amplitude, self.dtype)
+        phi += wave_columns(coords, self.pairs.second, amplitude, self.dtype)
+        return phi
 
     def missing_variance(self, coords: FloatArray) -> FloatArray:
         return np.full(len(coords), self.missing)

@@ -116,8 +116,8 @@ def n_copies(*columns: FloatArray) -> int:
     if not 1 < len(table) <= limits.LOOKED_AT:
         return 0
     # rows that are equal have equal sums, whatever the weights; few others have, and these alone are compared
-    weights = np.random.default_rng(0).uniform(1, 2, table.shape[1])
-    key = sum((w * column for w, column in zip(weights, table.T, strict=True)), np.zeros(len(table)))
+    weights = np.random.default_rng(0).uniform(1, 2, (table.shape[1], 1))
+    key = (weights * table.T).sum(axis=0)
     order = np.argsort(key)
     same = key[order[1:]] == key[order[:-1]]
     alike = order[np.r_[same, False] | np.r_[False, same]]

@@ -132,6 +132,26 @@ def mesh_loops() -> Any:
     return _loaded("mesh_loops")
 
 
+def wave_loops_after(n_waves: int) -> Any:
+    """The compiled loops over waves; None until, without them, so many were taken that loading pays for itself.
+
+    Loops that are loaded later than they might have been cost at most twice as much; both are right to rounding.
+    """
+    _waves_taken.append(_waves_taken.pop() + n_waves)
+    other = "bochner.neighbours.compiled_loops" in sys.modules
+    if _waves_taken[0] < (limits.WAVES_UNTIL_LOADED if other else limits.WAVES_UNTIL_IMPORTED) or not has_compiler():
+        return None
+    return _wave_loops()
+
+
+_waves_taken = [0]  # in this process
+
+
+@cache
+def _wave_loops() -> Any:
+    return _loaded("wave_loops")
+
+
 @cache
 def _imported() -> ModuleType | None:
     if find_spec("numba") is None:

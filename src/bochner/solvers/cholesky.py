@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import linalg
 
 from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError
-from bochner.resources import look_around
+from bochner.resources import current, look_around
 from bochner.solvers import limits
 from bochner.solvers.base import Factor, Report
 
@@ -24,6 +24,10 @@ class CholeskyFactor(Factor):
     scale: FloatArray
     n_trend: int
     report: Report
+    _cache: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cache": {}}  # what can be made again does not travel
 
     def solve(self, b: FloatArray) -> FloatArray:
         scale = self.scale if b.ndim == 1 else self.scale[:, None]
@@ -60,9 +64,25 @@ class CholeskyFactor(Factor):
             return np.zeros(len(phi))
         look_around()
         # rows of phi, as numpy keeps them, are the columns that BLAS wants
-        scaled = np.multiply(phi, self.scale, order="C", dtype=np.float64)
-        whitened = linalg.blas.dtrsm(1.0, self.root, scaled.T, lower=1, overwrite_b=1).T
+        inverse = self._inverse_for(len(phi))
+        if inverse is None:
+            scaled = np.multiply(phi, self.scale, order="C", dtype=np.float64)
+            whitened = linalg.blas.dtrsm(1.0, self.root, scaled.T, lower=1, overwrite_b=1).T
+        else:
+            columns = np.array(phi, order="C", dtype=np.float64)
+            whitened = linalg.blas.dtrmm(1.0, inverse, columns.T, lower=1, overwrite_b=1).T
         return np.asarray(np.einsum("ij,ij->i", whitened, whitened))
+
+    def _inverse_for(self, n_rows: int) -> FloatArray | None:
+        """L^-1, once so many rows are asked for that it pays: products take a third to a half of substitution."""
+        if "inverse" not in self._cache:
+            asked = self._cache["asked"] = self._cache.get("asked", 0) + n_rows
+            p = len(self.root)
+            if asked < limits.ASKED_ROWS * p or p > limits.INVERTED_COLUMNS or 16.0 * p**2 > current().room:
+                return None
+            self._cache["inverse"] = self.half_inverse()
+        found: FloatArray = self._cache["inverse"]
+        return found
 
     def draw(self, n_draws: int, rng: Generator) -> FloatArray:
         z = rng.standard_normal((len(self.root), n_draws))
