@@ -78,7 +78,8 @@ def dense_moments(
         look_around()
         phi = features.block(rows.coords[i])
         root = np.sqrt(weight[i])
-        phi *= root[:, None].astype(phi.dtype)
+        if np.any(root != 1.0):
+            phi *= root[:, None].astype(phi.dtype)
         waves.add(phi)
         columns = np.column_stack([rows.trend[i], y[i]]) * root[:, None]
         mixed, small = _adjoint(phi, columns), columns.T @ columns
@@ -106,7 +107,8 @@ def count_of(weight: FloatArray) -> tuple[float, int]:
 class _WaveGram:
     """Upper triangle of Phi'Phi: partial sums in the precision of the waves, each added to a float64 total.
 
-    Such an addition costs as much as the products of some 200 rows, so a partial sum spans several blocks.
+    Such an addition costs as much as the products of some 200 rows, so a partial sum spans several blocks; of waves in
+    float64 it spans all.
     """
 
     def __init__(self, total: FloatArray) -> None:
@@ -119,7 +121,7 @@ class _WaveGram:
         syrk = blas.ssyrk if phi.dtype == np.float32 else blas.dsyrk
         self.partial = syrk(1.0, phi.T, beta=1.0, c=self.partial, overwrite_c=1, lower=0)
         self.n_rows += len(phi)
-        if self.n_rows >= limits.PARTIAL_ROWS:
+        if self.n_rows >= limits.PARTIAL_ROWS and phi.dtype != np.float64:
             self.flush()
 
     def flush(self) -> None:
