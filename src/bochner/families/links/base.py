@@ -61,12 +61,16 @@ class Link:
     ) -> FloatArray:
         """The same from nodes of the Gaussian, (2, n)."""
         z, weight = normal_nodes(step, reach)
-        eta = np.sqrt(variance) * z[:, None]
-        eta += mean
-        values = self.mean(eta)
+        values = self.mean_at_nodes(mean, np.sqrt(variance), z)
         first = weight @ values
         values -= first
         return np.stack([first, weight @ np.square(values, out=values)])
+
+    def mean_at_nodes(self, mean: FloatArray, sd: FloatArray, z: FloatArray) -> FloatArray:
+        """Mean of linear predictors z standard deviations off theirs, (len(z), n); z in equal steps about zero."""
+        eta = sd * z[:, None]
+        eta += mean
+        return self.mean(eta)
 
     def floored(self, variance: FloatArray, mean: FloatArray) -> FloatArray:
         """Variances that can be divided by; what is added is beyond the digits that eta needs."""

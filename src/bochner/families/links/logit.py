@@ -28,6 +28,20 @@ class Logit(ProbabilityLink):
         odds += 1.0
         return np.divide(1.0, odds, out=odds)
 
+    def mean_at_nodes(self, mean: FloatArray, sd: FloatArray, z: FloatArray) -> FloatArray:
+        # odds of equal steps are powers: two exponentials for all nodes, and the digits of each
+        middle = len(z) // 2
+        odds = np.empty((len(z), len(mean)))
+        with np.errstate(over="ignore"):  # of a probability that is zero
+            np.exp(-mean, out=odds[middle])
+            up = np.exp(-z[middle + 1] * sd)
+            down = 1.0 / up
+            for i in range(middle):
+                np.multiply(odds[middle + i], up, out=odds[middle + i + 1])
+                np.multiply(odds[middle - i], down, out=odds[middle - i - 1])
+        odds += 1.0
+        return np.divide(1.0, odds, out=odds)
+
     def eta(self, mean: FloatArray) -> FloatArray:
         return np.asarray(special.logit(mean))
 
