@@ -68,3 +68,13 @@ def test_a_name_that_is_registered_is_known():
     spelling.learn(names, "two")
     spelling.learn(names, "one")
     assert names == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("matern23", "matern32"), ("Matern-52", "matern52"), ("expnential", "exponential"), ("SE", "se"), ("wave", None)],
+)
+def test_a_name_is_suggested_as_it_was_meant(word, meant):
+    """Digits in another order are the same letters; capitals are no other ones."""
+    assert spelling.nearest_name(word, spelling.KERNELS) == meant
+    assert spelling.nearest_name(word, []) is None

@@ -29,6 +29,17 @@ CRITERIA = ("evidence", "likelihood", "spatial-cv")
 FORM = "write a name such as matern32, names joined by + or *, or values: matern32(length_scale=50, variance=2)."
 
 
+def nearest_name(word: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The name that a word was meant to be: the one most alike, of those the one of the same letters; or none."""
+
+    def alike(name: str) -> tuple[float, bool]:
+        written, known = word.lower(), name.lower()
+        return difflib.SequenceMatcher(None, known, written).ratio(), sorted(written) == sorted(known)
+
+    best = max(names, key=alike, default=None)
+    return best if best is not None and alike(best)[0] >= cutoff else None
+
+
 def learn(names: list[str], name: str) -> None:
     """Know one name more."""
     if name not in names:
@@ -43,7 +54,7 @@ def check_family(name: str) -> None:
 
 def unknown_family(family: Any) -> InputError:
     """What to say of what is no family."""
-    (nearest,) = difflib.get_close_matches(str(family).lower().replace("_", "-"), FAMILIES, n=1, cutoff=0.0)
+    nearest = nearest_name(str(family).replace("_", "-"), FAMILIES, cutoff=0.0)
     return InputError(f"family={family!r} is not known; did you mean {nearest!r}? Choose from {', '.join(FAMILIES)}.")
 
 
@@ -55,8 +66,8 @@ def check_features(name: str) -> None:
 
 def unknown_features(name: Any) -> InputError:
     """What to say of features that are none."""
-    near = difflib.get_close_matches(name, FEATURES, 1) if isinstance(name, str) else []
-    hint = f": did you mean {near[0]!r}?" if near else "."
+    near = nearest_name(name, FEATURES) if isinstance(name, str) else None
+    hint = f": did you mean {near!r}?" if near else "."
     return InputError(f"features={name!r} is not known; choose from {', '.join(FEATURES)}{hint}")
 
 
@@ -88,8 +99,8 @@ def kernel_name(name: str) -> str:
     """The name of a kernel in an expression, as it is known."""
     name = name.replace("_", "-").lower()
     if name not in KERNELS:
-        near = difflib.get_close_matches(name, KERNELS, 1)
-        hint = f"did you mean {near[0]!r}? Choose" if near else "choose"
+        near = nearest_name(name, KERNELS)
+        hint = f"did you mean {near!r}? Choose" if near else "choose"
         raise InputError(f"kernel {name!r} is not known; {hint} from {', '.join(KERNELS)}, or join them by +.")
     return name
 
@@ -109,8 +120,8 @@ def check_columns(wanted: Sequence[str], names: Sequence[str], source: str) -> N
     """Refuse columns that are not there, or twice; the nearest name is suggested."""
     for name in wanted:
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"its columns are {list(names)}."
+            near = nearest_name(name, names)
+            hint = f"did you mean {near!r}?" if near else f"its columns are {list(names)}."
             raise ColumnError(f"{source} has no column {name!r}; {hint}")
         if list(names).count(name) > 1:
             raise ColumnError(f"{source} has {list(names).count(name)} columns {name!r}; rename all but one.")
@@ -120,9 +131,9 @@ def check_covariate_names(known: Sequence[str], given: Iterable[str]) -> None:
     """Refuse an input of a map that its model does not know."""
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
+            near = nearest_name(name, known)
             uses = f"it uses {list(known)}" if known else "it uses none beside the coordinates"
-            hint = f"did you mean {near[0]!r}?" if near else f"{uses}."
+            hint = f"did you mean {near!r}?" if near else f"{uses}."
             raise ColumnError(f"the covariate {name!r} was given, but the model has no such column; {hint}")
 
 

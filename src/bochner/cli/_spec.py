@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -11,7 +10,7 @@ from typing import Any
 
 from bochner.cli._files import must_be_readable, must_exist
 from bochner.exceptions import InputError
-from bochner.spelling import check_criterion, check_family, check_features, check_kernel
+from bochner.spelling import check_criterion, check_family, check_features, check_kernel, nearest_name
 
 
 @dataclass(frozen=True)
@@ -90,8 +89,8 @@ def read_config(path: Path) -> dict[str, Any]:
     for key, value in table.items():
         name = key.replace("-", "_")
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}."
+            near = nearest_name(name, known)
+            hint = f"did you mean {near!r}?" if near else f"known are {', '.join(known)}."
             raise InputError(f"{path.name} has the unknown key {key!r}; {hint}")
         options[name] = _beside(READERS[name](value, name), path.parent)
     return options

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from bochner.arrays import FloatArray, positive
 from bochner.exceptions import InputError, PartError, RowError
 from bochner.families.links import Link
+from bochner.spelling import nearest_name
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Family:
         if self.link not in tuple(self.links):  # a list, say, cannot be looked up
             raise InputError(
                 f"link={self.link!r} is not a link of family {self.name!r}; needed is one of {', '.join(self.links)}: "
-                f"did you mean {_nearest(self.link, self.links)!r}?"
+                f"did you mean {nearest_name(str(self.link), self.links, cutoff=0.0)!r}?"
             )
         if self.dispersion is None:
             return
@@ -294,8 +294,3 @@ def check_sizes(size: FloatArray, name: str) -> None:
         "leave it out.",
         size=size,
     )
-
-
-def _nearest(name: object, names: Mapping[str, Link]) -> str:
-    (nearest,) = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.0)
-    return nearest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from bochner.exceptions import ColumnError, InputError
 from bochner.geo import is_geoframe
 from bochner.geo.lonlat import twin_pair
 from bochner.geo.tables import as_numbers
+from bochner.spelling import nearest_name
 
 Selector = str | int | Sequence[str | int] | None
 
@@ -236,9 +236,9 @@ def _position(column: str | int, names: Sequence[str]) -> int:
     if isinstance(column, str):
         if column in names:
             return list(names).index(column)
-        near = difflib.get_close_matches(column, names, 1)
+        near = nearest_name(column, names)
         nameless = list(names) == [f"x{j}" for j in range(len(names))]
-        hint = f"did you mean {near[0]!r}?" if near else f"the columns are {list(names)}."
+        hint = f"did you mean {near!r}?" if near else f"the columns are {list(names)}."
         if nameless and not near:
             hint = (
                 "X has no column names. Pass a data frame, or positions; in a Pipeline the step before keeps names "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray, IntArray, as_coords
 from bochner.exceptions import ColumnError, InputError
 from bochner.resources import n_threads
+from bochner.spelling import nearest_name
 
 
 def coords_of(table: Any, columns: Any = None, name: str = "X") -> FloatArray:
@@ -81,8 +81,8 @@ def _column(table: Any, column: Any, name: str) -> Any:
         return np.asarray(table[column])
     if isinstance(column, (int, np.integer)) and -len(known) <= column < len(known):
         return np.asarray(table[known[column]])
-    nearest = difflib.get_close_matches(str(column), [str(one) for one in known], n=1, cutoff=0.0)
-    raise ColumnError(f"{name} has no column {column!r}; did you mean {nearest[0] if nearest else None!r}?")
+    nearest = nearest_name(str(column), map(str, known), cutoff=0.0)
+    raise ColumnError(f"{name} has no column {column!r}; did you mean {nearest!r}?")
 
 
 def _array_column(array: np.ndarray, column: Any, name: str) -> np.ndarray:

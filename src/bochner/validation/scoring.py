@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,6 +11,7 @@ from scipy import special
 
 from bochner.arrays import FloatArray, as_finite, as_rows
 from bochner.exceptions import InputError
+from bochner.spelling import nearest_name
 from bochner.validation.scores import (
     as_level,
     bias,
@@ -166,7 +166,7 @@ def get_scores(scoring: str | Iterable[str] | Mapping[str, ScoreFunction]) -> di
 def _named(name: str) -> Score:
     if name in SCORES:
         return SCORES[name]
-    (nearest,) = difflib.get_close_matches(str(name).lower(), SCORES, n=1, cutoff=0.0)
+    nearest = nearest_name(str(name), SCORES, cutoff=0.0)
     raise InputError(f"scoring {name!r} is not known; did you mean {nearest!r}? There are {', '.join(SCORES)}.")
 
 
