@@ -63,6 +63,11 @@ def test_pipes_are_refused_as_such(run, file):
     assert done.code == 2 and f"{file} is a pipe" in done.err
 
 
+def test_options_ahead_of_the_command_are_told_where_they_belong(run):
+    done = run("--jobs", "2", "fit", "places.csv")
+    assert done.code == 2 and "write it after: bochner fit --jobs ..." in done.err
+
+
 def test_yes_and_no_are_one_and_nought(ok, run, tmp_path):
     table = survey(80)[["lon", "lat"]]
     table["seen"] = np.where(np.random.default_rng(0).random(80) < 0.4, "Yes", "no")

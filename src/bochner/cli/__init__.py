@@ -43,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         warnings.showwarning = _teller()
         try:
             given = sys.argv[1:] if arguments is None else list(arguments)
+            refuse_options_ahead(given)
             refuse_pipes(given)
             # what options put in force, --jobs and --device, ends with the command
             copy_context().run(application(*given[:1]), None if arguments is None else given)
@@ -51,6 +52,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         except (BochnerError, OSError, MemoryError) as error:
             typer.echo(f"bochner: {one_line(error)}", err=True)
             sys.exit(exit_code(error))
+
+
+def refuse_options_ahead(arguments: Sequence[str]) -> None:
+    """Refuse options of a command that stand before its name."""
+    first = arguments[0].partition("=")[0] if arguments else ""
+    command = next((one for one in arguments[1:] if one.replace("-", "_") in command_names()), None)
+    if first.startswith("-") and first not in ("--version", "--help", "-h") and command is not None:
+        raise InputError(f"{first} stands before the command; write it after: bochner {command} {first} ...")
 
 
 PIPES = ("-", "/dev/stdin", "/dev/stdout", "/dev/stderr")
