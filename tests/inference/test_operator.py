@@ -13,7 +13,7 @@ from bochner.exceptions import ApproximationWarning
 from bochner.features import Rows
 from bochner.inference import Observations
 from bochner.inference.fits.exact import ExactEngine, leave_out_exact
-from bochner.inference.fits.iterative import IterativeEngine
+from bochner.inference.fits.iterative import IterativeEngine, NearestEngine
 from bochner.inference.fits.iterative_folds import leave_out_iterative
 from bochner.kernels import Matern, SquaredExponential
 
@@ -186,3 +186,24 @@ def test_a_hard_system_is_solved_or_told():
     rows = places(2, 50)
     gap = np.abs(fit.posterior.mean(rows) - dense.posterior.mean(rows)).max()
     assert gap < 0.05 * dense.posterior.mean(rows).std()
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_nearest_rows_have_the_sd_of_the_mean_that_they_give(dim):
+    """Under noise a smooth field is known from far rows, too: a mean that left them out would not have such an sd."""
+    rng = np.random.default_rng(dim)
+    coords, kernel = rng.uniform(0, 10, size=(1_500, dim)), SquaredExponential(4.0)
+    waves = rng.normal(size=(300, dim)) / 4.0
+    field = np.sqrt(2 / 300) * np.cos(coords @ waves.T + rng.uniform(0, 7, 300)).sum(axis=1)
+    y = field + 0.5 * rng.normal(size=1_500)
+    obs = Observations(Rows(coords, np.ones((1_500, 1))), y, np.ones(1_500), np.zeros(1_500), np.zeros(1_500))
+    near = NearestEngine(kernel, 0.25).fit(obs).posterior
+    assert near.companion is not None
+    mean, variance = near.mean_and_variance(obs.rows)
+    expected, least = ExactEngine(kernel, 0.25).fit(obs).posterior.mean_and_variance(obs.rows)
+    assert_allclose(near.mean(obs.rows), mean)
+    assert np.all(np.abs(mean - expected) < 0.3 * np.sqrt(least))
+    alone = replace(near, companion=None)  # whose mean is further off, and its sd says so
+    mean, wider = alone.mean_and_variance(obs.rows)
+    assert np.sqrt(np.mean((mean - expected) ** 2 / (wider - least).clip(1e-12))) < 1.5
+    assert np.all(variance <= wider)

@@ -13,7 +13,7 @@ from scipy import linalg
 from bochner.choices import Choice
 from bochner.exceptions import ApproximationWarning, MemoryLimitError
 from bochner.families import Gaussian, Poisson
-from bochner.features import Rows
+from bochner.features import Rows, operators
 from bochner.inference import Responses, Settings
 from bochner.inference.fits.memory import column_bytes, exact_bytes, max_columns
 from bochner.inference.observed.average import Average
@@ -152,9 +152,9 @@ def test_nearest_rows_are_taken_where_they_predict_better(length, better):
     settings = replace(task.settings, n_frequencies=6)
     waves = lattice_waves.lattice_waves(settings, of, noise, 300, task.covered_box)
     mode = lattice_scheme.linear_mode(task, waves.features, noise)
-    found, told = lattice_scheme._nearest_are_better(task, kernel, noise, mode, 0.25)
+    found, told = lattice_scheme._nearest_are_better(task, kernel, noise, mode, 0.25, "too many rows, so")
     assert found == better == (told.value is None) and "leave out a field of sd 0.5" in str(told)
-    assert "30 held-out rows" in str(told)
+    assert "too many rows; CRPS of 30 held-out rows" in str(told)
     if better:  # and so do random waves that miss the tolerance, where they are ours to choose
         scheme = scheme_named("orthogonal")
         scheme.number = lambda *_: Number(6, told, 0.1)
@@ -163,6 +163,21 @@ def test_nearest_rows_are_taken_where_they_predict_better(length, better):
         asked = replace(task, settings=replace(task.settings, features="orthogonal"))
         with pytest.warns(ApproximationWarning):
             assert scheme.solve(asked, Average.single(kernel, noise)).scheme == "orthogonal"
+
+
+@pytest.mark.parametrize(("length", "scheme"), [(1.5, "lattice"), (0.05, "nearest")])
+def test_waves_or_the_nearest_answer_where_no_products_can_be_had(length, scheme, monkeypatch):
+    """Whichever predict held-out rows better; it is said why, and what the waves leave out."""
+    monkeypatch.setattr(limits, "MAX_EXACT_ROWS", 50)
+    monkeypatch.setattr(limits, "MAX_LATTICE_WAVES", 30)
+    monkeypatch.setattr(operators, "OPERATORS", (operators.UnavailableOperator,))
+    kernel = Matern(length, nu=2.5)
+    task = task_of(of=kernel, noise=0.5, n=2_000)
+    solved = scheme_named("lattice").solve(task, Average.single(kernel, 0.25))
+    assert solved.scheme == scheme
+    told = " ".join(map(str, solved.choices))
+    assert "no lattice of waves holds the field" in told
+    assert "leave out a field of sd" in told and "CRPS of 200 held-out rows" in told
 
 
 @pytest.mark.parametrize(("tolerance", "told"), [(1e-6, True), (10.0, False)])

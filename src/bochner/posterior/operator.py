@@ -28,8 +28,9 @@ class OperatorPosterior(Posterior):
     The mean uses all rows. The variance of the field at a place is that of kriging from its nearest rows, which screen
     off the others, and from some farther ones all around; the trend's share is exact. Under noise, where far rows help
     by averaging it away, a companion of the heaviest waves sees them all. Both know less than the whole, so the
-    smaller variance is taken. Where the noise had to be lifted, the mean is that of a surface too smooth by
-    (lifted - noise) alpha at the rows; the nearest rows interpolate that, too.
+    smaller variance is taken. A mean that does not use all rows is that of whichever of the two has the smaller
+    variance there: a variance belongs to the prediction that is made. Where the noise had to be lifted, the mean is
+    that of a surface too smooth by (lifted - noise) alpha at the rows; the nearest rows interpolate that, too.
     """
 
     kernel: Kernel
@@ -66,6 +67,8 @@ class OperatorPosterior(Posterior):
         if self.report.details["converged"]:
             smooth = self._spread(rows, slice(0, 1))[:, 0] + trend
             return smooth if self._smoothed is None else smooth + self._cells.at(rows.coords, self._smoothed)[0][:, 0]
+        if self.companion is not None:  # which mean it is, the variances tell
+            return self.mean_and_variance(rows)[0]
         return self._cells.at(rows.coords, self._residual[:, None])[0][:, 0] + trend
 
     def variance(self, rows: Rows) -> FloatArray:
@@ -80,7 +83,7 @@ class OperatorPosterior(Posterior):
         else:  # means are those of neighbours, so the share of the trend is, too
             field, variance = self._cells.at(rows.coords, np.column_stack([self._residual, self.rows.trend]))
         variance += np.sum(self._unknown(rows, field[:, 1:]) ** 2, axis=0)
-        return field[:, 0] + rows.trend @ self.trend_coef, self._smaller(rows, variance)
+        return self._known_better(rows, field[:, 0] + rows.trend @ self.trend_coef, variance)
 
     def covariance(self, rows: Rows) -> FloatArray:
         draws = self.draw(rows, 2_000, np.random.default_rng(0))
@@ -107,12 +110,18 @@ class OperatorPosterior(Posterior):
         """S^-1/2 (t - X'Sigma^-1 k): what is unknown of the trend at each place, (q, n); the last is `explained`."""
         return self.schur.half_solve((rows.trend - explained).T) if len(self.trend_coef) else explained.T
 
-    def _smaller(self, rows: Rows, variance: FloatArray) -> FloatArray:
-        """The variance, or that of the companion where it is smaller."""
-        if self.companion is not None:
-            for i in self.companion.features.slices(len(rows)):
+    def _known_better(self, rows: Rows, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance, or those of the companion where its variance is smaller; a mean of all rows stays."""
+        if self.companion is None:
+            return mean, variance
+        for i in self.companion.features.slices(len(rows)):
+            if self.report.details["converged"]:
                 variance[i] = np.minimum(variance[i], self.companion.variance(rows[i]))
-        return variance
+                continue
+            other, less = self.companion.mean_and_variance(rows[i])
+            better = less < variance[i]
+            mean[i], variance[i] = np.where(better, other, mean[i]), np.where(better, less, variance[i])
+        return mean, variance
 
     @property
     def _smoothed(self) -> FloatArray | None:

@@ -96,7 +96,8 @@ def solve_system(
     """
     operator = row_operator(kernel, obs) if operator is None else operator
     if not operator.faithful:
-        return _assembled(operator, obs, noise_variance, None, Report("nearest rows", len(obs), {"converged": False}))
+        told = {"converged": False, "why": operator.reason}
+        return _assembled(operator, obs, noise_variance, None, Report("nearest rows", len(obs), told))
     noise = row_noise(kernel, obs, noise_variance)
     probes = operator.probes(limits.CG_PROBES, generator(0, "probes"))
     device = device_for(limits.CG_WORK_PER_ROW * len(obs))

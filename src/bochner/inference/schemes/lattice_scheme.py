@@ -9,11 +9,11 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
-from bochner.exceptions import ApproximationWarning, PartError
+from bochner.exceptions import ApproximationWarning, KernelError, PartError
 from bochner.features import find_grid
 from bochner.inference.fits.fixed_effects import information_of
 from bochner.inference.fits.folds import HeldOut
-from bochner.inference.fits.iterative import NearestEngine
+from bochner.inference.fits.iterative import IterativeFit, NearestEngine
 from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.fits.memory import exact_bytes, kriging_bytes, nearest_bytes
 from bochner.inference.fits.newton import Mode, find_mode
@@ -24,7 +24,7 @@ from bochner.inference.schemes import limits
 from bochner.inference.schemes.base import Case, Scheme, Solved
 from bochner.inference.schemes.exact_kernel import ExactKernel, exact_mode
 from bochner.inference.schemes.iterative_kriging import NearestRows, iterative_mode, scheme_of
-from bochner.inference.schemes.lattice_waves import lattice_waves
+from bochner.inference.schemes.lattice_waves import Box, LatticeWaves, lattice_waves
 from bochner.inference.schemes.linear_modes import double_precision, linear_mode
 from bochner.kernels import Kernel, spectral_terms
 from bochner.random import generator
@@ -84,7 +84,7 @@ class LatticeScheme(Scheme):
         if waves.features is not None:
             mode = linear_mode(task, waves.features, noise_variance, start=start)
             if waves.left is not None and _may_be_nearest(task):
-                better, compared = _nearest_are_better(task, kernel, noise_variance, mode, waves.left)
+                better, compared = _nearest_are_better(task, kernel, noise_variance, mode, waves.left, str(last))
                 if better:
                     nearest = find_mode(task.data, NearestEngine(kernel, noise_variance))
                     return self._solved(task, NearestRows.name, nearest, compared)
@@ -95,7 +95,14 @@ class LatticeScheme(Scheme):
             mode = exact_mode(kernel, noise_variance, task.data, start)
             return self._solved(task, ExactKernel.name, mode, Choice("n_frequencies", None, text=text))
         mode = iterative_mode(kernel, noise_variance, task.data)
-        return self._solved(task, scheme_of(mode), mode, waves.choice)
+        why, choice = _no_products(mode), waves.choice
+        few = None if why is None or not _may_be_nearest(task) else _few_waves(task, kernel, noise, box, f"{why}, so")
+        if few is not None and few.features is not None:
+            other = linear_mode(task, few.features, noise_variance)
+            better, choice = _nearest_are_better(task, kernel, noise_variance, other, few.left or 0.0, str(why))
+            if not better:
+                return self._solved(task, self.name, other, choice, few.features.frequencies.n, few.error)
+        return self._solved(task, scheme_of(mode), mode, choice)
 
     def _solved(
         self, task: Task, scheme: str, mode: Mode, waves: Choice, n_waves: int | None = None, error: float | None = None
@@ -124,6 +131,19 @@ def _why_no_iteration(task: Task) -> str | None:
     return f"conjugate gradients would need {as_size(needed)}, more than {which}, so"
 
 
+def _few_waves(task: Task, kernel: Kernel, noise_variance: float, box: Box, last: str) -> LatticeWaves | None:
+    """The heaviest waves, whatever they leave out; None if no lattice holds the kernel."""
+    try:
+        return lattice_waves(task.settings, kernel, noise_variance, len(task.obs), box, last=last)
+    except KernelError:
+        return None
+
+
+def _no_products(mode: Mode) -> str | None:
+    """Why the covariance of the rows could not even be multiplied, so that the nearest answer; None if it could."""
+    return mode.fit.posterior.report.details.get("why") if isinstance(mode.fit, IterativeFit) else None
+
+
 def _may_be_nearest(task: Task) -> bool:
     """Whether waves are not what was asked for, and the nearest rows can be had."""
     ours = task.settings.features == "auto" and task.settings.n_frequencies == "auto"
@@ -131,7 +151,7 @@ def _may_be_nearest(task: Task) -> bool:
 
 
 def _nearest_are_better(
-    task: Task, kernel: Kernel, noise_variance: float, waves: Mode, left: float
+    task: Task, kernel: Kernel, noise_variance: float, waves: Mode, left: float, last: str
 ) -> tuple[bool, Choice]:
     """Whether held-out rows are predicted better from the nearest of all others than by the waves, and by how much."""
     obs, rng = task.obs, generator(task.settings.seed, "held-out rows")
@@ -140,7 +160,7 @@ def _nearest_are_better(
     held = (held_out_locally(kernel, obs, noise_variance, [fold]), waves.fit.leave_out(obs, [fold]))
     noises = (noise_variance, waves.noise_variance)
     near, far = (held_out_crps(part, obs, noise) for part, noise in zip(held, noises, strict=True))
-    why = str(_why_no_iteration(task)).removesuffix(", so")
+    why = last.removesuffix(", so")
     told = f"{why}; CRPS of {len(test):,} held-out rows {near:.4g} from the nearest rows, {far:.4g} by waves, which "
     told += f"leave out a field of sd {np.sqrt(left):.2g}"
     if near < far:
