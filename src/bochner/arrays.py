@@ -34,6 +34,8 @@ def as_finite(values: ArrayLike, name: str) -> FloatArray:
         raise InputError(f"{name} cannot be read as numbers ({error}); pass numeric values.") from error
     bad = ~np.isfinite(array)
     if bad.any():
+        if not array.ndim:
+            raise InputError(f"{name} is {float(array)}; needed is a finite number.")
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         raise InputError(
             f"{name} holds {int(bad.sum())} NaN or infinite value(s), the first at {where}; drop or fill those rows."

@@ -19,8 +19,7 @@ def by_loops(monkeypatch):
     """Loops from the first wave on, by stripes of a few rows."""
     if not compiled.has_compiler():
         pytest.skip("Numba is not installed")
-    for name in ("WAVES_UNTIL_LOADED", "WAVES_UNTIL_IMPORTED"):
-        monkeypatch.setattr(loop_limits, name, 0)
+    monkeypatch.setattr(loop_limits, "WAVES_AT_ONCE", 0)
     monkeypatch.setattr(limits, "STRIPE_BYTES", 2_000)
 
 
@@ -52,6 +51,5 @@ def test_no_places_and_no_waves(by_loops):
     assert wave_columns.wave_columns(np.ones((3, 2)), np.empty((0, 2)), np.empty(0)).shape == (3, 0)
 
 
-def test_few_waves_wait_for_no_compiler(monkeypatch):
-    monkeypatch.setattr(compiled, "_waves_taken", [0])
-    assert compiled.wave_loops_after(1_000) is None
+def test_few_waves_wait_for_no_compiler():
+    assert compiled.wave_loops(1_000) is None

@@ -68,6 +68,21 @@ def test_smallest_areas_get_a_point():
     assert areas.geometry.contains(points).all()
 
 
+@pytest.mark.parametrize("width", [1_000, 10, 0.01])
+def test_a_sliver_across_its_box_has_few_points(width, monkeypatch):
+    """Its cells are found from large to small, and are taken larger where more than four times as many would be."""
+    asked = []
+    box = shapely.box
+    monkeypatch.setattr(shapely, "box", lambda *at: asked.append(np.size(at[0])) or box(*at))
+    corners = [(5e5, 5e6), (6e5, 5.1e6), (6e5, 5.1e6 + width), (5e5, 5e6 + width)]
+    area = gpd.GeoDataFrame(geometry=[shapely.Polygon(corners)], crs="EPSG:32632")
+    coords, _, weight = area_points(area, n_points=100)
+    assert 50 < len(coords) <= 400
+    assert sum(asked) < 20_000
+    middle = area.geometry.iloc[0].centroid
+    assert_allclose(weight @ coords, [middle.x, middle.y], rtol=1e-10)
+
+
 def test_points_in_another_crs():
     coords, _, _ = area_points(districts(), n_points=20)
     there, _, _ = area_points(districts(), n_points=20, crs=4326)
@@ -123,3 +138,10 @@ def test_mistakes_are_told(options, message):
         area_points(districts(), **options)
     with pytest.raises(InputError, match="empty polygons: row 1"):
         area_points(gpd.GeoDataFrame(geometry=[shapely.Polygon()], crs=4326))
+    with pytest.raises(InputError, match="areas has no polygons"):
+        area_points(districts().iloc[:0])
+    lost = shapely.transform(
+        districts().geometry.to_numpy(), lambda at: np.where(np.arange(len(at))[:, None] == 1, np.nan, at)
+    )
+    with pytest.raises(InputError, match="coordinates that are no numbers: row 1"):
+        area_points(gpd.GeoDataFrame(geometry=lost[:1], crs="EPSG:32632"))

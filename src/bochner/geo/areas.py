@@ -55,7 +55,8 @@ def area_points(
     cells = [_cell(shape, areas.crs, spacing, n_points or limits.POINTS_OF_AREA) for shape in areas.geometry]
     parts = list(_weighted(areas, cells, weights_raster)) if weights_raster is not None else None
     if parts is None:
-        parts = [_regular(shape, cell, areas.crs) for shape, cell in zip(areas.geometry, cells, strict=True)]
+        most = limits.MOST_POINTS if spacing is not None else limits.MORE_POINTS * (n_points or limits.POINTS_OF_AREA)
+        parts = [_regular(shape, cell, areas.crs, most) for shape, cell in zip(areas.geometry, cells, strict=True)]
     index = np.repeat(np.arange(len(parts)), [len(coords) for coords, _ in parts])
     coords = np.vstack([coords for coords, _ in parts])
     weight = np.concatenate([weight / weight.sum() for _, weight in parts])
@@ -73,23 +74,14 @@ def _cell(shape: Any, crs: Any, spacing: str | float | Resolution | None, n_poin
     return side / max(squash, 0.01), side
 
 
-def _regular(shape: Any, cell: tuple[float, float], crs: Any) -> tuple[FloatArray, FloatArray]:
+def _regular(shape: Any, cell: tuple[float, float], crs: Any, most: int) -> tuple[FloatArray, FloatArray]:
     """The cells of a grid as a polygon cuts them: the centre and the ground of each part.
 
     So the mean of a plane is exact whatever the cells, where points on a bare grid would err by the edge's share.
     """
     import shapely
 
-    (left, bottom, right, top), (dx, dy) = shape.bounds, cell
-    columns, rows = max(1, int(np.ceil((right - left) / dx))), max(1, int(np.ceil((top - bottom) / dy)))
-    # the grid is centred on the box, so that both sides are treated alike
-    x = (left + right) / 2 + dx * (np.arange(columns) - (columns - 1) / 2)
-    y = (bottom + top) / 2 + dy * (np.arange(rows) - (rows - 1) / 2)
-    grid = np.column_stack([axis.ravel() for axis in np.meshgrid(x, y)])
-    half = np.array([dx, dy]) / 2
-    boxes = shapely.box(*(grid - half).T, *(grid + half).T)
-    shapely.prepare(shape)
-    boxes = boxes[shapely.intersects(shape, boxes)]
+    boxes = _boxes(shape, cell, most)
     cut = ~shapely.covers(shape, boxes)
     parts = boxes.copy()
     parts[cut] = [shapely.clip_by_rect(shape, *bounds) for bounds in shapely.bounds(boxes[cut])]
@@ -101,6 +93,35 @@ def _regular(shape: Any, cell: tuple[float, float], crs: Any) -> tuple[FloatArra
     centre[bent] = shapely.point_on_surface(parts[bent])
     coords = shapely.get_coordinates(centre)
     return coords, shapely.area(parts) * _ground(coords, crs)
+
+
+def _boxes(shape: Any, cell: tuple[float, float], most: int) -> Any:
+    """The cells of a grid that a polygon touches; larger ones, twice as wide and high, where more than `most` would be.
+
+    Found from large blocks to small ones: a line across the box touches few of the cells that the box has.
+    """
+    import shapely
+
+    (left, bottom, right, top), step = shape.bounds, np.array(cell)
+    counts = np.maximum(1, np.ceil((np.array([right, top]) - (left, bottom)) / step)).astype(np.int64)
+    # the grid is centred on the box, so that both sides are treated alike
+    corner = np.array([left + right, bottom + top]) / 2 - step * counts / 2
+    size = 2 ** max(0, int(np.ceil(np.log2(counts.max() / limits.FIRST_BLOCKS))))
+    at = np.column_stack([axis.ravel() for axis in np.meshgrid(*(np.arange(0, n, size) for n in counts))])
+    shapely.prepare(shape)
+    kept = None
+    while True:
+        boxes = shapely.box(*(corner + step * at).T, *(corner + step * np.minimum(at + size, counts)).T)
+        touched = shapely.intersects(shape, boxes)
+        if kept is not None and np.count_nonzero(touched) > most:
+            return kept
+        at, kept = at[touched], boxes[touched]
+        if size == 1:
+            return kept
+        size //= 2
+        at = np.concatenate([at + size * np.array(part) for part in ((0, 0), (1, 0), (0, 1), (1, 1))])
+        at = at[(at < counts).all(axis=1)]
+        at = at[np.lexsort(at.T)]
 
 
 def _ground(coords: FloatArray, crs: Any) -> FloatArray:
@@ -124,7 +145,7 @@ def _weighted(areas: Any, cells: list[tuple[float, float]], raster: Any) -> Iter
                 yield _gathered(transform(coords, grid.crs, areas.crs), weight, cell)
             else:
                 empty.append(i + 1)
-                yield _regular(shape, cell, areas.crs)
+                yield _regular(shape, cell, areas.crs, limits.MORE_POINTS * limits.POINTS_OF_AREA)
     if len(empty) == len(areas):
         raise InputError(
             f"none of the {len(areas):,} areas holds any weight in the raster, which covers {box_text(grid.bounds)} in "

@@ -4,6 +4,9 @@
 name               value       what it bounds, and why
 =================  ==========  =======================================================================================
 POINTS_OF_AREA     100         points of an area, where neither a number nor a spacing is given
+MORE_POINTS        4           times as many points as were asked for, of an area that is narrow or ragged
+MOST_POINTS        1,000,000   of an area at a spacing that was asked for; more are taken further apart
+FIRST_BLOCKS       16          blocks of cells along the longer side of an area, that are looked through first
 MAX_RASTER_PIXELS  16,000,000  pixels of a raster that are held at once: 128 MB
 STRETCH_TOLERANCE  0.01        error of distances in the user's projection or in an equirectangular plane
 WIDE_TOLERANCE     0.02        the same where the alternative costs more: a grid that would no longer be one, or three
@@ -32,6 +35,9 @@ At 2,000 km from its centre an equal-area plane is 1.3 % off in distance.
 from __future__ import annotations
 
 POINTS_OF_AREA = 100
+MORE_POINTS = 4
+MOST_POINTS = 1_000_000
+FIRST_BLOCKS = 16
 MAX_RASTER_PIXELS = 16_000_000
 STRETCH_TOLERANCE = 0.01
 WIDE_TOLERANCE = 0.02

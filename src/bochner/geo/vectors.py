@@ -67,6 +67,8 @@ def checked_areas(frame: Any, source: str = "areas") -> Any:
     shapes = frame.geometry
     if frame.crs is None:
         raise InputError(f"{source} has no CRS; add it to the file (ogr2ogr -a_srs EPSG:4326 NEW OLD) or call set_crs.")
+    if not len(frame):
+        raise InputError(f"{source} has no polygons; needed is at least one.")
     empty = np.asarray(shapes.isna() | shapes.is_empty)
     if empty.any():
         raise InputError(f"{source} has empty polygons: {_rows(frame, empty)}; drop or mend them.")
@@ -81,12 +83,16 @@ def checked_areas(frame: Any, source: str = "areas") -> Any:
 
 def _check_on_earth(frame: Any, source: str) -> None:
     """Refuse polygons whose coordinates are no numbers, or in degrees beyond the poles, by name."""
-    bounds = frame.geometry.bounds.to_numpy()
-    if not np.isfinite(bounds).all():
-        amiss = _rows(frame, ~np.isfinite(bounds).all(axis=1))
+    import shapely
+
+    corners, owner = shapely.get_coordinates(frame.geometry, return_index=True)
+    wrong = np.bincount(owner[~np.isfinite(corners).all(axis=1)], minlength=len(frame)) > 0
+    if wrong.any():
+        amiss = _rows(frame, wrong)
         raise InputError(f"{source} has coordinates that are no numbers: {amiss}; mend or drop them.")
     if not is_geographic(as_crs(frame.crs)):
         return
+    bounds = frame.geometry.bounds.to_numpy()
     beyond = (bounds[:, 1] < -90) | (bounds[:, 3] > 90) | (bounds[:, 0] < -540) | (bounds[:, 2] > 540)
     if beyond.any():
         west, south, east, north = bounds[beyond.argmax()]

@@ -132,19 +132,9 @@ def mesh_loops() -> Any:
     return _loaded("mesh_loops")
 
 
-def wave_loops_after(n_waves: int) -> Any:
-    """The compiled loops over waves; None until, without them, so many were taken that loading pays for itself.
-
-    Loops that are loaded later than they might have been cost at most twice as much; both are right to rounding.
-    """
-    _waves_taken.append(_waves_taken.pop() + n_waves)
-    other = "bochner.neighbours.compiled_loops" in sys.modules
-    if _waves_taken[0] < (limits.WAVES_UNTIL_LOADED if other else limits.WAVES_UNTIL_IMPORTED) or not has_compiler():
-        return None
-    return _wave_loops()
-
-
-_waves_taken = [0]  # in this process
+def wave_loops(n_waves: int) -> Any:
+    """The compiled loops over waves; None for so few at once that loading them takes longer than NumPy does."""
+    return _wave_loops() if n_waves >= limits.WAVES_AT_ONCE and has_compiler() else None
 
 
 @cache

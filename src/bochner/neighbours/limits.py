@@ -42,8 +42,7 @@ LEAST_PAIRS        20,000   covariances of two sets of places, for which a kerne
 MESH_WIDTH         13       grid points of a bell between places and a grid: see `MESH_FINER` of the features
 SHARED_ENTRIES     50,000   of a sparse matrix, that a thread multiplies at a time: some 50 microseconds
 CELL_TARGETS_AT_ONCE  256   targets of a cell whitened at once, beside its factor
-WAVES_UNTIL_LOADED  2^21    cosines and sines that take NumPy as long as loops take to be loaded ...
-WAVES_UNTIL_IMPORTED  2^23  ... and Numba to be imported
+WAVES_AT_ONCE      2^18     places times waves asked for at once, from which on loops are loaded: half a second
 SINGLY_FROM        48       neighbours of a place, from which on systems are solved one at a time, not side by side
 VECCHIA_WORK       10       operations of a likelihood with its gradient for every k^3, by which a device is chosen
 DEVICE_CELLS       2,000    cells that a device takes at a time
@@ -90,8 +89,7 @@ LEAST_PAIRS = 20_000
 MESH_WIDTH = 13
 SHARED_ENTRIES = 50_000
 CELL_TARGETS_AT_ONCE = 256
-WAVES_UNTIL_LOADED = 2**21
-WAVES_UNTIL_IMPORTED = 2**23
+WAVES_AT_ONCE = 2**18
 SINGLY_FROM = 48
 INFORMATION_TARGETS = 500
 TABLE_ERROR = 1e-8
