@@ -164,7 +164,7 @@ def theirs(size: Size, dtype: str = "float64") -> dict[str, float]:
 def measured(fitted: Callable[[int, Any, Any], Any], size: Size) -> dict[str, float]:
     """Time, peak memory beyond imports and data, and accuracy of a fit."""
     X, y, places, truth = survey(size)
-    fitted(8, X[:100], y[:100])  # whatever is imported late is imported now
+    fitted(64, X[:5_000], y[:5_000])  # whatever is imported late, compiled loops too, is imported now
     before = peak_megabytes()
     begin = size.now()
     model = fitted(size.frequencies, X, y)

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bochner import SpatialRegressor, load
-from bochner.exceptions import InputError
+from bochner.exceptions import CheckWarning, InputError
 from bochner.kernels import Matern
 
 
@@ -71,3 +71,14 @@ def test_coordinates_beyond_squares_are_refused():
     X, y, _ = survey()
     with pytest.raises(InputError, match=r"coordinates extend over 1e\+155.*another unit"):
         SpatialRegressor().fit(1e155 * X, y)
+
+
+def test_lengths_in_metres_are_told_where_places_are_in_km():
+    X, y, _ = survey()
+    model = SpatialRegressor(Matern(30_000.0), noise_variance=0.01, tune=None, crs="EPSG:32633")
+    with pytest.warns(CheckWarning, match=r"length scale of the kernel is 30,000 km.*span 9\d\.\d+ km.*write 30\."):
+        model.fit(5e5 + 1e5 * X, y)
+    assert "30,000 km" in model.check()[0]
+    for kernel, crs in ((Matern(30.0), "EPSG:32633"), (Matern(30_000.0), None)):
+        fine = SpatialRegressor(kernel, noise_variance=0.01, tune=None, crs=crs).fit(5e5 + 1e5 * X, y)
+        assert not any("length scale" in told for told in fine.check())

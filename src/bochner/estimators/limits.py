@@ -3,6 +3,7 @@
 ====================  =====  ===========================================================================================
 name                  value  what it bounds, and why
 ====================  =====  ===========================================================================================
+FAR_TOO_LONG          30     times the extent of the rows: a given length scale in metres, not in km
 TRIAL_ROWS            200    of the trial that an estimate of time is made from
 COVARIANCE_DRAWS      2,000  from which a covariance on the response scale is taken: a standard error of 3 %
 MAX_NUMBERS           8      of a long list, shown in a summary
@@ -85,6 +86,7 @@ TYPICAL_STEPS         7      passes over the rows of other families than the Gau
 
 from __future__ import annotations
 
+FAR_TOO_LONG = 30
 TRIAL_ROWS = 200
 COVARIANCE_DRAWS = 2_000
 MAX_NUMBERS = 8

@@ -56,8 +56,8 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
     kernel : Kernel or str, default None
         None: smoothness and per-axis scales are chosen by the evidence; for many rows also rotated scales and a sum of
         a short, a middle and a long field, by predictions of held-out rows. A kernel, e.g. ``Matern(nu=0.5)``: only its
-        values are learned; a scalar `length_scale` is isotropic, a tuple is one per axis. Names as in the command line,
-        e.g. ``"matern32"``.
+        values are learned; a scalar `length_scale` is isotropic, a tuple is one per axis. Lengths are in the unit of
+        the coordinates, in km where these have a CRS. Names as in the command line, e.g. ``"matern32"``.
     family : str or Family, default "gaussian"
         Law of the response: ``"gaussian"``, ``"bernoulli"``, ``"binomial"`` (out of `trials`), ``"poisson"``,
         ``"negative-binomial"`` (by `exposure`), ``"gamma"``; or a family with its parameters, e.g.
@@ -76,6 +76,7 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         covariates become indicators; dates become days.
     crs : str, default None
         CRS of coordinates that come without one, as arrays do: ``"EPSG:4326"`` makes them longitude and latitude.
+        Places that have a CRS are brought to km.
     fit_intercept : bool, default True
         Whether the trend has an intercept.
     noise_variance : float, default None

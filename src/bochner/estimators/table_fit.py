@@ -10,6 +10,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray, unmasked
 from bochner.choices import Choice
+from bochner.estimators import limits
 from bochner.estimators.constructor import settings_of
 from bochner.estimators.crossvalidation import make_folds
 from bochner.estimators.door import checked_training
@@ -96,6 +97,9 @@ def fit_table(estimator: Any, X: Any, y: Any, given: Given, wanted: TableFit) ->
     row_name = wanted.row_name
     if row_name is by_position:
         row_name = by_label(X) or by_position
+    unit = _in_another_unit(settings, laid)
+    if unit:
+        warn(unit, CheckWarning)
     odd, weights = laid.layout.oddities(laid.table, laid.responses, row_name), odd_weights(laid.responses.weight)
     for finding in (*odd.alarms, *((weights.told,) if weights is not None and weights.grave else ())):
         warn(finding, CheckWarning)
@@ -103,7 +107,13 @@ def fit_table(estimator: Any, X: Any, y: Any, given: Given, wanted: TableFit) ->
     copied = "" if weights is not None and weights.grave else _copied(settings, responses, model)
     if copied:
         warn(copied, CheckWarning)
-    said = (*(() if weights is None else (weights.told,)), *((copied,) if copied else ()), *odd.alarms, *odd.notes)
+    said = (
+        *((unit,) if unit else ()),
+        *(() if weights is None else (weights.told,)),
+        *((copied,) if copied else ()),
+        *odd.alarms,
+        *odd.notes,
+    )
     if model.outliers and row_name is not by_position:  # told now: later on nothing knows the names
         called = row_name or by_place(laid.coords, layout.columns.coord_names)
         said, model = (*said, outliers_text(model.outliers, called)), replace(model, outliers=())
@@ -149,6 +159,27 @@ def _laid_out(estimator: Any, settings: Settings, X: Any, y: Any, given: Given, 
     if unused:
         told.append(Choice("columns", tuple(unused), text=_unused_told(unused, layout, plain_selectors(*asked)[0])))
     return _Laid(table, columns.coords_of(table), layout, responses, tuple(told))
+
+
+def _in_another_unit(settings: Settings, laid: _Laid) -> str:
+    """What to say of given length scales that are in metres, by their size, where places are in km; empty if none."""
+    kernel, placement, n_places = settings.kernel, laid.layout.placement, laid.responses.rows.coords.shape[1]
+    if kernel is None or settings.learns or not placement.unit:
+        return ""
+    of_space = n_places - (laid.coords.shape[1] - 2)  # what is neither, depth or time, stands behind
+    lengths = [
+        float(np.exp(theta))
+        for h, theta in zip(kernel.hyperparameters, kernel.theta, strict=True)
+        if h.role.is_range and (h.axis is None or h.axis < of_space)
+    ]
+    extent = float(np.ptp(laid.responses.rows.coords[:, :of_space], axis=0).max())
+    if not lengths or not 0 < limits.FAR_TOO_LONG * extent < min(lengths):
+        return ""
+    told = f"the length scale of the kernel is {min(lengths):,.0f} km, and the rows span {extent:,.4g} km"
+    return (
+        f"{told}: places that have a CRS are brought to km, and lengths are in km, too; if it was meant in metres, "
+        f"write {min(lengths) / 1000:,.4g}."
+    )
 
 
 def _unused_told(unused: Sequence[str], layout: Layout, coords: Sequence[str | int] | None) -> str:
