@@ -24,6 +24,8 @@ from bochner.sources.opening import ENDINGS
 families, kernels, features, maps, parts = before
 assert families == list(FAMILIES), (families, list(FAMILIES))
 assert kernels == list(NAMED_KERNELS), (kernels, list(NAMED_KERNELS))
+sizes = {name: (one.size_name, one.bounded_by_size and one.size_name is not None) for name, one in FAMILIES.items()}
+assert {name: tuple(size) for name, size in spelling.SIZES.items()} == sizes, sizes
 assert features == ["auto", *SCHEMES, *RULES], (features, list(SCHEMES), list(RULES))
 assert maps == list(WRITERS), (maps, list(WRITERS))
 assert set(parts) == set(ENDINGS), (parts, list(ENDINGS))

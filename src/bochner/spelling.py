@@ -11,11 +11,25 @@ import ast
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from bochner.exceptions import ColumnError, InputError
+from bochner.exceptions import ColumnError, InputError, PartError
 
 FAMILIES = ["gaussian", "bernoulli", "binomial", "poisson", "negative-binomial", "gamma", "student"]
+
+
+class Size(NamedTuple):
+    """What a row of a family is out of: trials or exposure, and whether it must be given."""
+
+    name: str | None
+    needed: bool = False
+
+
+SIZES = {
+    **dict.fromkeys(("gaussian", "bernoulli", "gamma", "student"), Size(None)),
+    **dict.fromkeys(("poisson", "negative-binomial"), Size("exposure")),
+    "binomial": Size("trials", needed=True),
+}
 KERNELS = [
     *("matern12", "exponential", "matern32", "matern52", "matern", "squared-exponential", "se", "laplacian", "cauchy"),
     *("rational-quadratic", "periodic", "polynomial", "linear"),
@@ -108,6 +122,16 @@ def kernel_name(name: str) -> str:
 def unreadable_kernel(text: str) -> InputError:
     """What to say of a text that is no kernel."""
     return InputError(f"the kernel {text!r} cannot be read; {FORM}")
+
+
+def check_sizes(family: str, size: Size, given: Mapping[str, str | None]) -> None:
+    """Refuse columns of trials or exposure that a family has not, and none of those that it needs."""
+    for name, column in given.items():
+        if column is not None and size.name != name:
+            has = f"has {size.name}" if size.name else "has neither trials nor exposure"
+            raise PartError(f"--{name} was given, but the family {family!r} {has}; leave it out, or set --family.")
+    if size.needed and size.name is not None and given[size.name] is None:
+        raise InputError(f"the family is {family} and no {size.name} were given; name their column with --{size.name}.")
 
 
 def check_criterion(name: str) -> None:

@@ -72,7 +72,7 @@ MISTAKES = (
     # outputs
     ("map model -o m.foo", 2, "needed is one of .tif, .tiff, .nc, .nc4, .zarr, .png, .svg, .pdf, .jpg."),
     ("map model -o m", 2, "ends in ''"),
-    ("aggregate model --areas data.csv -o nowhere/a.csv", 2, "the folder nowhere of the output a.csv does not"),
+    ("aggregate model --areas areas.gpkg -o nowhere/a.csv", 2, "the folder nowhere of the output a.csv does not"),
     ("fit data.csv --target y -o nowhere/m.bochner", 2, "the folder nowhere of the output m.bochner does not"),
     ("fit data.csv --target y -o m.csv", 2, "name it m.bochner"),
     ("report model -o page.pdf", 2, "needed is one of .html, .htm."),
@@ -86,6 +86,12 @@ MISTAKES = (
     ("fit data.csv --target y --memory-limit 2parsec -o m.bochner", 2, "text like '2GB'"),
     ("fit --config wrong.toml", 2, "did you mean 'binomial'?"),
     ("fill image.tif --features latice -o f.tif", 2, "did you mean 'lattice'?"),
+    ("fit data.csv --target y --family binomial -o m.bochner", 2, "no trials were given; name their column with --tri"),
+    ("fit data.csv --target y --family poisson --trials y -o m.bochner", 2, "has exposure; leave it out"),
+    ("validate data.csv --target y --exposure y", 2, "has neither trials nor exposure"),
+    ("aggregate model --areas data.csv -o a.gpkg", 2, "data.csv ends in '.csv'; needed are polygons: one of .gpkg"),
+    ("aggregate model --areas areas.gpkg --level 95 -o a.gpkg", 2, "--level is 95; needed is a probability between 0"),
+    ("map model --within data.csv -o m.tif", 2, "needed are polygons"),
     ("simulate --kernel mattern32 --at data.csv -o out.csv", 2, "did you mean 'matern32'?"),
     ("map model --resolution 5kilometer -o m.tif", 2, "a positive length such as 5km"),
     ("map model --bounds 1,2,3 -o m.tif", 2, "four numbers"),
@@ -113,10 +119,13 @@ NAMES = (
     ("fit data.csv --target z -o m.bochner", "data.csv has no column 'z'; its columns are ['lon', 'lat', 'y']."),
     ("fit data.csv --target y --covariates latt -o m.bochner", "did you mean 'lat'?"),
     ("validate data.csv --target y --coords lo,lat", "no column 'lo'"),
+    ("fit data.csv -o m.bochner", "name the column to be modelled with --target: one of ['y']."),
+    ("fit empty.csv --target y -o m.bochner", "empty.csv is empty; check that it was written completely."),
+    ("map model --covariate elevation=3 -o m.tif", "the model uses 'date', and nothing was given for it"),
     ("fit german.csv --target Hohe -o m.bochner", "did you mean 'Höhe'?"),
     ("fit excel.csv --target Hohe -o m.bochner", "did you mean 'Höhe'?"),
     ("map model --covariate elevaton=3 -o m.tif", "no such column; did you mean 'elevation'?"),
-    ("aggregate model --areas data.csv --covariate slope=3 -o a.csv", "it uses ['elevation', 'date']."),
+    ("aggregate model --areas areas.gpkg --covariate slope=3 -o a.csv", "it uses ['elevation', 'date']."),
     ("hotspots model --threshold 2 --covariate lon=3", "no such column"),
 )
 
@@ -139,6 +148,8 @@ def put_files(folder):
     (folder / "data.csv").write_text("lon,lat,y\n1,2,3\n")
     (folder / "german.csv").write_bytes("lon;lat; Höhe \n1,0;2;3\n".encode("utf-16"))
     (folder / "excel.csv").write_bytes("lon;lat; Höhe \n1,0;2;3\n".encode("cp1252"))
+    (folder / "empty.csv").write_bytes(b"")
+    (folder / "areas.gpkg").write_bytes(b"")
     (folder / "image.tif").write_bytes(b"II*")
     (folder / "wrong.toml").write_text('data = "data.csv"\ntarget = "y"\nfamily = "binomal"\noutput = "m.bochner"\n')
     columns = {"coords": {"tuple": [1, 2, 3]}, "names": {"tuple": ["elevation", "lon", "lat", "date"]}}

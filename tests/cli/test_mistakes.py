@@ -16,6 +16,7 @@ from .conftest import QUICK, survey
 
 FIT = ("fit", "data.csv", "--target", "temp", "-o", "out.bochner")
 AGGREGATE = ("aggregate", "m.bochner", "-o", "out.csv")
+HEIGHT = ("--covariate", "height=1")
 MAP = ("map", "m.bochner", "-o", "out.tif")
 BINOMIAL = ("fit", "data.csv", "--target", "positive", "--family", "binomial", "-o", "out.bochner")
 
@@ -137,8 +138,8 @@ def folder(tmp_path_factory):
             ("map", "m.bochner", "--resolution", "50km", "--covariate", "height=no.tif", "-o", "out.tif"),
             "does not exist",
         ),
-        (("map", "m.bochner", "--like", "bare.tif", "-o", "out.tif"), "has no georeference"),
-        (("map", "m.bochner", "--like", "nocrs.tif", "-o", "out.tif"), "nocrs.tif has no CRS"),
+        (("map", "m.bochner", *HEIGHT, "--like", "bare.tif", "-o", "out.tif"), "has no georeference"),
+        (("map", "m.bochner", *HEIGHT, "--like", "nocrs.tif", "-o", "out.tif"), "nocrs.tif has no CRS"),
         (
             ("map", "m.bochner", "--resolution", "50km", "--covariate", "height=fardem.tif", "-o", "out.tif"),
             "no pixel of the map has a value of 'height'",
@@ -163,15 +164,15 @@ def folder(tmp_path_factory):
             "none of the 1 areas holds any weight",
         ),
         (
-            ("map", "m.bochner", "--resolution", "50km", "--within", "hollow.gpkg", "-o", "out.tif"),
+            ("map", "m.bochner", *HEIGHT, "--resolution", "50km", "--within", "hollow.gpkg", "-o", "out.tif"),
             "empty polygons: row 2",
         ),
         (("map", "m.bochner", "--resolution", "9km", "--fill-only", "-o", "out.tif"), "without --like"),
         (("map", "m.bochner", "--resolution", "9km", "--bounds", "1,2,3", "-o", "out.tif"), "four numbers"),
         (("map", "m.bochner", "--resolution", "9km", "-o", "out.bmp"), "needed is one of"),
-        (("aggregate", "m.bochner", "--areas", "hollow.gpkg", "-o", "out.csv"), "empty polygons: row 2"),
+        (("aggregate", "m.bochner", *HEIGHT, "--areas", "hollow.gpkg", "-o", "out.csv"), "empty polygons: row 2"),
         (("aggregate", "m.bochner", "--areas", "areas.gpkg", "-o", "out.csv"), "--covariate height=RASTER"),
-        (("aggregate", "m.bochner", "--areas", "data.csv", "-o", "out.csv"), "needed is one of"),
+        (("aggregate", "m.bochner", "--areas", "data.csv", "-o", "out.csv"), "needed are polygons: one of"),
         (("aggregate", "m.bochner", "--areas", "areas.gpkg", "-o", "out.xlsx"), "needed is one of"),
         (("validate", "data.csv", "--target", "temp", "--score", "rsme"), "did you mean 'rmse'?"),
         (("simulate", "-o", "out.csv", "--at", "data.csv"), "either a MODEL file, or a prior"),

@@ -20,6 +20,7 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("thresholds")
     survey(40).to_csv(path / "data.csv", index=False)
     (path / "n.tif").touch()
+    (path / "areas.gpkg").touch()
     for name, options in (("share", PREVALENCE), ("temp", ("--target", "temp"))):
         with pytest.raises(SystemExit):
             main(["fit", str(path / "data.csv"), *options, *QUICK, "-o", str(path / f"{name}.bochner")])
@@ -36,7 +37,7 @@ def folder(tmp_path_factory):
         (("predict", "share", "data.csv", "--exceed", "20", "-o", "out.csv"), "a prevalence lies between 0 and 1"),
         (("predict", "share", "data.csv", "--exceed", "-0.2", "-o", "out.csv"), "give such a share"),
         (("predict", "share", "data.csv", "--exceed", "90", "--trials", "examined", "-o", "out.csv"), "at most 59"),
-        (("aggregate", "share", "--areas", "data.csv", "--exceed", "20", "-o", "out.csv"), "write 0.2"),
+        (("aggregate", "share", "--areas", "areas.gpkg", "--exceed", "20", "-o", "out.csv"), "write 0.2"),
         (("report", "share", "--threshold", "20", "-o", "out.html"), "--threshold is 20, but a prevalence"),
         (("hotspots", "temp", "--threshold", "20%"), "no share of anything"),
         (("hotspots", "temp", "--threshold", "nan"), "needed is a finite number"),

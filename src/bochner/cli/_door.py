@@ -13,7 +13,7 @@ from typing import Any
 from bochner.cli._files import must_be_image, must_be_readable, must_exist
 from bochner.cli._spec import GAPS, box_of, covariate_files, inputs_named, path_or_number, share_or_number
 from bochner.exceptions import BochnerError, InputError
-from bochner.formats import CUBES, RASTERS
+from bochner.formats import CUBES, RASTERS, VECTORS
 from bochner.spelling import length_and_unit
 
 Check = Callable[[Any], Any]
@@ -103,6 +103,21 @@ def side(value: str | None) -> str | None:
     """The side of a pixel."""
     if value is not None:
         length_and_unit(value)
+    return value
+
+
+def polygons(value: Path | None) -> Path | None:
+    """A file of polygons that must be there."""
+    known = (*VECTORS, ".parquet")
+    if existing(value) is not None and value is not None and value.suffix.lower() not in known:
+        raise InputError(f"{value} ends in {value.suffix!r}; needed are polygons: one of {', '.join(known)}.")
+    return value
+
+
+def level(value: float) -> float:
+    """The probability of an interval."""
+    if not 0 < value < 1:
+        raise InputError(f"--level is {value:g}; needed is a probability between 0 and 1, such as 0.95.")
     return value
 
 

@@ -5,23 +5,38 @@ from __future__ import annotations
 import csv
 import json
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bochner.cli._spec import Spec
-from bochner.spelling import check_columns, check_covariate_names
+from bochner.exceptions import InputError
+from bochner.spelling import check_columns, check_covariates
 
 MAX_HEAD = 2**20  # bytes of the manifest of a model: those of formulas and many classes are longer, and left alone
 
 
 def check_header(spec: Spec) -> None:
-    """Refuse columns that the header of a CSV has not; other files are left to who reads them."""
+    """Refuse columns that the header of a CSV has not, and no target; other files are left to who reads them."""
     if spec.data.suffix.lower() != ".csv" or not spec.data.is_file():
         return
+    if not spec.data.stat().st_size:
+        raise InputError(f"{spec.data} is empty; check that it was written completely.")
     names = _names_of_csv(spec.data)
     more = [name for name in (spec.error_sd, spec.groups) if name is not None]
-    if names:
-        check_columns([*spec.roles.values(), *spec.coords, *spec.covariates, *more], names, spec.data.name)
+    if not names:
+        return
+    check_columns([*spec.roles.values(), *spec.coords, *spec.covariates, *more], names, spec.data.name)
+    if spec.target is None:
+        from bochner.geo.tables import find_coords
+
+        coords = spec.coords or find_coords(names, spec.data.name)
+        raise no_target([name for name in names if name not in coords])
+
+
+def no_target(others: Sequence[str]) -> InputError:
+    """What to say where no column is to be modelled."""
+    return InputError(f"no target was given; name the column to be modelled with --target: one of {list(others)}.")
 
 
 def _names_of_csv(path: Path) -> list[str]:
@@ -41,12 +56,14 @@ def _names_of_csv(path: Path) -> list[str]:
     return [name.strip() for name in next(csv.reader([first], delimiter=mark_of(first)), [])]
 
 
-def check_inputs(model: Path, covariates: Iterable[str]) -> None:
-    """Refuse covariates that a model does not have, by what its file says; what is no plain model is left alone."""
-    covariates = list(covariates)
-    inputs = _inputs_of(model) if covariates else None
+def check_inputs(model: Path, covariates: Mapping[str, Any]) -> None:
+    """Refuse covariates that a model does not have, and none for one that it has, by what its file says.
+
+    What is no plain model is left alone.
+    """
+    inputs = _inputs_of(model)
     if inputs is not None:
-        check_covariate_names(inputs, covariates)
+        check_covariates(inputs, covariates)
 
 
 def _inputs_of(path: Path) -> list[str] | None:

@@ -20,24 +20,20 @@ from bochner.estimators.limits import SHOWN_FROM
 from bochner.estimators.progress import duration, speak
 from bochner.estimators.summary import describe
 from bochner.estimators.table_fit import TableFit
-from bochner.exceptions import InputError, PartError
+from bochner.exceptions import InputError
 from bochner.families import family_named
 from bochner.kernels import kernel_named
 from bochner.layout import Given
 from bochner.layout.columns import timed_columns, told_of_unused
 from bochner.report.words import CHOICES
+from bochner.spelling import Size, check_sizes
 
 
 def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
     """Fit the model that a spec asks for; names of columns tell it what its response, trials and so on were."""
     family = family_named(spec.family)
-    for name in ("trials", "exposure"):
-        if getattr(spec, name) is not None and family.size_name != name:
-            has = f"has {family.size_name}" if family.size_name else "has neither trials nor exposure"
-            raise PartError(f"--{name} was given, but the family {spec.family!r} {has}; leave it out, or set --family.")
-    size = family.size_name
-    if family.bounded_by_size and size is not None and getattr(spec, size) is None:
-        raise InputError(f"the family is {family.name} and no {size} were given; name their column with --{size}.")
+    size = Size(family.size_name, family.bounded_by_size)
+    check_sizes(family.name, size, {"trials": spec.trials, "exposure": spec.exposure})
     model = unfitted(spec)
     spec, rows = training(spec)
     model.set_params(coords=rows.coords, covariates=rows.covariates or None)

@@ -156,9 +156,11 @@ EscapeFormulas = Annotated[
         help="In a .csv, put an apostrophe before text that a spreadsheet would run as a formula: =, +, -, @, tab.",
     ),
 ]
-Level = Annotated[float, typer.Option(metavar="P", help="Probability that the interval should hold.")]
+Level = Annotated[
+    float, typer.Option(metavar="P", help="Probability that the interval should hold.", callback=_door.level)
+]
 Within = Annotated[
-    Path | None, typer.Option(metavar="POLYGONS", help="Polygons that the map is cut to.", callback=_door.existing)
+    Path | None, typer.Option(metavar="POLYGONS", help="Polygons that the map is cut to.", callback=_door.polygons)
 ]
 Exceed = Annotated[
     list[str] | None,

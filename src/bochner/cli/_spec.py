@@ -10,7 +10,15 @@ from typing import Any
 
 from bochner.cli._files import must_be_readable, must_exist
 from bochner.exceptions import InputError
-from bochner.spelling import check_criterion, check_family, check_features, check_kernel, nearest_name
+from bochner.spelling import (
+    SIZES,
+    check_criterion,
+    check_family,
+    check_features,
+    check_kernel,
+    check_sizes,
+    nearest_name,
+)
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,11 @@ class Spec:
         if "data" not in options:
             raise InputError("no DATA was given; name the file of places and measurements, or set data in --config.")
         return cls(**options)
+
+    def check_sizes(self) -> None:
+        """Refuse trials and exposures that a family has not, and none of those that it needs."""
+        if self.family in SIZES:  # those of other packages are asked themselves
+            check_sizes(self.family, SIZES[self.family], {"trials": self.trials, "exposure": self.exposure})
 
     def check_files(self) -> None:
         """Refuse files that are not there, or are of no format that is read: those of the TOML file, too."""

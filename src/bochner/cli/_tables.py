@@ -12,6 +12,7 @@ import numpy as np
 from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
 from bochner.cli._amiss import amiss, yes_or_no
+from bochner.cli._heads import no_target
 from bochner.cli._sheets import sheets_told
 from bochner.cli._spec import GAPS, Spec
 from bochner.exceptions import ColumnError, InputError
@@ -155,7 +156,7 @@ def _read(spec: Spec) -> tuple[Spec, Places]:
         return spec, places
     others = [name for name in places.names if name not in places.coords]
     if places.grid is None or len(others) != 1:
-        raise InputError(f"no target was given; name the column to be modelled with --target: one of {others}.")
+        raise no_target(others)
     return replace(spec, target=others[0]), places
 
 

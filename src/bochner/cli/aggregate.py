@@ -15,7 +15,7 @@ def aggregate(
     model: given.Model,
     areas: Annotated[
         Path,
-        typer.Option(metavar="POLYGONS", help="Areas: .gpkg, .shp, .geojson or .geoparquet.", callback=_door.existing),
+        typer.Option(metavar="POLYGONS", help="Areas: .gpkg, .shp, .geojson or .geoparquet.", callback=_door.polygons),
     ],
     output: Annotated[
         Path,

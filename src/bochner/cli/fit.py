@@ -70,6 +70,7 @@ def fit(
     if spec.output is None:
         raise InputError("no output was given; name the model file to write with -o, or set output in --config.")
     spec.check_files()
+    spec.check_sizes()
     check_model_name(spec.output, spec.files)
     check_header(spec)
 

@@ -37,7 +37,7 @@ def hotspots(
     within: given.Within = None,
     areas: Annotated[
         Path | None,
-        typer.Option(metavar="POLYGONS", help="Named areas, to tell where each hotspot lies.", callback=_door.existing),
+        typer.Option(metavar="POLYGONS", help="Named areas, to tell where each hotspot lies.", callback=_door.polygons),
     ] = None,
     weights: Annotated[
         Path | None,

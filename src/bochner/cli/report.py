@@ -35,7 +35,7 @@ def report(
         typer.Option(
             metavar="POLYGONS",
             help="Districts, say: which of them are above the threshold is told first.",
-            callback=_door.existing,
+            callback=_door.polygons,
         ),
     ] = None,
     weights: Annotated[

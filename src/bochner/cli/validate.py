@@ -75,6 +75,7 @@ def validate(
 
     spec = Spec.of(config, options)
     spec.check_files()
+    spec.check_sizes()
     check_header(spec)
     from bochner.validation import get_scores
 
