@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from bochner import SpatialRegressor, load
 from bochner.exceptions import CheckWarning, InputError
-from bochner.kernels import Matern
+from bochner.kernels import Matern, Separable
 
 
 def survey(n: int = 80) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -82,3 +82,9 @@ def test_lengths_in_metres_are_told_where_places_are_in_km():
     for kernel, crs in ((Matern(30.0), "EPSG:32633"), (Matern(30_000.0), None)):
         fine = SpatialRegressor(kernel, noise_variance=0.01, tune=None, crs=crs).fit(5e5 + 1e5 * X, y)
         assert not any("length scale" in told for told in fine.check())
+    # of space alone: a time has its own unit
+    table = np.column_stack([5e5 + 1e5 * X, 1e4 * X[:, 0]])
+    for space, told in ((30.0, False), (30_000.0, True)):
+        apart = Separable(Matern(space), Matern(30_000.0))
+        model = SpatialRegressor(apart, noise_variance=0.01, tune=None, crs="EPSG:32633").fit(table, y)
+        assert any("length scale" in text for text in model.check()) == told

@@ -170,7 +170,7 @@ def _in_another_unit(settings: Settings, laid: _Laid) -> str:
     lengths = [
         float(np.exp(theta))
         for h, theta in zip(kernel.hyperparameters, kernel.theta, strict=True)
-        if h.role.is_range and (h.axis is None or h.axis < of_space)
+        if h.role.is_range and min(h.axes(n_places)) < of_space
     ]
     extent = float(np.ptp(laid.responses.rows.coords[:, :of_space], axis=0).max())
     if not lengths or not 0 < limits.FAR_TOO_LONG * extent < min(lengths):
