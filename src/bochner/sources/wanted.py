@@ -22,15 +22,9 @@ MENDED = "Mend them, or leave them out: --drop-bad, in Python open_source(..., d
 
 
 class Usable(NamedTuple):
-    """Rows of a part that can be fitted.
+    """Rows of a part that can be fitted: their columns, and their positions in the part.
 
-    Attributes
-    ----------
-    columns : their columns
-    rows : their positions in the part
-    n_missing : rows left out because a value was missing
-    n_amiss : rows left out as amiss
-    amiss : what the first of these are
+    Left out are `n_missing` rows that miss a value, and `n_amiss` that are `amiss`, as the first of these say.
     """
 
     columns: Columns
