@@ -165,11 +165,21 @@ def test_nearest_rows_are_taken_where_they_predict_better(length, better):
             assert scheme.solve(asked, Average.single(kernel, noise)).scheme == "orthogonal"
 
 
+def test_waves_are_not_taken_whose_sd_would_be_far_too_large():
+    """New observations of much noise do not tell: what is left out is compared with what the nearest leave unknown."""
+    kernel, noise = Matern(0.5, nu=2.5), 1.0
+    task = task_of(of=kernel, noise=1.0, n=600)
+    waves = lattice_waves.lattice_waves(replace(task.settings, n_frequencies=30), kernel, noise, 600, task.covered_box)
+    mode = lattice_scheme.linear_mode(task, waves.features, noise)
+    better, told = lattice_scheme._nearest_are_better(task, kernel, noise, mode, 3.0, "too many rows, so")
+    assert better and "the nearest rows leave one of" in str(told)
+
+
 @pytest.mark.parametrize(("length", "scheme"), [(1.5, "lattice"), (0.05, "nearest")])
 def test_waves_or_the_nearest_answer_where_no_products_can_be_had(length, scheme, monkeypatch):
     """Whichever predict held-out rows better; it is said why, and what the waves leave out."""
     monkeypatch.setattr(limits, "MAX_EXACT_ROWS", 50)
-    monkeypatch.setattr(limits, "MAX_LATTICE_WAVES", 30)
+    monkeypatch.setattr(limits, "MAX_LATTICE_WAVES", 200)
     monkeypatch.setattr(operators, "OPERATORS", (operators.UnavailableOperator,))
     kernel = Matern(length, nu=2.5)
     task = task_of(of=kernel, noise=0.5, n=2_000)

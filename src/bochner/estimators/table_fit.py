@@ -173,7 +173,8 @@ def _in_another_unit(settings: Settings, laid: _Laid) -> str:
         if h.role.is_range and min(h.axes(n_places)) < of_space
     ]
     extent = float(np.ptp(laid.responses.rows.coords[:, :of_space], axis=0).max())
-    if not lengths or not 0 < limits.FAR_TOO_LONG * extent < min(lengths):
+    far = limits.FAR_TOO_LONG * extent
+    if not lengths or not far < min(lengths) <= 1000 * far:  # in km far too long, in metres not
         return ""
     told = f"the length scale of the kernel is {min(lengths):,.0f} km, and the rows span {extent:,.4g} km"
     return (

@@ -77,7 +77,8 @@ def _cell(shape: Any, crs: Any, spacing: str | float | Resolution | None, n_poin
 def _regular(shape: Any, cell: tuple[float, float], crs: Any, most: int) -> tuple[FloatArray, FloatArray]:
     """The cells of a grid as a polygon cuts them: the centre and the ground of each part.
 
-    So the mean of a plane is exact whatever the cells, where points on a bare grid would err by the edge's share.
+    So the mean of a plane is exact but for parts around a corner, where points on a bare grid would err by the edge's
+    share.
     """
     import shapely
 
@@ -102,7 +103,8 @@ def _boxes(shape: Any, cell: tuple[float, float], most: int) -> Any:
     """
     import shapely
 
-    (left, bottom, right, top), step = shape.bounds, np.array(cell)
+    left, bottom, right, top = shape.bounds
+    step = np.maximum(cell, max(right - left, top - bottom) * limits.FINEST_CELL)
     counts = np.maximum(1, np.ceil((np.array([right, top]) - (left, bottom)) / step)).astype(np.int64)
     # the grid is centred on the box, so that both sides are treated alike
     corner = np.array([left + right, bottom + top]) / 2 - step * counts / 2

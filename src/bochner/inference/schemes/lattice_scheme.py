@@ -153,7 +153,11 @@ def _may_be_nearest(task: Task) -> bool:
 def _nearest_are_better(
     task: Task, kernel: Kernel, noise_variance: float, waves: Mode, left: float, last: str
 ) -> tuple[bool, Choice]:
-    """Whether held-out rows are predicted better from the nearest of all others than by the waves, and by how much."""
+    """Whether held-out rows are predicted better from the nearest of all others than by the waves, and by how much.
+
+    New observations hardly tell a surface that is known closely from one that is not: waves that leave out far more
+    than the nearest rows leave unknown have too large an sd, and are not taken.
+    """
     obs, rng = task.obs, generator(task.settings.seed, "held-out rows")
     test = np.sort(rng.choice(len(obs), min(limits.MAX_COMPARED_ROWS, len(obs) // 10), replace=False))
     fold = (np.setdiff1d(np.arange(len(obs)), test, assume_unique=True), test)
@@ -163,7 +167,11 @@ def _nearest_are_better(
     why = last.removesuffix(", so")
     told = f"{why}; CRPS of {len(test):,} held-out rows {near:.4g} from the nearest rows, {far:.4g} by waves, which "
     told += f"leave out a field of sd {np.sqrt(left):.2g}"
+    unknown = float(np.median(held[0].variance))
     if near < far:
+        return True, Choice("n_frequencies", None, text=f"none: {told}")
+    if left > limits.LEFT_OF_UNKNOWN * unknown:
+        told += f", and the nearest rows leave one of {np.sqrt(unknown):.2g} unknown"
         return True, Choice("n_frequencies", None, text=f"none: {told}")
     n_waves = len(waves.fit.posterior.feature_coef) // 2
     return False, Choice("n_frequencies", n_waves, text=f"{n_waves:,} waves of a lattice: {told}")

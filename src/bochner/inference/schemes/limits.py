@@ -26,6 +26,8 @@ FEW_WAVES                30       fewer waves (lines of a periodic kernel) are j
 FEW_WAVE_ROWS            10,000   rows up to which float32 waves gain nothing                     benchmarks/dense
 MAX_FEATURE_TUNING_WORK  2e10     multiplications in one evaluation of a feature model's          benchmarks/schemes
                                   evidence
+LEFT_OF_UNKNOWN          4        variance that waves may leave out, of what the nearest rows       tests/inference
+                                  leave unknown: an sd twice theirs
 MAX_COMPARED_ROWS        1,000    rows held out to compare waves with the nearest rows            benchmarks/dependent
 MAX_COMPARING_ROWS       30,000   rows that both are given then: a trial of more would cost more  benchmarks/dependent
                                   than it is worth
@@ -53,5 +55,6 @@ UNSEEN_SURFACE = 0.03
 FEW_WAVES = 30
 FEW_WAVE_ROWS = 10_000
 MAX_FEATURE_TUNING_WORK = 2e10
+LEFT_OF_UNKNOWN = 4.0
 MAX_COMPARED_ROWS = 1_000
 MAX_COMPARING_ROWS = 30_000
