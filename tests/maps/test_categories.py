@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from numpy.testing import assert_allclose
 from bochner import SpatialRegressor
 from bochner.exceptions import InputError
 from bochner.kernels import Matern
+from bochner.maps import aggregate
 from bochner.report import card
 
 pytest.importorskip("xarray")
@@ -37,8 +40,22 @@ def test_a_level_is_named_as_a_number_is(model):
 
 
 def test_a_level_that_is_none_is_told(model):
-    with pytest.raises(InputError, match=r"'soil' is 'loam'.*\['clay', 'sand'\]"):
-        model.predict_grid("0.5deg", covariates={"soil": "loam"})
+    for ask in (partial(model.predict_grid, "0.5deg"), partial(aggregate, model, halves())):
+        with pytest.raises(InputError, match=r"'soil' is 'loam'.*\['clay', 'sand'\]"):
+            ask(covariates={"soil": "loam"})
+
+
+def halves():
+    geopandas = pytest.importorskip("geopandas")
+    shapely = pytest.importorskip("shapely")
+    return geopandas.GeoDataFrame(geometry=[shapely.box(5, 45, 7, 48), shapely.box(7, 45, 9, 48)], crs=4326)
+
+
+def test_areas_may_have_one_level_everywhere(model):
+    """What a soil adds is what it adds to the mean of any area."""
+    sand, clay = (aggregate(model, halves(), covariates={"soil": soil})["mean"] for soil in ("sand", "clay"))
+    at = pd.DataFrame({"lon": [6.0, 6.0], "lat": [46.0, 46.0], "soil": ["sand", "clay"]})
+    assert_allclose(sand - clay, -np.diff(model.predict(at))[0], rtol=1e-6)
 
 
 def test_plots_and_cards_hold_the_most_frequent_level(model):

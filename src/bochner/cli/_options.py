@@ -55,8 +55,8 @@ Layers = Annotated[
     typer.Option(
         "--covariate",
         metavar="NAME=RASTER",
-        help="Covariate of the model: a raster (GeoTIFF, NetCDF, .zarr), a number, or the date of a map in time "
-        "(date=2024-04-01); may be given several times.",
+        help="Covariate of the model: a raster (GeoTIFF, NetCDF, .zarr), a number, one of its classes, or the date of "
+        "a map in time (date=2024-04-01); may be given several times.",
         callback=_door.layers,
     ),
 ]

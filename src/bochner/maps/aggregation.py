@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +22,7 @@ from bochner.features import ArealRows, Rows
 from bochner.geo import area_points, as_crs, checked_areas, grid_like, mask_within, raster_at, read_areas, sample_raster
 from bochner.maps import limits
 from bochner.maps.grids.bands import Band, make_bands
-from bochner.maps.grids.inputs import Input
+from bochner.maps.grids.inputs import Input, existing_raster
 from bochner.maps.mappable import Mappable, map_layout, mappable
 from bochner.posterior import Latent
 from bochner.posterior.mixture import Alike
@@ -58,7 +59,7 @@ def aggregate(
         Polygons, in any CRS.
     weights_raster : raster, optional
         Weights of the mean, people per pixel, say; without, every piece of ground counts the same.
-    covariates : mapping of str to raster or number, optional
+    covariates : mapping of str to raster, number or class, optional
         Every column of the model beside easting and northing.
     exceed : float or sequence of float
         Thresholds; a column with the probability that the area's mean lies above each.
@@ -140,11 +141,16 @@ class _Points:
         coords, area, weight = area_points(areas, n_points=n_points, weights_raster=raster, crs=own)
         crs = areas.crs if own is None else own
         levels = fitted.layout.levels
-        others = {name: _at(name, source, coords, crs, name in levels) for name, source in covariates.items()}
+        classes = {name: str(one) for name, one in covariates.items() if _is_class(one, levels.get(name, ()))}
+        others = {
+            name: _at(name, source, coords, crs, levels.get(name))
+            for name, source in covariates.items()
+            if name not in classes
+        }
         kept = np.all([np.isfinite(np.broadcast_to(v, len(coords))) for v in (*coords.T, *others.values())], axis=0)
         share = np.bincount(area, np.where(kept, weight, 0.0), len(areas))
         here = {name: v if np.ndim(v) == 0 else v[kept] for name, v in others.items()}
-        rows = fitted.check_rows(fitted.layout.map_rows(coords[kept], here))
+        rows = fitted.check_rows(fitted.layout.map_rows(coords[kept], {**here, **classes}))
         return cls(rows, area[kept], weight[kept] / share[area[kept]])
 
     def counts(self, n_areas: int) -> IntArray:
@@ -328,12 +334,19 @@ def _as_areas(areas: Sequence[tuple[Rows, FloatArray]]) -> ArealRows:
     )
 
 
-def _at(name: str, source: Input, coords: FloatArray, crs: Any, is_category: bool) -> Any:
+def _is_class(source: Input, levels: Collection[Any]) -> bool:
+    """Whether an input is a class that the model knows, the same everywhere."""
+    return isinstance(source, (str, os.PathLike)) and str(source) in levels
+
+
+def _at(name: str, source: Input, coords: FloatArray, crs: Any, levels: Sequence[Any] | None) -> Any:
     if isinstance(source, (int, float, np.number)):
         return float(source)
     if isinstance(source, np.ndarray):
         raise InputError(f"{name} is an array, which has no places; needed is a raster file or a number.")
-    return raster_at(source, coords, crs, resampling="classes" if is_category else None)
+    if isinstance(source, (str, os.PathLike)):
+        source = existing_raster(name, Path(source), levels)
+    return raster_at(source, coords, crs, resampling=None if levels is None else "classes")
 
 
 def _uninformed(fitted: Fitted, unsure: FloatArray) -> NDArray[np.bool_]:

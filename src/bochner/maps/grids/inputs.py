@@ -52,7 +52,7 @@ class Inputs:
             if isinstance(value, (str, os.PathLike)) and str(value) in (levels or {}).get(name, ()):
                 fixed[name] = str(value)
             elif isinstance(value, (str, os.PathLike)):
-                layers[name] = _existing(name, Path(value), (levels or {}).get(name))
+                layers[name] = existing_raster(name, Path(value), (levels or {}).get(name))
             elif np.ndim(value) == 0:
                 fixed[name] = _number(name, value)
             else:
@@ -109,7 +109,8 @@ def size_of(known: Known, n: int) -> FloatArray | None:
     return None if size is None else np.broadcast_to(np.asarray(size, dtype=np.float64), (n,))
 
 
-def _existing(name: str, path: Path, levels: Sequence[Any] | None) -> str | os.PathLike[str]:
+def existing_raster(name: str, path: Path, levels: Sequence[Any] | None) -> str | os.PathLike[str]:
+    """A file of an input, which may name a band; one that is not there is refused by what the input could be."""
     if not path.exists() and levels is not None:
         raise InputError(f"{name!r} is {str(path)!r}, neither one of its levels, {list(levels)}, nor a raster.")
     if not path.exists():
