@@ -131,6 +131,7 @@ def test_areas_without_people_count_by_ground_and_are_told(tmp_path):
         ({"spacing": 1, "n_points": 3}, "give one of them"),
         ({"n_points": 0}, "at least 1"),
         ({"spacing": "1deg"}, "units of the coordinates"),
+        ({"spacing": 1e-20}, "would give row 1 of the areas about .* points; at most 1,000,000 are taken"),
     ],
 )
 def test_mistakes_are_told(options, message):

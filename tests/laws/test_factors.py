@@ -186,11 +186,11 @@ def test_many_quadratic_forms_are_those_of_few():
     rng = np.random.default_rng(6)
     X, phi = rng.normal(size=(60, 40)), rng.normal(size=(30, 40))
     factor = cholesky_factor(X.T @ X + 1e-6 * np.eye(40))
-    few = np.concatenate([factor.quadratic_form(phi[i : i + 5]) for i in range(0, 15, 5)])
+    few = np.concatenate([factor.quadratic_form(phi[i : i + 3]) for i in range(0, 15, 3)])
     size = len(pickle.dumps(factor))
     many = factor.quadratic_form(phi)
     assert_allclose(many[:15], few, rtol=1e-9)
-    assert_allclose(factor.quadratic_form(phi[:2]), few[:2], rtol=1e-9)
+    assert np.array_equal(factor.quadratic_form(phi[:3]), few[:3])  # whatever was asked before
     assert_allclose(factor.quadratic_form(phi.astype(np.float32)), many, rtol=1e-4)
     assert len(pickle.dumps(factor)) < size + 100
     assert_allclose(pickle.loads(pickle.dumps(factor)).quadratic_form(phi), many, rtol=1e-9)

@@ -55,7 +55,9 @@ def area_points(
     cells = [_cell(shape, areas.crs, spacing, n_points or limits.POINTS_OF_AREA) for shape in areas.geometry]
     parts = list(_weighted(areas, cells, weights_raster)) if weights_raster is not None else None
     if parts is None:
-        most = limits.MOST_POINTS if spacing is not None else limits.MORE_POINTS * (n_points or limits.POINTS_OF_AREA)
+        if spacing is not None:
+            _check_count(areas, cells, spacing)
+        most = limits.MORE_POINTS * (limits.MOST_POINTS if spacing is not None else n_points or limits.POINTS_OF_AREA)
         parts = [_regular(shape, cell, areas.crs, most) for shape, cell in zip(areas.geometry, cells, strict=True)]
     index = np.repeat(np.arange(len(parts)), [len(coords) for coords, _ in parts])
     coords = np.vstack([coords for coords, _ in parts])
@@ -72,6 +74,17 @@ def _cell(shape: Any, crs: Any, spacing: str | float | Resolution | None, n_poin
     squash = np.cos(np.radians(latitude)) if is_geographic(as_crs(crs)) else 1.0
     side = float(np.sqrt(shape.area * squash / n_points))
     return side / max(squash, 0.01), side
+
+
+def _check_count(areas: Any, cells: list[tuple[float, float]], spacing: Any) -> None:
+    """Refuse a spacing by which an area would have more points than can be held."""
+    for i, (shape, (dx, dy)) in enumerate(zip(areas.geometry, cells, strict=True)):
+        about = max(shape.area / dx / dy, shape.length / 2 / max(dx, dy))
+        if about > limits.MOST_POINTS:
+            raise InputError(
+                f"the spacing is {spacing}, which would give row {i + 1} of the areas about {about:.2g} points; at "
+                f"most {limits.MOST_POINTS:,} are taken: give a larger spacing, or n_points."
+            )
 
 
 def _regular(shape: Any, cell: tuple[float, float], crs: Any, most: int) -> tuple[FloatArray, FloatArray]:

@@ -5,7 +5,7 @@ name               value       what it bounds, and why
 =================  ==========  =======================================================================================
 POINTS_OF_AREA     100         points of an area, where neither a number nor a spacing is given
 MORE_POINTS        4           times as many points as were asked for, of an area that is narrow or ragged
-MOST_POINTS        1,000,000   of an area at a spacing that was asked for; more are taken further apart
+MOST_POINTS        1,000,000   of an area at a spacing that was asked for; one that gives more is refused
 FINEST_CELL        2^-30       of the longer side of an area: finer ones cannot be counted
 FIRST_BLOCKS       16          blocks of cells along the longer side of an area, that are looked through first
 MAX_RASTER_PIXELS  16,000,000  pixels of a raster that are held at once: 128 MB

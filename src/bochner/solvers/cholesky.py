@@ -74,11 +74,15 @@ class CholeskyFactor(Factor):
         return np.asarray(np.einsum("ij,ij->i", whitened, whitened))
 
     def _inverse_for(self, n_rows: int) -> FloatArray | None:
-        """L^-1, once so many rows are asked for that it pays: products take a third to a half of substitution."""
+        """L^-1, kept, for so many rows at once that it pays: products take a third to a half of substitution.
+
+        By the rows of this call alone: the same call gives the same bits, whatever was asked before.
+        """
+        p = len(self.root)
+        if n_rows < limits.INVERSE_FROM * p or p > limits.INVERTED_COLUMNS:
+            return None
         if "inverse" not in self._cache:
-            asked = self._cache["asked"] = self._cache.get("asked", 0) + n_rows
-            p = len(self.root)
-            if asked < limits.ASKED_ROWS * p or p > limits.INVERTED_COLUMNS or 16.0 * p**2 > current().room:
+            if 16.0 * p**2 > current().room:
                 return None
             self._cache["inverse"] = self.half_inverse()
         found: FloatArray = self._cache["inverse"]
