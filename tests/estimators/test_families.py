@@ -175,22 +175,35 @@ def test_copies_that_leave_no_noise_are_warned_of_at_once(weight):
         assert any("no noise was learned" in finding for finding in model.check())
     for options, known in (({"noise_variance": 0.16}, {"sample_weight": weight}), ({}, {})):
         with warnings.catch_warnings():
-            warnings.simplefilter("error", CheckWarning)
+            warnings.filterwarnings("error", "no noise was learned", CheckWarning)
             SpatialRegressor(**options).fit(X, y, **known)
 
 
 def test_precisions_are_warned_of_at_once():
-    """Weights of 1/variance make thousands of rows of a few; those that are copies, or about 1, are no alarm."""
+    """Weights of 1/variance make thousands of rows of a few; those that are copies are no alarm."""
     rng = np.random.default_rng(0)
     X, y, model = rng.random((40, 2)), rng.standard_normal(40), SpatialRegressor(Matern(), tune=None)
     with pytest.warns(CheckWarning, match="measurement_variance=1/weight"):
         model.fit(X, y, sample_weight=1 / rng.uniform(0.001, 0.02, 40))
     with pytest.warns(CheckWarning, match="40 rows are taken for 0"):
         model.fit(X, y, sample_weight=1 / rng.uniform(50, 400, 40))
-    for weight in (rng.integers(1, 6, 40), rng.uniform(0.7, 1.3, 40), None):
+    for weight in (rng.integers(1, 6, 40), np.repeat([0.0, 1.0], 20), None):
         with warnings.catch_warnings():
             warnings.simplefilter("error", CheckWarning)
             model.fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("weight", "told"), [(2.0, "is 2 in every row"), (0.5, "is 0.5 in every row"), ("fractions", "has fractions")]
+)
+def test_weights_that_are_no_copies_are_asked_about(weight, told):
+    rng = np.random.default_rng(0)
+    X, y, model = rng.random((40, 2)), rng.standard_normal(40), SpatialRegressor(Matern(), tune=None)
+    weight = rng.uniform(0.7, 1.3, 40) if weight == "fractions" else np.full(40, weight)
+    with pytest.warns(CheckWarning, match=f"{told}.*copies of the row.*Did you mean measurement_variance?"):
+        model.fit(X, y, sample_weight=weight)
+    with pytest.warns(CheckWarning):
+        assert any("Did you mean measurement_variance?" in finding for finding in model.check())
 
 
 # ---------------------------------------------------------------------- what is learned

@@ -221,7 +221,7 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
             Response; left out for a DataArray; of a source, `target` names its column.
         sample_weight : array of shape (n,), optional
             Copies that each row stands for; 0 is the same as leaving it out. Precisions are no copies: give known
-            variances as `measurement_variance`.
+            variances as `measurement_variance`. `fit` warns where all weights are equal, but not 1, or have fractions.
         trials, exposure : array of shape (n,), optional
             What counts are out of: trials of a binomial, exposure (time, population) of a Poisson or negative
             binomial; 1 where they are not given.

@@ -101,15 +101,15 @@ def fit_table(estimator: Any, X: Any, y: Any, given: Given, wanted: TableFit) ->
     if unit:
         warn(unit, CheckWarning)
     odd, weights = laid.layout.oddities(laid.table, laid.responses, row_name), odd_weights(laid.responses.weight)
-    for finding in (*odd.alarms, *((weights.told,) if weights is not None and weights.grave else ())):
+    for finding in (*odd.alarms, *((weights,) if weights else ())):
         warn(finding, CheckWarning)
     layout, responses, model = _modelled(estimator, settings, laid, given, wanted)
-    copied = "" if weights is not None and weights.grave else _copied(settings, responses, model)
+    copied = _copied(settings, responses, model)
     if copied:
         warn(copied, CheckWarning)
     said = (
         *((unit,) if unit else ()),
-        *(() if weights is None else (weights.told,)),
+        *((weights,) if weights else ()),
         *((copied,) if copied else ()),
         *odd.alarms,
         *odd.notes,

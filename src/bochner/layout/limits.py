@@ -14,8 +14,6 @@ FAR_GAP               0.5      gap to the nearest other row, in extents of all o
 REGION_SHARE          0.9      of the rows that define where the others are; the rest may be errors themselves
 LOOKED_AT             200,000  rows up to which far places and copies are looked for: about 0.1 s
 LARGE_WEIGHT          20       mean from which weights, none of them 1 or less, are no numbers of copies
-FAR_FROM_ROWS         2.0      copies a row (or the inverse) from which odd weights are warned of at once: intervals are
-                               too narrow, or too wide, by its root
 COPIED_SHARE          0.1      copies beside the rows, of their number, from which they tell what the noise is ...
 NO_NOISE              1e-6     ... and the noise that is none, of the variance of the responses
 BLOCKED_SITES         10       from which on blocks of rows with a time are blocks of space: two for each of five folds
@@ -48,7 +46,6 @@ FAR_GAP = 0.5
 REGION_SHARE = 0.9
 LOOKED_AT = 200_000
 LARGE_WEIGHT = 20
-FAR_FROM_ROWS = 2.0
 COPIED_SHARE = 0.1
 NO_NOISE = 1e-6
 BLOCKED_SITES = 10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -65,32 +64,25 @@ def check_responses(family: Family, y: FloatArray, size: FloatArray, weight: Flo
         )
 
 
-@dataclass(frozen=True)
-class OddWeights:
-    """What to say of weights that are no numbers of copies, and whether they bend the fit enough to say it at once."""
-
-    told: str
-    grave: bool
-
-
-def odd_weights(weight: FloatArray) -> OddWeights | None:
-    """Weights that look like precisions or like those of a survey, and not like copies of rows; None of others."""
+def odd_weights(weight: FloatArray) -> str:
+    """What to say of weights that look like precisions or survey weights instead of copies of rows; empty if not."""
     kept = weight[weight > 0]
     mean = float(np.mean(kept))
     fractions = kept[kept != np.round(kept)]
-    if len(fractions):
+    if np.all(kept == kept[0]) and kept[0] != 1:
+        sign = f"is {kept[0]:.4g} in every row"
+    elif len(fractions):
         sign = f"has fractions (e.g. {fractions[0]:.4g}, mean {mean:.4g})"
     elif np.min(kept) > 1 and mean > limits.LARGE_WEIGHT:
         sign = f"is large everywhere (mean {mean:.4g})"
     else:
-        return None
-    told = (
-        f"sample_weight {sign}: it looks like precisions or survey (sampling) weights, but a sample_weight of k stands "
-        f"for k copies of the row, so that {len(kept):,} rows are taken for {kept.sum():,.6g}. Of precisions, "
-        f"give the variances instead: measurement_variance=1/weight (on the command line, their roots as "
-        f"--error-sd); of a survey, leave the weights out, and bring the design in as covariates."
+        return ""
+    return (
+        f"sample_weight {sign}: as in scikit-learn, a sample_weight of k stands for k copies of the row, so that "
+        f"{len(kept):,} rows are taken for {kept.sum():,.6g}. Did you mean measurement_variance? Of precisions, give "
+        f"measurement_variance=1/weight (on the command line, its root as --error-sd); leave survey (sampling) "
+        f"weights out, and bring the design in as covariates."
     )
-    return OddWeights(told, not 1 / limits.FAR_FROM_ROWS <= mean <= limits.FAR_FROM_ROWS)
 
 
 def copies_without_noise(weight: FloatArray, noise_variance: float, variance: float) -> str:
