@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from bochner import SpatialClassifier, SpatialRegressor, load
 from bochner.exceptions import CheckWarning, ColumnError, InputError
@@ -47,8 +48,46 @@ def test_the_response_among_the_columns_is_passed_over():
 
 def test_columns_that_were_not_named_are_told():
     table = stations()
-    model = fixed(coords=["lon", "lat"]).fit(table, table.temp)
+    with pytest.warns(CheckWarning, match=r"columns not used: id, soil, when\. .*covariates=\[\.\.\.\]"):
+        model = fixed(coords=["lon", "lat"]).fit(table, table.temp)
     assert model.choices_["columns"].value == ("id", "soil", "when")
+    for covariates in (["soil"], []):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", CheckWarning)
+            model = fixed(coords=["lon", "lat"], covariates=covariates).fit(table, table.temp)
+        assert "not used: id, " in model.choices_["columns"]
+
+
+@pytest.mark.parametrize("pandas_out", [True, False])
+def test_columns_that_a_pipeline_brings_and_nothing_uses_are_warned_of(pandas_out):
+    table = stations()
+    kinds = ColumnTransformer(
+        [("soil", OneHotEncoder(sparse_output=False), ["soil"])],
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    )
+    coords, unused = [3, 4], "0, 1, 2"
+    if pandas_out:
+        kinds.set_output(transform="pandas")
+        coords, unused = ["lon", "lat"], "soil_clay, soil_loam, soil_sand"
+    pipeline = make_pipeline(kinds, fixed(coords=coords))
+    with pytest.warns(CheckWarning, match=f"columns not used: {unused}"):
+        pipeline.fit(table[["soil", "lon", "lat"]], table.temp)
+
+
+def test_one_hot_columns_of_an_array_without_coords_are_named():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((60, 6)), rng.random(60)
+    X[:, 2:5] = np.eye(3)[rng.integers(3, size=60)]
+    told = r"6 columns are taken as coordinates: 0, 1, 2, 3, 4, 5\. .*\(2, 3, 4\) look like categories.*coords="
+    with pytest.warns(CheckWarning, match=told):
+        fixed().fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CheckWarning)
+        model = fixed().fit(rng.random((60, 6)), y)
+        assert model.choices_["columns"] == "6 columns are taken as coordinates: 0, 1, 2, 3, 4, 5."
+        fixed(coords=[0, 1], covariates=[2, 3, 4, 5]).fit(X, y)
+        assert "columns" not in fixed().fit(X[:, :2], y).choices_
 
 
 def test_a_column_named_twice_is_refused():

@@ -24,11 +24,13 @@ from bochner.inference import Domain, Fold, Model, Responses, Settings, fit_mode
 from bochner.layout import Design, Encoding, Given, Layout, Training, bent, lay_out
 from bochner.layout.columns import (
     encodable,
+    left_out,
     named_columns,
     plain_selectors,
     resolve_columns,
     roles_of,
     table_names,
+    told_of_axes,
     told_of_unused,
     unused_columns,
     used_part,
@@ -155,9 +157,19 @@ def _laid_out(estimator: Any, settings: Settings, X: Any, y: Any, given: Given, 
         told.append(_no_degrees(columns.coord_names, layout.placement.kind))
     if encoding is not None:
         told += encoding.choices
-    unused = unused_columns(X, *asked, set(roles.values())) if design is None else []
-    if unused:
-        told.append(Choice("columns", tuple(unused), text=_unused_told(unused, layout, plain_selectors(*asked)[0])))
+    if design is None:
+        known = {*roles.values()}
+        unused = [*unused_columns(X, *asked, known), *left_out(part, columns, known)]
+        if unused:
+            told.append(Choice("columns", tuple(unused), text=_unused_told(unused, layout, plain_selectors(*asked)[0])))
+        if unused and asked[1] is None:
+            ways = "Name those that are covariates, covariates=[...]; with covariates=[] the fit does not warn."
+            warn(f"columns {told[-1]} {ways}", CheckWarning)
+        if wanted.columns[0] is None and len(columns.coords) > 3:
+            text, odd = told_of_axes(part, columns, table)
+            told.append(Choice("columns", len(columns.coords), text=text))
+            if odd:
+                warn(text, CheckWarning)
     return _Laid(table, columns.coords_of(table), layout, responses, tuple(told))
 
 
