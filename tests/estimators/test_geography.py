@@ -200,3 +200,27 @@ def test_a_date_that_is_not_used_is_told_of(survey):
     braces = plain.rename(columns={"lon": "x {m}", "lat": "y {m}"})
     told = str(SpatialRegressor(Matern(nu=1.5), coords=["x {m}", "y {m}"]).fit(braces, y).choices_["columns"])
     assert "coords=['x {m}', 'y {m}', 'date']" in told
+
+
+def test_longitudes_beyond_a_turn_are_refused_and_0_to_360_is_not():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"lon": rng.uniform(350, 360, 40), "lat": rng.uniform(0, 4, 40)})
+    model = SpatialRegressor(Matern(100.0), tune=None).fit(table, rng.random(40))
+    assert_allclose(model.predict(table.assign(lon=table.lon - 360)), model.predict(table), rtol=1e-9)
+    amiss = table.copy()
+    amiss.loc[7, "lon"] = 430
+    for ask in (model.predict, lambda X: SpatialRegressor(Matern(100.0), tune=None).fit(X, X.lat)):
+        with pytest.raises(InputError, match="first row 7: longitude 430"):
+            ask(amiss)
+        with pytest.raises(InputError, match=r"longitude reaches 4.*no angle in degrees"):
+            ask(table.assign(lon=table.lon + 60))
+
+
+def test_an_image_across_greenwich_counted_from_0_to_360_keeps_its_longitudes():
+    xarray = pytest.importorskip("xarray")
+    lon = np.r_[np.arange(350.0, 360), np.arange(10.0)]
+    image = xarray.DataArray(np.arange(100.0).reshape(5, 20), {"lat": np.arange(5.0), "lon": lon}, name="t")
+    model = SpatialRegressor(Matern(100.0), tune=None).fit(image)
+    assert_allclose(model.predict(image).lon, lon)
+    with pytest.raises(InputError, match="no angle in degrees"):
+        SpatialRegressor(Matern(100.0), tune=None).fit(image.assign_coords(lon=np.arange(400.0, 420)))

@@ -41,7 +41,8 @@ def cube_grid(cube: Any, source: str) -> RasterGrid:
     x_name, y_name = cube_axes(cube, source)
     x, y = (np.asarray(cube[name].values, dtype=np.float64) for name in (x_name, y_name))
     if x_name.lower().startswith("lon"):  # from 179.5 on to -179.5, across the antimeridian
-        x = np.unwrap(x, period=360.0)
+        turned = np.unwrap(x, period=360.0)
+        x = turned - 360.0 * (turned.max() > 360 >= x.max())
     dx, dy = _step(x, x_name, source), _step(y, y_name, source)
     transform = (dx, 0.0, float(x[0] - dx / 2), 0.0, dy, float(y[0] - dy / 2))
     dims = tuple(str(name) for name in _dims_of(cube) if name in (x_name, y_name))

@@ -117,15 +117,18 @@ def lonlat_axes(names: Sequence[str]) -> tuple[int, int]:
     return 0, 1
 
 
-def check_degrees(lonlat: FloatArray, source: str = "") -> None:
-    """Refuse what cannot be longitude and latitude in degrees, and say what it looks like instead."""
+def check_degrees(lonlat: FloatArray, source: str = "", reach: float = limits.TURN) -> None:
+    """Refuse what cannot be longitude and latitude in degrees, and say what it looks like instead.
+
+    Longitudes may run from -`reach` to `reach`.
+    """
     if not len(lonlat):
         return
     (west, south), (east, north) = lonlat.min(axis=0), lonlat.max(axis=0)
-    if south >= -90 and north <= 90 and west >= -540 and east <= 540:
-        return  # a grid from 0 to 360, or across the antimeridian, may go a little further than one turn
+    if south >= -90 and north <= 90 and west >= -reach and east <= reach:
+        return
     worst_lat, worst_lon = max(-south, north), max(-west, east)
-    bad = off_earth(lonlat)
+    bad = off_earth(lonlat, reach)
     if bad.mean() <= limits.FEW_MISPRINTS:  # single rows: the columns are what they say
         row = int(np.argmax(bad))
         raise InputError(
@@ -144,10 +147,10 @@ def check_degrees(lonlat: FloatArray, source: str = "") -> None:
     )
 
 
-def off_earth(lonlat: FloatArray) -> NDArray[np.bool_]:
+def off_earth(lonlat: FloatArray, reach: float = limits.TURN) -> NDArray[np.bool_]:
     """Which pairs of numbers (n, 2) are no longitude and latitude; those with a gap are not judged."""
     lon, lat = np.abs(lonlat.T)
-    return np.asarray((lat > 90) | (lon > 540))
+    return np.asarray((lat > 90) | (lon > reach))
 
 
 def few_off_earth(lonlat: FloatArray) -> bool:

@@ -117,7 +117,7 @@ class Placement:
         lonlat = coords[:, self.axes]
         if self.crs is not None:
             lonlat = _inside(transform(lonlat, self.crs, LONLAT), self.crs)
-        check_degrees(lonlat)
+        check_degrees(lonlat, reach=limits.MAP_REACH)
         return self._joined(self._surface.forward(lonlat), coords)
 
     def inverse(self, places: ArrayLike) -> FloatArray:

@@ -15,7 +15,7 @@ from bochner.exceptions import InputError
 from bochner.features import ArealRows, Rows
 from bochner.geo import Placement, as_crs, transform
 from bochner.geo.dates import reads_as_date
-from bochner.geo.lonlat import lonlat_axes
+from bochner.geo.lonlat import check_degrees, lonlat_axes
 from bochner.geo.missing_codes import told_of_code
 from bochner.inference import Domain, Responses
 from bochner.layout import limits
@@ -88,7 +88,10 @@ class Layout:
 
     def rows(self, table: FloatArray, support: Support | None = None) -> Rows:
         """Rows of a table (n, columns) of numbers in the order of the model."""
-        return self.rows_at(self.columns.coords_of(table), self.columns.covariates_of(table), support)
+        coords = self.columns.coords_of(table)
+        if self.placement.in_degrees:
+            check_degrees(coords[:, self.placement.axes])
+        return self.rows_at(coords, self.columns.covariates_of(table), support)
 
     def rows_at(self, coords: FloatArray, covariates: FloatArray, support: Support | None = None) -> Rows:
         """Rows of coordinates (n, k), as the user has them, and covariates (n, q)."""
