@@ -197,3 +197,58 @@ def test_rows_that_are_read_in_parts_are_told_by_their_places(odd, capsys):
     place = pd.read_csv(odd / "odd.csv").loc[50]
     assert "a row (lon 41, lat 11) lies" in told
     assert f"cannot be the reason: that at lon {place.lon:.6g}, lat {place.lat:.6g}. " in told
+
+
+@pytest.fixture(params=["west of Greenwich", "east of 90 degrees"])
+def swapped(request, tmp_path):
+    """Line 11 has swapped coordinates, in the east beyond the Earth; lines 22 and 32 are nowhere on it."""
+    rng = np.random.default_rng(0)
+    west, south = (-17.0, 13.0) if request.param == "west of Greenwich" else (118.0, 8.0)
+    rows = pd.DataFrame({"Longitude": rng.uniform(west, west + 3, 60), "Latitude": rng.uniform(south, south + 1, 60)})
+    rows["temp"] = np.sin(rows.Longitude) + 0.1 * rng.normal(size=60)
+    own = rows.copy()
+    rows.loc[9, ["Longitude", "Latitude"]] = [own.Latitude[9], own.Longitude[9]]
+    rows.loc[20, "Latitude"] = 139
+    rows.loc[30, "Longitude"] = 430
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    return tmp_path, own
+
+
+FIXED = ("--target", "temp", "--kernel", "matern32(length_scale=50)", "--tune", "none")
+
+
+def test_swapped_rows_are_left_out_with_bad_ones(swapped, capsys):
+    folder, own = swapped
+    run(2, "fit", folder / "rows.csv", *FIXED, "-o", folder / "m.bochner")
+    told = capsys.readouterr().err
+    assert "line 22: no place on Earth" in told and "line 32: no place on Earth: 430" in told
+    run(0, "fit", folder / "rows.csv", *FIXED, "--drop-bad", "-o", folder / "m.bochner")
+    told, model = capsys.readouterr().err, load(folder / "m.bochner")
+    assert "3 of 60 rows of rows.csv are left out as amiss: line 11: " in told and "warning" not in told
+    assert model.choices_["rows left out"].value == 57
+    own.drop(index=[9, 20, 30]).to_csv(folder / "own.csv", index=False)
+    run(0, "fit", folder / "own.csv", *FIXED, "-o", folder / "own.bochner")
+    assert_allclose(model.predict(own), load(folder / "own.bochner").predict(own), rtol=1e-9)
+
+
+def test_swapped_rows_are_exchanged_and_named(swapped, capsys):
+    folder, own = swapped
+    run(0, "fit", folder / "rows.csv", *FIXED, "--fix-swapped", "--drop-bad", "-o", folder / "m.bochner")
+    told = capsys.readouterr().err
+    assert "Longitude and Latitude look swapped in 1 of 60 rows of rows.csv and are exchanged: line 11." in told
+    assert "2 of 60 rows of rows.csv are left out as amiss: line 22: " in told and "warning" not in told
+    own.drop(index=[20, 30]).to_csv(folder / "own.csv", index=False)
+    run(0, "fit", folder / "own.csv", *FIXED, "-o", folder / "own.bochner")
+    assert_allclose(load(folder / "m.bochner").predict(own), load(folder / "own.bochner").predict(own), rtol=1e-9)
+    run(2, "fit", folder / "rows.csv", *FIXED, "--fix-swapped", "--memory-limit", "1GB", "-o", folder / "p.bochner")
+    assert "--fix-swapped was given with data that are read in parts" in capsys.readouterr().err
+
+
+def test_rows_that_only_look_odd_stay(odd, capsys):
+    """A far row that exchanging does not bring home stays, with a warning; so does a table without swapped rows."""
+    rows = pd.read_csv(odd / "odd.csv")
+    rows.loc[60, ["lon", "lat"]] = [20.0, 41.0]
+    rows.to_csv(odd / "far.csv", index=False)
+    run(0, "fit", odd / "far.csv", *FIXED, "--drop-bad", "--fix-swapped", "-o", odd / "m.bochner")
+    told = capsys.readouterr().err
+    assert "line 62 (lon 20, lat 41) lies" in told and "amiss" not in told and "exchanged" not in told

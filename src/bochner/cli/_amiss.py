@@ -11,7 +11,10 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError, RowError
 from bochner.families import Family
-from bochner.geo import Places
+from bochner.geo import Places, choose_placement
+from bochner.geo.crs import is_geographic
+from bochner.geo.lonlat import lonlat_axes, off_earth
+from bochner.layout.oddities import odd_places
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,36 @@ def too_many(target: str, trials: str, places: Places, bad: Collection[int]) -> 
         int(rows[i]): f"{numbers[0, i]:g} in {target!r}, of {numbers[1, i]:g} in {trials!r}"
         for i in np.flatnonzero(wrong)
     }
+
+
+def swapped_rows(places: Places) -> IntArray:
+    """Positions of rows of a table that would lie among the others if their two coordinates were exchanged."""
+    if places.kind not in ("table", "vector") or len(places.coords) < 2:
+        return np.empty(0, dtype=int)
+    pair = places.pair(loose=True)
+    off = off_earth(pair) & is_geographic(places.crs)
+    rows = np.flatnonzero(np.isfinite(pair).all(axis=1) & ~off)
+    if not len(rows):
+        return rows
+    odd = odd_places(pair[rows], choose_placement(pair[rows], places.crs))
+    others = np.delete(pair[rows], [*odd.far, *odd.swapped], axis=0)
+    other = pair[:, ::-1]
+    at_home = off & np.all((other >= others.min(axis=0)) & (other <= others.max(axis=0)), axis=1)
+    return np.union1d(rows[odd.swapped], np.flatnonzero(at_home))
+
+
+def exchanged(places: Places) -> Places:
+    """Places with the coordinates of swapped rows exchanged, and a note that names these."""
+    rows = swapped_rows(places)
+    if not len(rows):
+        return places
+    east, north = (places.coords[j] for j in lonlat_axes(places.coords))
+    one, two, kept = places.frame[east], places.frame[north], ~np.isin(np.arange(len(places)), rows)
+    which = f"{len(rows):,} of {len(places):,} rows of {places.source}"
+    lines = ", ".join(places.line(row) for row in rows)
+    note = f"{east} and {north} look swapped in {which} and are exchanged: {lines}."
+    frame = places.frame.assign(**{east: one.where(kept, two), north: two.where(kept, one)})
+    return replace(places, frame=frame, notes=(*places.notes, note))
 
 
 ANSWERS = {"yes": "1", "y": "1", "true": "1", "no": "0", "n": "0", "false": "0"}

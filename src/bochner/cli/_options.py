@@ -121,7 +121,13 @@ PredictAt = Annotated[
 ]
 DropBad = Annotated[
     bool,
-    typer.Option("--drop-bad", help="Leave out rows that are amiss, and name them, instead of refusing the file."),
+    typer.Option(
+        "--drop-bad",
+        help="Leave out rows that are amiss, and name them, instead of refusing the file; rows that look swapped, too.",
+    ),
+]
+FixSwapped = Annotated[
+    bool, typer.Option("--fix-swapped", help="Exchange the coordinates of rows that look swapped, and name them.")
 ]
 LeaveEmpty = Annotated[
     bool,

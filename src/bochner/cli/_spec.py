@@ -49,6 +49,7 @@ class Spec:
     layer: str | None = None
     seed: int = 0
     drop_bad: bool = False
+    fix_swapped: bool = False
     resume: bool = False
     dask: str | None = None
     memory_limit: str | None = None
@@ -249,5 +250,6 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "noise_variance": _number,
     "seed": _whole,
     "drop_bad": _switch,
+    "fix_swapped": _switch,
     "resume": _switch,
 }

@@ -27,11 +27,11 @@ def streams(spec: Spec) -> bool:
 
 def fit_stream(spec: Spec, client: Any = None) -> SpatialRegressor:
     """Fit the model that a spec asks for, part by part, on the client of --dask if it is open; its cost is told."""
-    for name in ("covariate", "error_sd", "layer"):
+    for name in ("covariate", "error_sd", "layer", "fix_swapped"):
         if getattr(spec, name):
             raise InputError(
-                f"--{name.replace('_', '-')} was given with data that are read in parts; put it into the files as a "
-                f"column (known errors as variances, with SpatialRegressor.fit), or fit a smaller file."
+                f"--{name.replace('_', '-')} was given with data that are read in parts; put what it does into the "
+                f"files (known errors as variances, with SpatialRegressor.fit), or fit a smaller file."
             )
     known = {
         name: getattr(spec, name)

@@ -11,7 +11,7 @@ import numpy as np
 
 from bochner import SpatialRegressor
 from bochner.arrays import FloatArray
-from bochner.cli._amiss import amiss, yes_or_no
+from bochner.cli._amiss import amiss, exchanged, swapped_rows, yes_or_no
 from bochner.cli._heads import no_target
 from bochner.cli._sheets import sheets_told
 from bochner.cli._spec import GAPS, Spec
@@ -69,6 +69,7 @@ def training(spec: Spec) -> tuple[Spec, Training]:
         spec, places = _read(spec)
         check_columns(list(spec.roles.values()), places.names, places.source)
     family = family_named(spec.family)
+    places = exchanged(places) if spec.fix_swapped else places
     places = with_rasters(yes_or_no(places, family, spec.roles["target"]), spec.covariate)
     own = [name for name in (spec.groups,) if name is not None]
     known = [*spec.roles.values(), *([] if spec.error_sd is None else [spec.error_sd])]
@@ -82,7 +83,9 @@ def training(spec: Spec) -> tuple[Spec, Training]:
     bad = places.bad_rows([name for name in used if name not in own], covariates)
     roles = spec.roles if spec.error_sd is None else {**spec.roles, "error_sd": spec.error_sd}
     found = amiss(family, roles, places, bad)
-    places = places.without(found.rows, spec.drop_bad, found.way)
+    swapped = swapped_rows(places).tolist() if spec.drop_bad else []
+    wrong = sorted({**dict.fromkeys(swapped, "its coordinates look swapped"), **found.rows}.items())
+    places = places.without(dict(wrong), spec.drop_bad, found.way)
     whole, places = places, places.complete(used, covariates, own)
     coords, table = _fitted_table(places, covariates)
     numbers = places.numbers(known)

@@ -34,6 +34,7 @@ def fit(
     crs: given.Crs = None,
     layer: given.Layer = None,
     drop_bad: given.DropBad = False,
+    fix_swapped: given.FixSwapped = False,
     seed: given.Seed = None,
     resume: given.Resume = False,
     dask: given.Dask = None,
@@ -48,7 +49,8 @@ def fit(
     """Learn a spatial model from a file and write it to another.
 
     Rows with missing values are left out, and counted by column; rows that are amiss (text for a number, more positives
-    than trials) are refused, all in one message, unless --drop-bad leaves them out. What was chosen, and why, is
+    than trials) are refused, all in one message, unless --drop-bad leaves them out. The fit warns of rows that look
+    swapped: --fix-swapped exchanges their coordinates, --drop-bad leaves them out. What was chosen, and why, is
     printed. Folders, large files, and any with --dask, --resume, --memory-limit or --store are read in parts.
 
     \b

@@ -44,6 +44,7 @@ def validate(
     crs: given.Crs = None,
     layer: given.Layer = None,
     drop_bad: given.DropBad = False,
+    fix_swapped: given.FixSwapped = False,
     seed: given.Seed = None,
     dask: given.Dask = None,
     memory_limit: given.MemoryLimit = None,

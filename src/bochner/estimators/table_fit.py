@@ -23,8 +23,8 @@ from bochner.families import family_named
 from bochner.inference import Domain, Fold, Model, Responses, Settings, fit_model
 from bochner.layout import Design, Encoding, Given, Layout, Training, bent, lay_out
 from bochner.layout.columns import (
+    called,
     encodable,
-    left_out,
     named_columns,
     plain_selectors,
     resolve_columns,
@@ -158,8 +158,8 @@ def _laid_out(estimator: Any, settings: Settings, X: Any, y: Any, given: Given, 
     if encoding is not None:
         told += encoding.choices
     if design is None:
-        known = {*roles.values()}
-        unused = [*unused_columns(X, *asked, known), *left_out(part, columns, known)]
+        known = {*roles.values(), *(called(part, columns)[j] for j in (*columns.coords, *columns.covariates))}
+        unused = unused_columns(X, *asked, known) or [name for name in called(part, columns) if name not in known]
         if unused:
             told.append(Choice("columns", tuple(unused), text=_unused_told(unused, layout, plain_selectors(*asked)[0])))
         if unused and asked[1] is None:

@@ -158,12 +158,6 @@ def unused_columns(X: Any, coords: Selector, covariates: Selector, known: Collec
     return [str(c) for c in X.columns if c not in used] if all(isinstance(c, str) for c in named) else []
 
 
-def left_out(X: Any, columns: Columns, known: Collection[str]) -> list[str]:
-    """Columns of a table that a choice by position leaves out, as `called` calls them; `known` have another part."""
-    used = {*columns.coords, *columns.covariates}
-    return [name for j, name in enumerate(called(X, columns)) if j not in used and name not in known]
-
-
 def called(X: Any, columns: Columns) -> list[str]:
     """Names of the columns of a table; of one without names, their positions."""
     return list(columns.names) if hasattr(X, "columns") else [str(j) for j in range(len(columns.names))]
@@ -173,14 +167,12 @@ def told_of_axes(X: Any, columns: Columns, table: FloatArray) -> tuple[str, bool
     """What to say of many coordinates that nobody chose, and whether some hold only 0 and 1, like categories."""
     names = called(X, columns)
     told = f"{len(columns.coords)} columns are taken as coordinates: {', '.join(names[j] for j in columns.coords)}."
-    flags = [names[j] for j in columns.coords if np.isin(table[:, j], (0.0, 1.0)).all()]
-    if not flags:
-        return told, False
-    return (
-        f"{told} Columns that hold only 0 and 1 ({', '.join(flags)}) look like categories, which are no coordinates. "
-        f"Name the coordinates, coords=[...], and the others as covariates=[...].",
-        True,
+    flags = ", ".join(names[j] for j in columns.coords if np.isin(table[:, j], (0.0, 1.0)).all())
+    hint = (
+        f" Columns that hold only 0 and 1 ({flags}) look like categories, which are no coordinates. Name the "
+        f"coordinates, coords=[...], and the others as covariates=[...]."
     )
+    return told + hint * bool(flags), bool(flags)
 
 
 def timed_columns(names: Sequence[str]) -> list[str]:

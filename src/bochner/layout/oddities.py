@@ -84,7 +84,7 @@ def far_rows(
     text = f"{which} {at} {lies} {away:,.4g}{unit} from the others, which are all within {extent:,.4g}{unit}"
     if len(odd.swapped):
         they = "it" if len(told) == 1 else "they"
-        return f"{text}. Swapped? With {east} and {north} exchanged {they} would lie among them."
+        return f"{text}. Swapped? With {east} and {north} exchanged {they} would lie among them (--fix-swapped)."
     return f"{text}. Check {'its' if len(told) == 1 else 'their'} coordinates: the map will stretch to there."
 
 
@@ -106,7 +106,7 @@ def _swapped(coords: FloatArray, far: IntArray, placement: Placement, tree: cKDT
     near = np.zeros(len(far), dtype=bool)
     if valid.any():
         places = placement.forward(other[valid])[:, : placement.dim - (coords.shape[1] - 2)]
-        near[valid] = tree.query(places)[0] < 0.1 * extent
+        near[valid] = tree.query(places)[0] <= limits.FAR_GAP * extent
     return far[near]
 
 
