@@ -67,7 +67,10 @@ OPTIONS = (
         "--nope",
     ),
 )
-SWITCHES = ("--latent", "--json", "--drop-bad", "--fix-swapped", "--resume", "--fill-only", "--new", "--help", "--escape-formulas")
+SWITCHES = (
+    *("--latent", "--json", "--drop-bad", "--fix-swapped", "--resume", "--fill-only", "--new", "--help"),
+    "--escape-formulas",
+)
 GOOD = ("data.csv", "m.bochner", "image.tif", "areas.geojson", "cube.nc")
 BAD = ("empty.csv", "text.csv", "m.bad", "bad.tif", "none.csv", ".", "..", "", "out")
 OUTPUTS = (
