@@ -17,8 +17,9 @@ family goes first, so that compiled code is loaded. Each run is one line of JSON
 A kind of data set is worse where the mean log ratio of its scores is above .02 by two standard
 errors, where coverage is farther from 95 % and misses it by more than two points, or where a data
 set takes more than 1.5 times the seconds and more than its limit. Scores and coverage are those of
-the surface where it is known. Ten seeds up to 1,000 rows and three above; `--seeds kept` are others,
-for a last look.
+the surface where it is known.
+
+Ten seeds up to 1,000 rows, three above; `--seeds kept` takes others, for a last look.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -39,43 +39,36 @@ import numpy as np
 from panel_sets import SETS, DataSet, Drawn
 
 FIRST = {"work": 0, "kept": 1_000}
-WORSE, OVERALL, POINTS, SLOWER = 0.02, 1.005, 0.02, 1.5
 LOG_SCORED = ("bernoulli", "binomial", "classes")
+WORSE, OVERALL, POINTS, SLOWER = 0.02, 1.005, 0.02, 1.5
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 Record = dict[str, Any]
-Key = tuple[str, int]
+Records = dict[tuple[str, int], Record]
 
 
 def main() -> None:
     """Run what is missing, or compare, or both."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="two seeds, one above 1,000 rows")
-    parser.add_argument("--only", default="", help="data sets whose name or kind has this word")
-    parser.add_argument("--seeds", choices=FIRST, default="work")
-    parser.add_argument("--jobs", type=int, default=1, help="data sets at a time")
-    parser.add_argument("--data", type=Path, help="folder of real tables")
-    parser.add_argument("--src", type=Path, help="folder that holds the library to be measured")
-    parser.add_argument("--save", type=Path, help="JSON lines; runs that it holds are not repeated")
-    parser.add_argument("--compare", type=Path, nargs="+", help="earlier runs, and later ones")
-    parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    option = parser.add_argument
+    option("--quick", action="store_true", help="two seeds, one above 1,000 rows")
+    option("--only", default="", help="data sets whose name or kind has this word")
+    option("--seeds", choices=FIRST, default="work")
+    option("--jobs", type=int, default=1, help="data sets at a time")
+    option("--data", type=Path, help="folder of real tables")
+    option("--src", type=Path, help="folder that holds the library to be measured")
+    option("--save", type=Path, help="JSON lines; runs that it holds are not repeated")
+    option("--compare", type=Path, nargs="+", help="earlier runs, and later ones unless run now")
+    option("--worker", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.worker:
-        work(args.worker[0], [int(seed) for seed in args.worker[1].split(",")], args)
-        return
-    if args.compare and len(args.compare) > 1:
-        after = read(args.compare[1])
-    else:
-        after = run(args)
+        return work(args.worker[0], json.loads(args.worker[1]), args)
+    after = read(args.compare[1]) if args.compare and len(args.compare) > 1 else run(args)
     if args.compare:
         raise SystemExit(compare(read(args.compare[0]), after))
 
 
-# ---------------------------------------------------------------------------------------- run
-
-
-def run(args: argparse.Namespace) -> dict[Key, Record]:
+def run(args: argparse.Namespace) -> Records:
     """Every run that was asked for, those of the file first."""
     sets = [s for s in SETS if args.only in s.name or args.only in s.kind]
     if args.data is None and any(s.task for s in sets):
@@ -95,36 +88,29 @@ def run(args: argparse.Namespace) -> dict[Key, Record]:
 
     with ThreadPoolExecutor(args.jobs) as pool:
         for s in sets:
-            seeds = [seed for seed in seeds_of(s, args) if (s.name, seed) not in done]
-            if seeds:
+            count = (2, 1) if args.quick else (10, 3)
+            seeds = range(FIRST[args.seeds], FIRST[args.seeds] + count[s.n > 1_000])
+            if seeds := [seed for seed in seeds if (s.name, seed) not in done]:
                 pool.submit(process, s, seeds, args, keep)
     return records
 
 
-def seeds_of(s: DataSet, args: argparse.Namespace) -> range:
-    """Ten seeds up to 1,000 rows, three above."""
-    few = s.n > 1_000
-    return range(FIRST[args.seeds], FIRST[args.seeds] + ((2, 1) if args.quick else (10, 3))[few])
-
-
-def process(s: DataSet, seeds: Iterable[int], args: argparse.Namespace, keep: Any) -> None:
+def process(s: DataSet, seeds: list[int], args: argparse.Namespace, keep: Any) -> None:
     """Runs of one data set, in a process of their own."""
-    command = [sys.executable, __file__, "--worker", s.name, ",".join(map(str, seeds))]
-    environment = {**os.environ, **dict.fromkeys(THREADS, "1")}
+    command = [sys.executable, __file__, "--worker", s.name, json.dumps(seeds)]
+    environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONDONTWRITEBYTECODE": ""}
+    folders = {"src": args.src and args.src.resolve(), "data": args.data}
+    command += [f"--{key}={path}" for key, path in folders.items() if path]
     if args.src:
-        command += ["--src", str(args.src.resolve())]
         environment["PYTHONPATH"] = str(args.src.resolve())
-    if args.data:
-        command += ["--data", str(args.data)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    left = list(seeds)
     with subprocess.Popen(command, env=environment, **pipes) as worker:
         for line in worker.stdout:
             if line.startswith('{"name"'):
-                left.pop(0)
                 keep(json.loads(line))
+                seeds = seeds[1:]
         last = (worker.stderr.read().strip().splitlines() or ["it ended without a message"])[-1]
-    for seed in left:
+    for seed in seeds:
         keep({"name": s.name, "kind": s.kind, "seed": seed, "error": last})
 
 
@@ -144,8 +130,9 @@ def work(name: str, seeds: list[int], args: argparse.Namespace) -> None:
         record |= {"seed": seed, "error": None}
         try:
             drawn = s.draw(seed, args.data)
-            # tells whether two records are of the same data
             record |= {"data": float(np.abs(drawn.y).sum()), **measured(s.family, drawn)}
+            if not all(np.isfinite(v) for v in record.values() if isinstance(v, float)):
+                raise ValueError("a score is not finite")
         except Exception as error:  # one failure is one line of the table
             record["error"] = f"{type(error).__name__}: {error}"[:200]
         print(json.dumps(record), flush=True)
@@ -154,7 +141,7 @@ def work(name: str, seeds: list[int], args: argparse.Namespace) -> None:
 def measured(family: str, d: Drawn) -> Record:
     """Scores, coverage, seconds and memory of one fit."""
     from memory import peak, reset_peak
-    from scipy.special import ndtr
+    from scipy.special import expit, ndtr
 
     from bochner import SpatialClassifier, SpatialRegressor
 
@@ -166,7 +153,6 @@ def measured(family: str, d: Drawn) -> Record:
         model = SpatialRegressor(family=family, n_jobs=1, **d.parameters).fit(d.X, d.y, **d.known)
         model.predict(d.new_X, return_std=True)
     found: Record = {"cpu": time.process_time() - begin, "mb": (peak() - before) / 1e6}
-    found |= dict.fromkeys(("surface", "cover", "cover_new"))
     if family == "classes":
         return {**found, "score": float(-np.mean(np.log(p)))}
     law = model.predict_distribution(d.new_X, include_noise=True, **d.new_known)
@@ -180,40 +166,29 @@ def measured(family: str, d: Drawn) -> Record:
         z = (d.eta - mean) / sd
         bell = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
         found["surface"] = float(np.mean(sd * (z * (2 * ndtr(z) - 1) + 2 * bell - np.pi**-0.5)))
-        value = {"identity": d.eta, "log": np.exp(d.eta), "logit": 1 / (1 + np.exp(-d.eta))}
-        rank = model.predict_distribution(d.new_X).cdf(value[LINKS.get(family, "log")])
+        response = dict.fromkeys(("gaussian", "student"), d.eta)
+        response |= dict.fromkeys(("bernoulli", "binomial"), expit(d.eta))
+        rank = model.predict_distribution(d.new_X).cdf(response.get(family, np.exp(d.eta)))
         found["cover"] = float(np.mean((rank >= 0.025) & (rank <= 0.975)))
     return found
-
-
-LINKS = {"gaussian": "identity", "student": "identity", "bernoulli": "logit", "binomial": "logit"}
 
 
 def line_of(r: Record) -> str:
     """One line about a run."""
     if r["error"]:
         return f"{r['name']:<28}{r['seed']:>5}  failed: {r['error']}"
-    shown = [f"{r[key]:.4g}" if r[key] is not None else "-" for key in ("surface", "score")]
-    shown += [f"{r[key]:.3f}" if r[key] is not None else "-" for key in ("cover", "cover_new")]
-    return "".join(
-        (
-            f"{r['name']:<28}{r['seed']:>5}",
-            *(f"{text:>10}" for text in shown),
-            f"{r['cpu']:>9.1f} s{r['mb']:>8.0f} MB",
-        )
-    )
+    shown = [r.get(key) for key in ("surface", "score", "cover", "cover_new")]
+    cells = "".join(f"{'-':>10}" if value is None else f"{value:>10.4g}" for value in shown)
+    return f"{r['name']:<28}{r['seed']:>5}{cells}{r['cpu']:>9.1f} s{r['mb']:>8.0f} MB"
 
 
-# ------------------------------------------------------------------------------------ compare
-
-
-def read(path: Path) -> dict[Key, Record]:
+def read(path: Path) -> Records:
     """Runs of a file; of several of the same data set and seed the last."""
     records = [json.loads(line) for line in path.read_text().splitlines()]
     return {(r["name"], r["seed"]): r for r in records}
 
 
-def compare(before: dict[Key, Record], after: dict[Key, Record]) -> int:
+def compare(before: Records, after: Records) -> int:
     """Print a line for each kind; 1 if anything is worse."""
     both = [(before[key], after[key]) for key in before if key in after]
     failed = sorted({a["name"] for b, a in both if a["error"] and not b["error"]})
@@ -221,73 +196,61 @@ def compare(before: dict[Key, Record], after: dict[Key, Record]) -> int:
     same = [(b, a) for b, a in both if np.isclose(b["data"], a["data"], rtol=1e-6)]
     if not same:
         raise SystemExit("the files share no run of the same data; record both by one panel")
-    kinds = list(dict.fromkeys(b["kind"] for b, _ in same))
-    print(
-        f"{'kind':<26}{'runs':>5}{'ratio':>8}{'+-':>6}{'coverage':>16}{'observations':>16}"
-        f"{'CPU s':>16}{'MB':>14}  verdict"
-    )
-    verdicts = [of_kind(kind, [pair for pair in same if pair[0]["kind"] == kind]) for kind in kinds]
-    by_name: dict[str, list[float]] = {}
-    for b, a in same:
-        by_name.setdefault(b["name"], []).append(log_ratio(b, a))
-    overall = float(np.exp(np.mean([np.mean(ratios) for ratios in by_name.values()])))
+    print(f"{'kind':<26}{'runs':>5}{'ratio':>8}{'+-':>7}", end="")
+    print(f"{'coverage':>16}{'observations':>16}{'CPU s':>16}{'MB':>16}  verdict")
+    worse = [of_kind(kind, pairs) for kind, pairs in grouped(same, "kind").items()]
+    means = [log_ratios(pairs).mean() for pairs in grouped(same, "name").values()]
+    overall = float(np.exp(np.mean(means)))
     print(f"overall ratio {overall:.4f}: {'worse' if overall > OVERALL else 'no worse'}")
     if failed:
         print(f"failed now, and not before: {', '.join(failed)}")
     if len(same) < len(before):
         print(f"{len(before) - len(same)} of {len(before)} earlier runs are not compared")
-    return int(overall > OVERALL or bool(failed) or any(verdicts))
+    return int(overall > OVERALL or bool(failed) or any(worse))
 
 
 def of_kind(kind: str, pairs: list[tuple[Record, Record]]) -> bool:
     """Print the line of one kind; whether it is worse."""
-    ratios = np.array([log_ratio(b, a) for b, a in pairs])
-    error = float(np.std(ratios, ddof=1) / np.sqrt(len(ratios))) if len(ratios) > 1 else np.inf
-    told = ["worse score"] if ratios.mean() - 2 * error > WORSE else []
-    cells = []
-    for key in ("cover", "cover_new"):
-        found = [(b[key], a[key]) for b, a in pairs if b[key] is not None]
-        cells.append(f"{_mean(found, 0):.3f} -> {_mean(found, 1):.3f}" if found else "")
-        if found and (key == "cover" or not cells[0]):
-            off = [abs(_mean(found, side) - 0.95) for side in (0, 1)]
-            told += ["worse coverage"] if off[1] > max(off[0], POINTS) else []
-    seconds = [np.median([pair[side]["cpu"] for pair in pairs]) for side in (0, 1)]
-    peaks = [np.median([pair[side]["mb"] for pair in pairs]) for side in (0, 1)]
-    slow = [name for name in dict.fromkeys(b["name"] for b, _ in pairs) if slower(name, pairs)]
-    told += [f"slower: {', '.join(slow)}"] if slow else []
-    print(
-        f"{kind:<26}{len(pairs):>5}{np.exp(ratios.mean()):>8.3f}{error:>6.3f}"
-        f"{cells[0]:>16}{cells[1]:>16}{_arrow(seconds, '.1f')}{_arrow(peaks, '.0f')}"
-        f"  {', '.join(told) or 'no worse'}"
-    )
+    ratios, told = log_ratios(pairs), []
+    error = np.std(ratios, ddof=1) / np.sqrt(len(ratios)) if len(ratios) > 1 else np.inf
+    if ratios.mean() - 2 * error > WORSE:
+        told.append("worse score")
+    cells = [before_and_after(pairs, key) for key in ("cover", "cover_new", "cpu", "mb")]
+    off = np.abs(np.array(cells[0] or cells[1] or [0.95, 0.95]) - 0.95)
+    if off[1] > max(off[0], POINTS):
+        told.append("worse coverage")
+    told += [f"slower: {name}" for name, own in grouped(pairs, "name").items() if slower(own)]
+    print(f"{kind:<26}{len(pairs):>5}{np.exp(ratios.mean()):>8.3f}{error:>7.3f}", end="")
+    for cell, form in zip(cells, (".3f", ".3f", ".1f", ".0f"), strict=True):
+        print(f"{' -> '.join(f'{value:{form}}' for value in cell):>16}", end="")
+    print(f"  {'; '.join(told) or 'no worse'}")
     return bool(told)
 
 
-def log_ratio(b: Record, a: Record) -> float:
-    """Log ratio of the scores of the surface, or of observations where it is not known."""
-    key = "score" if b["surface"] is None else "surface"
-    return float(np.log(a[key] / b[key]))
+def grouped(pairs: list[tuple[Record, Record]], key: str) -> dict[str, Any]:
+    """Pairs by kind or name."""
+    return {value: [p for p in pairs if p[0][key] == value] for value in (b[key] for b, _ in pairs)}
 
 
-def slower(name: str, pairs: list[tuple[Record, Record]]) -> bool:
+def log_ratios(pairs: list[tuple[Record, Record]]) -> np.ndarray:
+    """Log ratios of the scores of the surface, or of observations where it is not known."""
+    keys = ["surface" if "surface" in b else "score" for b, _ in pairs]
+    return np.log([a[key] / b[key] for key, (b, a) in zip(keys, pairs, strict=True)])
+
+
+def before_and_after(pairs: list[tuple[Record, Record]], key: str) -> list[float]:
+    """Means of both sides; medians of seconds and memory; nothing where none has the key."""
+    found = [[record[key] for record in pair] for pair in pairs if key in pair[0]]
+    middle = np.mean if key.startswith("cover") else np.median
+    return list(middle(found, axis=0)) if found else []
+
+
+def slower(pairs: list[tuple[Record, Record]]) -> bool:
     """Whether a data set takes too many CPU seconds, by the median of its seeds."""
-    of_name = [pair for pair in pairs if pair[0]["name"] == name]
-    before, after = (np.median([pair[side]["cpu"] for pair in of_name]) for side in (0, 1))
-    first, limit = of_name[0][0], 0.0
-    if first["n"] < 500:
-        limit = 3.0 if first["family"] == "gaussian" else 6.0
-    elif first["n"] == 10_000:
-        limit = 4.0
+    n, gaussian = pairs[0][0]["n"], pairs[0][0]["family"] == "gaussian"
+    before, after = before_and_after(pairs, "cpu")
+    limit = (3 if gaussian else 6) if n < 500 else 4 if n == 10_000 else 0
     return bool(after > max(SLOWER * before, limit))
-
-
-def _mean(found: list[tuple[float, float]], side: int) -> float:
-    return float(np.mean([pair[side] for pair in found]))
-
-
-def _arrow(both: list[Any], form: str) -> str:
-    text = f"{both[0]:{form}} -> {both[1]:{form}}"
-    return f"{text:>{16 if form == '.1f' else 14}}"
 
 
 if __name__ == "__main__":
