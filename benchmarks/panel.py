@@ -86,12 +86,12 @@ def run(args: argparse.Namespace) -> Records:
                     lines.write(json.dumps(record) + "\n")
             print(line_of(record), flush=True)
 
+    todo, count = [], (2, 1) if args.quick else (10, 3)
+    for s in sets:
+        seeds = range(FIRST[args.seeds], FIRST[args.seeds] + count[s.n > 1_000])
+        todo.append((s, [seed for seed in seeds if (s.name, seed) not in done]))
     with ThreadPoolExecutor(args.jobs) as pool:
-        for s in sets:
-            count = (2, 1) if args.quick else (10, 3)
-            seeds = range(FIRST[args.seeds], FIRST[args.seeds] + count[s.n > 1_000])
-            if seeds := [seed for seed in seeds if (s.name, seed) not in done]:
-                pool.submit(process, s, seeds, args, keep)
+        list(pool.map(lambda one: process(*one, args, keep), (one for one in todo if one[1])))
     return records
 
 
