@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 
 class BochnerError(Exception):
@@ -97,8 +99,25 @@ class OutsideWarning(FallbackWarning):
     """Places at which a model has nothing left but its trend and its prior."""
 
 
+_HEARD: ContextVar[list[str] | None] = ContextVar("heard", default=None)
+
+
+@contextmanager
+def heard() -> Iterator[list[str]]:
+    """Texts of the warnings raised meanwhile, whatever the user's filters do with them."""
+    texts: list[str] = []
+    token = _HEARD.set(texts)
+    try:
+        yield texts
+    finally:
+        _HEARD.reset(token)
+
+
 def warn(text: str, category: type[BochnerWarning]) -> None:
     """Raise a warning that points at the line of the user's that led to it, however deep it arose."""
+    texts = _HEARD.get()
+    if texts is not None:
+        texts.append(text)
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] == "bochner":
         frame, level = frame.f_back, level + 1

@@ -45,15 +45,18 @@ class Fitted:
     model : Model
         Rows to laws.
     findings : tuple of str
-        What looked doubtful about the data when they were fitted.
+        What looked doubtful about the data when they were fitted, and every warning that the fit raised.
     diagnostics : mapping or None
         Summaries of the training rows that may travel without them, as plain values (`bochner.diagnostics`).
+    doubts : tuple of str, or None
+        What the checks that need the training rows found; None where they were not made.
     """
 
     layout: Layout
     model: Model
     findings: tuple[str, ...] = ()
     diagnostics: Mapping[str, Any] | None = None
+    doubts: tuple[str, ...] | None = None
 
     def latent(
         self,

@@ -189,7 +189,7 @@ def _with_moments(fitted: Fitted, moments: DenseMoments) -> Fitted:
         choices=(*(c for c in model.choices if c.name != "rows"), added),
         _fits=(solved,),
     )
-    return replace(fitted, model=changed, diagnostics=None)
+    return replace(fitted, model=changed, diagnostics=None, doubts=None)
 
 
 def _take(estimator: Any, sums: RowSums) -> None:

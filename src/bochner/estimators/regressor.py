@@ -30,7 +30,7 @@ from bochner.estimators.source_folds import cross_validate_source
 from bochner.estimators.streaming import Work, fit_source
 from bochner.estimators.summary import findings, summary
 from bochner.estimators.table_fit import TableFit, fit_table
-from bochner.exceptions import CheckWarning, InputError, warn
+from bochner.exceptions import CheckWarning, InputError, heard, warn
 from bochner.families import family_named
 from bochner.features import Rows
 from bochner.geo.stacks import is_cube, is_lazy
@@ -272,7 +272,9 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
 
     def learn_table(self, X: Any, y: Any, given: Given, wanted: TableFit) -> Self:
         """Fit a table, and take the result as one's own; its rows may be a sample of those of the model."""
-        fitted, training = fit_table(self, X, y, given, wanted)
+        with heard() as raised:
+            fitted, training = fit_table(self, X, y, given, wanted)
+        fitted = replace(fitted, findings=tuple(dict.fromkeys((*fitted.findings, *raised))))
         for name in ("_training", "_sample", "_source"):
             self.__dict__.pop(name, None)
         setattr(self, "_training" if wanted.solve is None else "_sample", training)
@@ -603,22 +605,28 @@ class SpatialRegressor(KernelParameters, SameKind, Mapped, RegressorMixin, BaseE
         return summary(self.fitted_)
 
     def check(self) -> list[str]:
-        """What looks wrong with the fit; each finding is also raised as a `CheckWarning`.
+        """All warnings of the model: those of `fit` and what looks wrong; each is also raised as a `CheckWarning`.
 
-        Of a model from a file, which holds no training rows, what is found by asking them is not told.
+        Some checks need the training rows. A model that is saved makes them first, and its file holds what they found.
         """
         check_is_fitted(self)
-        found = findings(self.fitted_, float(self.tolerance))
-        if self.has_training:
-            with resources_of(self).in_use():
-                model, responses = self.fitted_.model, self.training_responses()
-                narrow = doubtful_intervals(model, responses, self.training_groups(), self.fitted_.layout)
-                few = too_few_counts(model, responses) or hidden_field(model, responses)
-                few = few or rougher_field(model, responses)
-            found += [doubt for doubt in (narrow, few) if doubt is not None]
+        fitted = self.judged()
+        found = list(dict.fromkeys((*findings(fitted, float(self.tolerance)), *(fitted.doubts or ()))))
         for finding in found:
             warn(finding, CheckWarning)
         return found
+
+    def judged(self) -> Fitted:
+        """The fitted value with what its training rows say against it, if they are at hand; computed once."""
+        fitted = self.fitted_
+        if fitted.doubts is None and self.has_training:
+            with resources_of(self).in_use():
+                model, responses = fitted.model, self.training_responses()
+                narrow = doubtful_intervals(model, responses, self.training_groups(), fitted.layout)
+                few = too_few_counts(model, responses) or hidden_field(model, responses)
+                few = few or rougher_field(model, responses)
+            self.fitted_ = replace(fitted, doubts=tuple(doubt for doubt in (narrow, few) if doubt is not None))
+        return self.fitted_
 
     def estimate(self, X: Any) -> Estimate:
         """Memory and time that predicting at `X` with sd will take, before the work."""

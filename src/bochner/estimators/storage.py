@@ -69,7 +69,7 @@ def _state(estimator: Any) -> dict[str, Any]:
     if hasattr(estimator, "models_"):
         labels = [_plain(label) for label in estimator.classes_.tolist()]
         return {**state, "classes_": labels, "models_": [_state(m) for m in estimator.models_]}
-    return {**state, "fitted": estimator.fitted_}
+    return {**state, "fitted": estimator.judged()}
 
 
 def _estimator(state: Mapping[str, Any]) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from bochner.estimators import limits
 from bochner.estimators.fitted import Fitted
 from bochner.inference import Model
+from bochner.inference.tuning.learning import UNTUNED_ADVICE
 from bochner.kernels import Kernel, Product, Sum
 from bochner.layout.row_names import RowName, by_position
 
@@ -55,7 +56,7 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
     """What looks wrong."""
     model, found = fitted.model, list(fitted.findings)
     if "tuning" in model.decided and model.decided["tuning"].value == "failed":
-        found.append(f"tuning {model.decided['tuning']}; maps and intervals are not to be relied on.")
+        found.append(f"tuning {model.decided['tuning']}{UNTUNED_ADVICE}")
     found += _separated(fitted)
     found += _at_bounds(fitted)
     if is_flat(model):
@@ -88,7 +89,7 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
             f"kernel. {model.n_frequencies:,} {model.scheme} features cannot hold all that the field could do between "
             f"the data; raise n_frequencies, or use features='{other}'."
         )
-    return found
+    return list(dict.fromkeys(found))
 
 
 def is_flat(model: Model) -> bool:

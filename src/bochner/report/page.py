@@ -126,6 +126,7 @@ def render(
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_unbroken)
     environment.filters["svg"] = Markup
     fitted = model.fitted_
+    findings = words.findings(model)
     held, figures = calibration_figures(model, diagnostics, survey, response)
     script, payload, profile = "", None, None
     if layers is None:
@@ -170,7 +171,8 @@ def render(
         n_shown=0 if survey is None else min(len(survey.response), limits.MAX_OBSERVATIONS),
         numbers=words.key_numbers(fitted, diagnostics),
         sentences=words.in_short(fitted, diagnostics),
-        findings=words.findings(model),
+        findings=findings,
+        all_clear=words.all_clear(model, findings),
         story=words.model_words(fitted, diagnostics, response),
         coefficients=words.coefficients(fitted),
         parameters=words.parameters(fitted),

@@ -202,6 +202,21 @@ def findings(model: SpatialRegressor) -> list[str]:
         return list(model.check())
 
 
+def all_clear(model: SpatialRegressor, found: Sequence[str]) -> str:
+    """What to say where the checks found nothing; empty where they did."""
+    if found:
+        return ""
+    if model.fitted_.doubts is None:
+        return (
+            "The checks that need no training rows found nothing. Those that need them (intervals too narrow, too few "
+            "counts) were not made: the model holds no training rows. Fit it again to have them."
+        )
+    return (
+        "The checks of the fit (values at their bounds, a flat map, too few waves, intervals too "
+        "narrow) found nothing to warn of."
+    )
+
+
 def _held_out(held: Calibration, unit: str) -> str:
     what = {"leave one out": "Rows left out one at a time", "blocks": "Rows in blocks held out as a whole"}
     rmse = number(float(f"{held.scores['rmse']:.3g}"))

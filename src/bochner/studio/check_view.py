@@ -27,8 +27,11 @@ def check_of(model: SpatialRegressor, survey: Survey | None, response: str) -> d
     held, figures = calibration_figures(model, diagnostics, survey, response)
     ranges = range_figure(fitted, diagnostics.distance_unit)
     effects = words.effects(fitted, diagnostics)
+    findings = words.findings(model)
     return {
-        "findings": words.findings(model),
+        "findings": findings,
+        "all_clear": words.all_clear(model, findings),
+        "all_made": model.fitted_.doubts is not None,
         "numbers": [list(pair) for pair in words.key_numbers(fitted, diagnostics)],
         "sentences": words.in_short(fitted, diagnostics),
         "story": words.model_words(fitted, diagnostics, response),

@@ -9,7 +9,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
-from bochner.exceptions import ApproximationWarning, KernelError, PartError
+from bochner.exceptions import ApproximationWarning, KernelError, PartError, heard
 from bochner.features import find_grid
 from bochner.inference.fits.fixed_effects import information_of
 from bochner.inference.fits.folds import HeldOut
@@ -52,7 +52,7 @@ class LatticeScheme(Scheme):
     def solve(self, task: Task, learned: Average) -> Solved:
         if len(learned.pairs) == 1:
             return self._solve_one(task, *learned.pairs[0])
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), heard():
             warnings.simplefilter("ignore", ApproximationWarning)  # a kernel whose system does not settle leaves
             done: list[Solved] = []
             for k, s2 in learned.pairs:

@@ -39,7 +39,10 @@ from bochner.inference.tuning.varying_amplitude import told_of_amplitude
 from bochner.kernels import Kernel, Matern
 
 UNTUNED = "the evidence could not be computed at any of the values tried, and the values begun from are kept"
-UNTUNED_ADVICE = "Look for rows or covariates that are out of scale, or give a kernel of your own with tune=None."
+UNTUNED_ADVICE = (
+    "; maps and intervals are not to be relied on. Look for rows or covariates that are out of scale, or give a kernel of your own "
+    "with tune=None."
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def _failure(climb: Climb) -> tuple[Choice, ...]:
     """What to say where no values of the hyperparameters could be judged; nothing otherwise."""
     if not climb.tuned.failed:
         return ()
-    warn(f"tuning failed: {UNTUNED}. {UNTUNED_ADVICE}", TuningWarning)
+    warn(f"tuning failed: {UNTUNED}{UNTUNED_ADVICE}", TuningWarning)
     return (Choice("tuning", "failed", text=f"failed: {UNTUNED}"),)
 
 

@@ -25,8 +25,8 @@ export async function showCheck() {
   return null;
 }
 
-function verdict({ findings = [] }) {
-  if (!findings.length) return message("good", "✓ The checks of the fit (values at their bounds, a flat map, too few waves, intervals too narrow) found nothing to warn of.");
+function verdict({ findings = [], all_clear: clear, all_made: all }) {
+  if (!findings.length) return all ? message("good", `✓ ${clear}`) : message("warn", clear);
   return message("warn", "Check these first:", el("ul", { id: "findings" }, findings.map((text) => el("li", {}, text))));
 }
 
