@@ -60,9 +60,10 @@ def area_table(means: Any) -> str:
     """The areas by name, those with the highest mean first."""
     name = next((c for c in means.columns if c != means.geometry.name and _is_text(means[c])), None)
     columns = ["mean", "sd", "lower", "upper", *(c for c in means.columns if str(c).startswith("exceedance_"))]
-    columns += [c for c in ("weight", "total") if c in means.columns]
+    columns += [c for c in ("weight", "total", "rows") if c in means.columns]
     ordered = means.sort_values("mean", ascending=False).head(SHOWN_AREAS)
     names = [str(value) for value in (ordered.index + 1 if name is None else ordered[name])]
+    names = [f"{label} (no data)" if blank else label for label, blank in zip(names, ordered["no_data"], strict=True)]
     rows = [[label, *(float(v) for v in row)] for label, row in zip(names, ordered[columns].to_numpy(), strict=True)]
     table = as_table([str(name or "row"), *columns], rows)
     return table if len(means) <= SHOWN_AREAS else f"{table}\n... and {len(means) - SHOWN_AREAS:,} areas more"

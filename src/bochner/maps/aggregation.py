@@ -23,7 +23,9 @@ from bochner.geo import area_points, as_crs, checked_areas, grid_like, mask_with
 from bochner.maps import limits
 from bochner.maps.grids.bands import Band, make_bands
 from bochner.maps.grids.inputs import Input, existing_raster
+from bochner.maps.hot_places import area_names
 from bochner.maps.mappable import Mappable, map_layout, mappable
+from bochner.maps.rows_within import rows_within
 from bochner.posterior import Latent
 from bochner.posterior.mixture import Alike
 from bochner.posterior.response import Response
@@ -43,6 +45,7 @@ def aggregate(
     n_points: int = 300,
     random_state: Any = 0,
     progress: Callable[[int, int], None] | None = None,
+    rows_at: FloatArray | None = None,
 ) -> Any:
     """Means of the surface over areas, with sd, interval and exceedance.
 
@@ -73,14 +76,17 @@ def aggregate(
         Seed of the draws.
     progress : callable, optional
         Called with the areas done and their total.
+    rows_at : array of shape (n, dim), optional
+        Coordinates of the training rows, which a model of waves from a file does not hold: they are counted by area.
 
     Returns
     -------
     GeoDataFrame
-        The areas with columns ``mean``, ``sd``, ``lower``, ``upper``, ``exceedance_T``, ``n_points`` and
-        ``discretisation_error`` (of the mean, estimated from two densities of points); with weights also ``weight``
-        (their sum) and ``total``, ``total_lower``, ``total_upper`` (mean times weight). NaN where a covariate is
-        missing in a whole area.
+        The areas with columns ``mean``, ``sd``, ``lower``, ``upper``, ``exceedance_T``, ``no_data`` (whether only the
+        trend and the prior are left there), ``rows`` (training rows inside, where their places are known),
+        ``n_points`` and ``discretisation_error`` (of the mean, estimated from two densities of points); with weights
+        also ``weight`` (their sum) and ``total``, ``total_lower``, ``total_upper`` (mean times weight). NaN where a
+        covariate is missing in a whole area.
     """
     areas = read_areas(areas) if isinstance(areas, (str, os.PathLike)) else checked_areas(areas)
     bands = [band for band in make_bands(exceed) if band.kind == "exceedance"]
@@ -117,8 +123,11 @@ def aggregate(
                 progress(n_done, n_areas)
         if progress is not None and n_done < n_areas:  # some have no point
             progress(n_areas, n_areas)
-        _tell(areas, mean, shaky | (error > limits.MAX_POINTS_ERROR * out["sd"]), _uninformed(fitted, unsure))
-    columns = {"mean": mean, **out, "n_points": n_rough, "discretisation_error": error}
+        n_rows, blank = rows_within(model, areas, rows_at), _uninformed(fitted, unsure)
+        blank &= n_rows is None or n_rows == 0
+        _tell(areas, mean, shaky | (error > limits.MAX_POINTS_ERROR * out["sd"]), blank)
+    inside = {"no_data": blank} if n_rows is None else {"no_data": blank, "rows": n_rows}
+    columns = {"mean": mean, **out, **inside, "n_points": n_rough, "discretisation_error": error}
     if weights_raster is not None:
         total = _weights(weights_raster, areas)
         totals = {"total": mean, "total_lower": out["lower"], "total_upper": out["upper"]}
@@ -382,28 +391,31 @@ def _tell(areas: Any, mean: FloatArray, coarse: NDArray[np.bool_], blank: NDArra
     missing = np.isnan(mean)
     if missing.any():
         warn(
-            f"{int(missing.sum())} of {len(areas)} areas have no point with a value of every covariate (rows "
-            f"{_rows(missing)}): they are left empty. Give rasters that cover them.",
+            f"{int(missing.sum())} of {len(areas)} areas have no point with a value of every covariate "
+            f"({_named(areas, missing)}): they are left empty. Give rasters that cover them.",
             FallbackWarning,
         )
     if blank.any():
         warn(
             f"{int(blank.sum())} of {len(areas)} areas lie so far from the data that only the trend and the prior are "
-            f"left (rows {_rows(blank)}).",
+            f"left: {_named(areas, blank)}.",
             OutsideWarning,
         )
     if coarse.any():
         warn(
             f"the points of {int(coarse.sum())} of {len(areas)} areas are too few for what the surface does there "
-            f"(rows {_rows(coarse)}): mean or sd may be off by more than {limits.MAX_POINTS_ERROR:g} sd. "
+            f"({_named(areas, coarse)}): mean or sd may be off by more than {limits.MAX_POINTS_ERROR:g} sd. "
             f"Raise n_points (--points).",
             ApproximationWarning,
         )
 
 
-def _rows(chosen: NDArray[np.bool_]) -> str:
-    rows = np.flatnonzero(chosen) + 1
-    return ", ".join(str(row) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+def _named(areas: Any, chosen: NDArray[np.bool_]) -> str:
+    """Areas by name, or by row where they have none."""
+    names = np.asarray(area_names(areas))
+    some = names[chosen][:5]
+    what = "rows counted from 1: " if np.issubdtype(names.dtype, np.integer) else ""
+    return what + ", ".join(map(str, some)) + (", ..." if chosen.sum() > len(some) else "")
 
 
 def _joined(areas: Any, columns: Mapping[str, Any]) -> Any:

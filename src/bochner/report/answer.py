@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bochner.arrays import FloatArray
 from bochner.estimators import SpatialRegressor
 from bochner.geo import attributes, is_geoframe
 from bochner.geo.grids import Bounds
@@ -69,9 +70,17 @@ class Answer:
         return f"{100 * self.threshold:g} %" if self.is_share else number(self.threshold)
 
     @property
+    def no_data(self) -> Any:
+        """Which areas cannot be judged: only the trend and the prior are left there."""
+        return (
+            self.areas["no_data"].to_numpy(dtype=bool) if "no_data" in self.areas else np.zeros(len(self.names), bool)
+        )
+
+    @property
     def sentences(self) -> list[str]:
         """The answer in plain words, the most important first."""
-        p, n = self.chance, len(self.names)
+        blank, n = self.no_data, len(self.names)
+        p = np.where(blank, np.nan, self.chance)
         above, below = int(np.sum(p > limits.CERTAIN)), int(np.sum(p < 1 - limits.CERTAIN))
         verb = "is" if above == 1 else "are"
         first = f"{above} of {n} {self.noun} {verb} above {self.limit} with more than 90 % certainty"
@@ -79,9 +88,12 @@ class Answer:
             value, low, high = (_people(v) for v in self.total)
             said = "people are affected" if self.is_share else "cases are expected in all"
             first += f"; about {value} {said}, 95 % interval {low} to {high}"
-        undecided = n - above - below
+        undecided = n - above - below - int(blank.sum())
         rest = "" if not undecided else f"; of {undecided} the data do not say"
-        told = [f"{first}.", f"{below} {'lies' if below == 1 else 'lie'} below with as much certainty{rest}."]
+        told = [
+            f"{first}.",
+            f"{below} {'lies' if below == 1 else 'lie'} below with as much certainty{rest}.{self._not_judged}",
+        ]
         if len(self.hotspots):
             top = self.hotspots.iloc[0]
             people = f", {_people(top['people'])} people" if "people" in self.hotspots else ""
@@ -96,8 +108,25 @@ class Answer:
         return told
 
     @property
+    def _not_judged(self) -> str:
+        """Sentence about areas so far from the data that they are not judged; empty where there are none."""
+        names = [name for name, blank in zip(self.names, self.no_data, strict=True) if blank]
+        if not names:
+            return ""
+        told = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        return (
+            f" {len(names)} cannot be judged ({told}): {'it lies' if len(names) == 1 else 'they lie'} so far from the "
+            f"data that only the trend and the prior are left."
+        )
+
+    @property
     def header(self) -> list[str]:
-        return ["name", "mean", "95 % interval", f"above {self.limit}", *self._weighted]
+        return ["name", "mean", "95 % interval", f"above {self.limit}", *self._weighted, *self._counted_rows]
+
+    @property
+    def _counted_rows(self) -> list[str]:
+        """Column of the table with the training rows inside, where they are known."""
+        return ["rows"] if "rows" in self.areas else []
 
     @property
     def _weighted(self) -> dict[str, str]:
@@ -116,9 +145,9 @@ class Answer:
                 (self.names[i], float(i)),
                 (self.value(row["mean"]), row["mean"]),
                 (f"{self.value(row['lower'])} to {self.value(row['upper'])}", row["lower"]),
-                (_chance(self.chance[i]), self.chance[i]),
+                ("no data", np.nan) if self.no_data[i] else (_chance(self.chance[i]), self.chance[i]),
             ]
-            cells += [(_people(row[name]), row[name]) for name in self._weighted.values()]
+            cells += [(_people(row[name]), row[name]) for name in (*self._weighted.values(), *self._counted_rows)]
             out.append([(text, float(f"{value:.8g}") if np.isfinite(value) else -1.0) for text, value in cells])
         return out
 
@@ -140,7 +169,8 @@ class Answer:
 
     def drawn(self, extent: Bounds) -> list[dict[str, Any]]:
         """Outlines of the areas for the map."""
-        return drawn_areas(self.areas, self.names, extent)
+        drawn = drawn_areas(self.areas, self.names, extent)
+        return [{**area, "no_data": True} if blank else area for area, blank in zip(drawn, self.no_data, strict=True)]
 
 
 def drawn_areas(areas: Any, names: Sequence[str], extent: Bounds) -> list[dict[str, Any]]:
@@ -175,6 +205,7 @@ def answer_of(
     within: Any = None,
     resolution: Any = None,
     random_state: Any = 0,
+    rows_at: FloatArray | None = None,
 ) -> Answer:
     """Means over areas with their exceedance, the total of all of them, and hotspots.
 
@@ -182,7 +213,7 @@ def answer_of(
     from joint draws over all areas together.
     """
     options: dict[str, Any] = {"weights_raster": weights_raster, "covariates": covariates, "random_state": random_state}
-    means = aggregate(model, areas, exceed=threshold, n_points=n_points, **options)
+    means = aggregate(model, areas, exceed=threshold, n_points=n_points, rows_at=rows_at, **options)
     total = None
     if weights_raster is not None and (is_share(model) or is_rate(model)):
         total = total_of(model, means, n_points, options)

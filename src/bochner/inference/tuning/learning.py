@@ -40,8 +40,8 @@ from bochner.kernels import Kernel, Matern
 
 UNTUNED = "the evidence could not be computed at any of the values tried, and the values begun from are kept"
 UNTUNED_ADVICE = (
-    "; maps and intervals are not to be relied on. Look for rows or covariates that are out of scale, or give a kernel of your own "
-    "with tune=None."
+    "; maps and intervals are not to be relied on. Look for rows or covariates that are out of scale, or give a kernel "
+    "of your own with tune=None."
 )
 
 

@@ -53,8 +53,32 @@ export function drawOutlines(context, view) {
   strokeLines(context, view, coast, "rgb(24 32 38 / 0.9)", 1.1, []);
 }
 
+// Oblique lines across an area without data, 9 pixels apart.
+function hatch(context, view, area) {
+  const [west, south, east, north] = boundsOf(area), [x0, y0] = view.toCanvas(west, north), [x1, y1] = view.toCanvas(east, south);
+  const high = y1 - y0, from = Math.max(x0 - high, -view.height), to = Math.min(x1, view.width + view.height);
+  context.save();
+  context.beginPath();
+  for (const ring of area.rings) {
+    tracePath(context, view, ring);
+    context.closePath();
+  }
+  context.clip("evenodd");
+  context.beginPath();
+  for (let x = from; x < to; x += 9) {
+    context.moveTo(x, y1);
+    context.lineTo(x + high, y0);
+  }
+  for (const [width, colour] of [[3, "rgb(255 255 255 / 0.7)"], [1.2, "rgb(24 32 38 / 0.8)"]]) {
+    Object.assign(context, { lineWidth: width, strokeStyle: colour });
+    context.stroke();
+  }
+  context.restore();
+}
+
 export function drawAreas(context, view, chosen) {
   const { areas } = view.data;
+  for (const area of areas) if (area.no_data) hatch(context, view, area);
   for (const [width, colour] of [[2.6, "rgb(255 255 255 / 0.55)"], [0.9, "rgb(24 32 38 / 0.85)"]]) {
     strokeLines(context, view, areas.flatMap((area) => area.rings), colour, width, []);
   }
@@ -69,8 +93,8 @@ export function placeNames(context, view) {
   const { left, top } = view.margin, { width, height } = view.inner, placed = [];
   context.font = `600 ${view.width < 520 ? 10.5 : 12}px ${FONT}`;
   for (const area of [...view.data.areas].sort((a, b) => a.size - b.size)) {
-    const [px, py] = view.toCanvas(...area.at), wide = context.measureText(area.name).width + 4;
-    const box = { name: area.name, x: px - wide / 2, y: py - 8, width: wide, height: 16, px, py };
+    const [px, py] = view.toCanvas(...area.at), name = area.no_data ? `${area.name}: no data` : area.name;
+    const wide = context.measureText(name).width + 4, box = { name, x: px - wide / 2, y: py - 8, width: wide, height: 16, px, py };
     const inside = box.x > left && box.x + wide < left + width && box.y > top && box.y + 16 < top + height - 34;
     const apart = placed.every((o) => box.x > o.x + o.width || box.x + wide < o.x || box.y > o.y + 16 || box.y + 16 < o.y);
     if (inside && apart) placed.push(box);

@@ -289,7 +289,7 @@ export class MapPanel {
     if (i >= 0) lines.push(`observed ${shown(data.observations.value[i], data)}`);
     if (i >= 0 && found) lines.push(`predicted ${shown(found.mean, data)} (${found.interval.map((v) => shown(v, data)).join(" to ")})`);
     const area = areaAt(data.areas, ...place);
-    if (area >= 0) lines.unshift(data.areas[area].name);
+    if (area >= 0) lines.unshift(`${data.areas[area].name}${data.areas[area].no_data ? ": no data, only the trend and the prior" : ""}`);
     return lines.length ? lines : ["far from data"];
   }
 }

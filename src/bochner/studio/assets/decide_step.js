@@ -73,12 +73,12 @@ function sentences({ sentences: found = [] }) {
   return found.length > 0 && el("div", { class: "card answer" }, found.map((text) => el("p", {}, text)));
 }
 
-function areaTable({ header, cells: rows = [], noun = "districts" }) {
+function areaTable({ header, cells: rows = [], rows: areas = [], noun = "districts" }) {
   if (!header || !rows.length) return null;
   return el("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": `Table of ${noun}` },
     el("table", { id: "areas-table", class: "numeric areas" }, el("caption", { class: "hide" }, `Means of ${noun}; a click on a heading sorts, one on a name shows it on the map`),
       el("thead", {}, el("tr", {}, header.map((text, k) => el("th", { scope: "col", "aria-sort": k === 1 ? "descending" : null }, button(text))))),
-      el("tbody", {}, rows.map((row) => el("tr", { "data-area": Math.round(row[0][1]) },
+      el("tbody", {}, rows.map((row) => el("tr", { "data-area": Math.round(row[0][1]), class: areas[Math.round(row[0][1])]?.no_data ? "no-data" : null },
         row.map(([text, value], k) => (k ? el("td", { "data-value": value }, text) : el("th", { scope: "row" }, button(text, { "aria-label": `Show ${text} on the map` })))))))));
 }
 

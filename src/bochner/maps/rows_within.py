@@ -1,0 +1,43 @@
+"""Rows within areas: how many training rows lie in each, where their places are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bochner.arrays import FloatArray, IntArray
+from bochner.diagnostics import diagnostics_of
+from bochner.estimators import SpatialRegressor
+from bochner.geo import as_crs
+from bochner.geo.crs import crs_text
+
+
+def rows_within(model: SpatialRegressor, areas: Any, coords: FloatArray | None = None) -> IntArray | None:
+    """Number of training rows in each area, (n_areas,); None where neither model nor caller has their places.
+
+    `coords` are the coordinates of the training rows, (n, dim), for a model that does not hold them.
+    """
+    import shapely
+
+    layout = model.fitted_.layout
+    places, own = _places(model) if coords is None else coords, as_crs(layout.crs)
+    if places is None:
+        return None
+    here = areas if own is None or areas.crs is None else areas.to_crs(crs_text(own))
+    points = shapely.STRtree(shapely.points(np.asarray(places)[:, list(layout.placement.map_axes[:2])]))
+    inside = points.query(np.asarray(here.geometry), predicate="intersects")[0]
+    return np.bincount(inside, minlength=len(areas))
+
+
+def _places(model: SpatialRegressor) -> FloatArray | None:
+    """Coordinates of the training rows, as the user has them: those at hand, or those that the posterior holds."""
+    fitted = model.fitted_
+    if model.has_training:
+        responses = model.training_responses()
+        rows = responses[np.flatnonzero(responses.weight > 0)].rows
+    else:
+        rows, known = getattr(fitted.model.posterior, "rows", None), diagnostics_of(model)
+        if rows is None or known is None or known.n_rows != len(rows):  # equal rows were put together
+            return None
+    return None if rows.has_areas else fitted.layout.coords(rows.coords)
