@@ -39,7 +39,7 @@ def aggregate(
         Path | None,
         typer.Option(
             metavar="DATA",
-            help="File that was fitted, for a model that does not hold the places of its rows: they are counted by area.",
+            help="File that was fitted: its rows are counted by area where the model does not hold their places.",
             callback=_door.readable,
         ),
     ] = None,

@@ -32,12 +32,12 @@ def rows_within(model: SpatialRegressor, areas: Any, coords: FloatArray | None =
 
 def _places(model: SpatialRegressor) -> FloatArray | None:
     """Coordinates of the training rows, as the user has them: those at hand, or those that the posterior holds."""
-    fitted = model.fitted_
+    fitted, rows = model.fitted_, getattr(model.fitted_.model.posterior, "rows", None)
     if model.has_training:
         responses = model.training_responses()
         rows = responses[np.flatnonzero(responses.weight > 0)].rows
     else:
-        rows, known = getattr(fitted.model.posterior, "rows", None), diagnostics_of(model)
+        known = diagnostics_of(model)
         if rows is None or known is None or known.n_rows != len(rows):  # equal rows were put together
             return None
     return None if rows.has_areas else fitted.layout.coords(rows.coords)
