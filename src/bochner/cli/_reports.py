@@ -57,7 +57,6 @@ def page_answer(
     points: int,
     within: Path | None,
     resolution: str | None,
-    survey: Survey | None = None,
 ) -> Answer | None:
     """Means over areas for the head of the page; None without areas."""
     if areas is None:
@@ -77,14 +76,7 @@ def page_answer(
         n_points=points,
         within=None if within is None else read_areas(within),
         resolution=resolution,
-        rows_at=None if survey is None else training_places(model, survey),
     )
-
-
-def training_places(model: SpatialRegressor, survey: Survey) -> Any:
-    """Coordinates of a survey that holds the training rows of a model; None of any other."""
-    known, coords = diagnostics_of(model), survey.coords(model.fitted_.layout)
-    return coords if known is not None and known.are_of(coords, survey.response) else None
 
 
 def page_layers(

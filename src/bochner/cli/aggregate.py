@@ -35,14 +35,6 @@ def aggregate(
     draws: Annotated[int, typer.Option(metavar="N", help="Joint draws of the surface.")] = 1_000,
     points: Annotated[int, typer.Option(metavar="N", help="Points that represent an area in a draw, about.")] = 300,
     layer: Annotated[str | None, typer.Option(metavar="NAME", help="Layer of the polygons.")] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DATA",
-            help="File that was fitted: its rows are counted by area where the model does not hold their places.",
-            callback=_door.readable,
-        ),
-    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the draws.")] = 0,
     escape_formulas: given.EscapeFormulas = False,
     jobs: given.Jobs = None,
@@ -54,7 +46,7 @@ def aggregate(
     The uncertainty comes from joint draws: neighbouring places go up and down together, and so an area is less certain
     than its pixels would suggest one by one. With --weights also totals, such as the number of people affected. The
     column no_data marks areas so far from the data that only the trend and the prior are left; rows counts the rows
-    inside, where their places are known.
+    inside, where the model holds their places (it does up to some 3,000).
 
     \b
     Examples:
@@ -71,16 +63,14 @@ def aggregate(
     check_escaping(escape_formulas, output)
     must_be_models(model)
     layers = inputs_named(covariate)
-    check_writable(output, WRITABLE, (model, areas, weights, data, *layers.values()))
+    check_writable(output, WRITABLE, (model, areas, weights, *layers.values()))
     check_inputs(model, layers)
 
     from bochner.cli._areas import area_rows, area_table, write_areas
     from bochner.cli._mapping import check_offset
     from bochner.cli._models import opened
-    from bochner.cli._reports import survey_of, training_places
     from bochner.cli._terminal import note, progress, say, say_json
     from bochner.cli._thresholds import thresholds_in
-    from bochner.exceptions import InputError
     from bochner.geo import read_areas
     from bochner.maps import aggregate as aggregated
 
@@ -88,10 +78,6 @@ def aggregate(
     check_offset(fitted, {}, "aggregate")
     limits = thresholds_in(exceed, fitted.family_)
     polygons = read_areas(areas, layer=layer)
-    survey, notes = (None, ()) if data is None else survey_of(fitted, data, layers, {}, (), None, None)
-    places = None if survey is None else training_places(fitted, survey)
-    if survey is not None and places is None:
-        raise InputError(f"{data} does not hold the rows that {model} was fitted to; give those, or leave --data out.")
     with progress("aggregating") as update:
         means = aggregated(
             fitted,
@@ -104,9 +90,8 @@ def aggregate(
             n_points=points,
             random_state=seed,
             progress=update,
-            rows_at=places,
         )
-    note(*notes, *write_areas(means, output, escape_formulas=escape_formulas))
+    note(*write_areas(means, output, escape_formulas=escape_formulas))
     if json:
         say_json({"output": output, "areas": area_rows(means)})
         return

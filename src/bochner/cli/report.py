@@ -97,11 +97,11 @@ def report(
         inputs = inputs_named(covariate)
         limit = None if threshold is None else threshold_in(threshold, fitted.family_)
         layers = page_layers(fitted, inputs, within or areas, resolution)
+        answer = page_answer(fitted, areas, weights, inputs, limit, points, within, resolution)
         survey, notes = None, tuple[str, ...]()
         if data is not None:
             roles = {"target": target, "trials": trials, "exposure": exposure}
             survey, notes = survey_of(fitted, data, inputs, roles, names_in(coords or ""), crs, layer)
-        answer = page_answer(fitted, areas, weights, inputs, limit, points, within, resolution, survey)
         write_report(
             fitted,
             output,

@@ -45,7 +45,6 @@ def aggregate(
     n_points: int = 300,
     random_state: Any = 0,
     progress: Callable[[int, int], None] | None = None,
-    rows_at: FloatArray | None = None,
 ) -> Any:
     """Means of the surface over areas, with sd, interval and exceedance.
 
@@ -76,14 +75,12 @@ def aggregate(
         Seed of the draws.
     progress : callable, optional
         Called with the areas done and their total.
-    rows_at : array of shape (n, dim), optional
-        Coordinates of the training rows, which a model of waves from a file does not hold: they are counted by area.
 
     Returns
     -------
     GeoDataFrame
         The areas with columns ``mean``, ``sd``, ``lower``, ``upper``, ``exceedance_T``, ``no_data`` (whether only the
-        trend and the prior are left there), ``rows`` (training rows inside, where their places are known),
+        trend and the prior are left there), ``rows`` (training rows inside, if the model holds their places),
         ``n_points`` and ``discretisation_error`` (of the mean, estimated from two densities of points); with weights
         also ``weight`` (their sum) and ``total``, ``total_lower``, ``total_upper`` (mean times weight). NaN where a
         covariate is missing in a whole area.
@@ -123,7 +120,7 @@ def aggregate(
                 progress(n_done, n_areas)
         if progress is not None and n_done < n_areas:  # some have no point
             progress(n_areas, n_areas)
-        n_rows, blank = rows_within(model, areas, rows_at), _uninformed(fitted, unsure)
+        n_rows, blank = rows_within(model, areas), _uninformed(fitted, unsure)
         blank &= n_rows is None or n_rows == 0
         _tell(areas, mean, shaky | (error > limits.MAX_POINTS_ERROR * out["sd"]), blank)
     inside = {"no_data": blank} if n_rows is None else {"no_data": blank, "rows": n_rows}

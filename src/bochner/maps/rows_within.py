@@ -1,4 +1,4 @@
-"""Rows within areas: how many training rows lie in each, where their places are known."""
+"""Rows within areas: how many training rows lie in each, where the model holds their places."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ from bochner.geo import as_crs
 from bochner.geo.crs import crs_text
 
 
-def rows_within(model: SpatialRegressor, areas: Any, coords: FloatArray | None = None) -> IntArray | None:
-    """Number of training rows in each area, (n_areas,); None where neither model nor caller has their places.
-
-    `coords` are the coordinates of the training rows, (n, dim), for a model that does not hold them.
-    """
+def rows_within(model: SpatialRegressor, areas: Any) -> IntArray | None:
+    """Number of training rows in each area, (n_areas,); None where the model does not hold their places."""
     import shapely
 
     layout = model.fitted_.layout
-    places, own = _places(model) if coords is None else coords, as_crs(layout.crs)
+    places, own = _places(model), as_crs(layout.crs)
     if places is None:
         return None
     here = areas if own is None or areas.crs is None else areas.to_crs(crs_text(own))
-    points = shapely.STRtree(shapely.points(np.asarray(places)[:, list(layout.placement.map_axes[:2])]))
+    points = shapely.STRtree(shapely.points(places[:, list(layout.placement.map_axes[:2])]))
     inside = points.query(np.asarray(here.geometry), predicate="intersects")[0]
     return np.bincount(inside, minlength=len(areas))
 

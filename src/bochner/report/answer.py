@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from bochner.arrays import FloatArray
 from bochner.estimators import SpatialRegressor
 from bochner.geo import attributes, is_geoframe
 from bochner.geo.grids import Bounds
@@ -72,9 +71,7 @@ class Answer:
     @property
     def no_data(self) -> Any:
         """Which areas cannot be judged: only the trend and the prior are left there."""
-        return (
-            self.areas["no_data"].to_numpy(dtype=bool) if "no_data" in self.areas else np.zeros(len(self.names), bool)
-        )
+        return np.asarray(self.areas.get("no_data", [False] * len(self.names)), dtype=bool)
 
     @property
     def sentences(self) -> list[str]:
@@ -90,10 +87,11 @@ class Answer:
             first += f"; about {value} {said}, 95 % interval {low} to {high}"
         undecided = n - above - below - int(blank.sum())
         rest = "" if not undecided else f"; of {undecided} the data do not say"
-        told = [
-            f"{first}.",
-            f"{below} {'lies' if below == 1 else 'lie'} below with as much certainty{rest}.{self._not_judged}",
-        ]
+        if blank.any():
+            named = ", ".join(np.array(self.names)[blank][:5]) + (", ..." if blank.sum() > 5 else "")
+            rest += f". {blank.sum()} cannot be judged, so far from the data that only the trend and the prior are left"
+            rest += f": {named}"
+        told = [f"{first}.", f"{below} {'lies' if below == 1 else 'lie'} below with as much certainty{rest}."]
         if len(self.hotspots):
             top = self.hotspots.iloc[0]
             people = f", {_people(top['people'])} people" if "people" in self.hotspots else ""
@@ -107,33 +105,22 @@ class Answer:
             told.append("No single place is above it with 90 % certainty.")
         return told
 
-    @property
-    def _not_judged(self) -> str:
-        """Sentence about areas so far from the data that they are not judged; empty where there are none."""
-        names = [name for name, blank in zip(self.names, self.no_data, strict=True) if blank]
-        if not names:
-            return ""
-        told = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-        return (
-            f" {len(names)} cannot be judged ({told}): {'it lies' if len(names) == 1 else 'they lie'} so far from the "
-            f"data that only the trend and the prior are left."
-        )
+    def judged(self) -> Answer:
+        """Without the hotspots in areas that have no data."""
+        hot, blank = self.hotspots, np.array(self.names)[self.no_data]
+        return replace(self, hotspots=hot[~hot["near"].isin(blank)]) if "near" in hot else self
 
     @property
     def header(self) -> list[str]:
-        return ["name", "mean", "95 % interval", f"above {self.limit}", *self._weighted, *self._counted_rows]
+        return ["name", "mean", "95 % interval", f"above {self.limit}", *self._further]
 
     @property
-    def _counted_rows(self) -> list[str]:
-        """Column of the table with the training rows inside, where they are known."""
-        return ["rows"] if "rows" in self.areas else []
-
-    @property
-    def _weighted(self) -> dict[str, str]:
-        """Columns of the table that weights bring, by their heading."""
+    def _further(self) -> dict[str, str]:
+        """Columns of the table that weights and the places of rows bring, by their heading."""
+        rows = {"rows": "rows"} if "rows" in self.areas else {}
         if "weight" not in self.areas:
-            return {}
-        return {"people": "weight", self.counted: "total"} if self.counted else {"people": "weight"}
+            return rows
+        return {"people": "weight"} | ({self.counted: "total"} if self.counted else {}) | rows
 
     @property
     def rows(self) -> list[list[tuple[str, float]]]:
@@ -142,12 +129,12 @@ class Answer:
         for i in np.argsort(-self.areas["mean"].fillna(-np.inf).to_numpy(), kind="stable"):
             row = self.areas.iloc[int(i)]
             cells = [
-                (self.names[i], float(i)),
+                (f"{self.names[i]} (no data)" if self.no_data[i] else self.names[i], float(i)),
                 (self.value(row["mean"]), row["mean"]),
                 (f"{self.value(row['lower'])} to {self.value(row['upper'])}", row["lower"]),
-                ("no data", np.nan) if self.no_data[i] else (_chance(self.chance[i]), self.chance[i]),
+                ("–", np.nan) if self.no_data[i] else (_chance(self.chance[i]), self.chance[i]),
             ]
-            cells += [(_people(row[name]), row[name]) for name in (*self._weighted.values(), *self._counted_rows)]
+            cells += [(_people(row[name]), row[name]) for name in self._further.values()]
             out.append([(text, float(f"{value:.8g}") if np.isfinite(value) else -1.0) for text, value in cells])
         return out
 
@@ -205,7 +192,6 @@ def answer_of(
     within: Any = None,
     resolution: Any = None,
     random_state: Any = 0,
-    rows_at: FloatArray | None = None,
 ) -> Answer:
     """Means over areas with their exceedance, the total of all of them, and hotspots.
 
@@ -213,7 +199,7 @@ def answer_of(
     from joint draws over all areas together.
     """
     options: dict[str, Any] = {"weights_raster": weights_raster, "covariates": covariates, "random_state": random_state}
-    means = aggregate(model, areas, exceed=threshold, n_points=n_points, rows_at=rows_at, **options)
+    means = aggregate(model, areas, exceed=threshold, n_points=n_points, **options)
     total = None
     if weights_raster is not None and (is_share(model) or is_rate(model)):
         total = total_of(model, means, n_points, options)
@@ -228,7 +214,7 @@ def answer_of(
         areas=areas,
     )
     own = means if model.crs_ is None or means.crs is None else means.to_crs(model.crs_)
-    return Answer(own, names, noun, float(threshold), is_share(model), total, hot, is_rate(model))
+    return Answer(own, names, noun, float(threshold), is_share(model), total, hot, is_rate(model)).judged()
 
 
 def is_share(model: SpatialRegressor) -> bool:

@@ -204,17 +204,12 @@ def findings(model: SpatialRegressor) -> list[str]:
 
 def all_clear(model: SpatialRegressor, found: Sequence[str]) -> str:
     """What to say where the checks found nothing; empty where they did."""
-    if found:
-        return ""
+    told = "The checks of the fit (values at their bounds, a flat map, too few waves"
     if model.fitted_.doubts is None:
-        return (
-            "The checks that need no training rows found nothing. Those that need them (intervals too narrow, too few "
-            "counts) were not made: the model holds no training rows. Fit it again to have them."
-        )
-    return (
-        "The checks of the fit (values at their bounds, a flat map, too few waves, intervals too "
-        "narrow) found nothing to warn of."
-    )
+        told += ") found nothing. Whether intervals are too narrow was not checked: that needs the training rows."
+    else:
+        told += ", intervals too narrow) found nothing to warn of."
+    return "" if found else told
 
 
 def _held_out(held: Calibration, unit: str) -> str:

@@ -70,7 +70,7 @@ def _answer(model: SpatialRegressor, areas: Path, table: Path, places: Path | No
     hot = _hotspots(places, model)
     noun = areas.stem.lower() if areas.stem.isalpha() and areas.stem.lower().endswith("s") else "areas"
     names = tuple(str(name) for name in area_names(joined))
-    return Answer(joined, names, noun, threshold, is_share(model), None, hot, is_rate(model))
+    return Answer(joined, names, noun, threshold, is_share(model), None, hot, is_rate(model)).judged()
 
 
 def _hotspots(places: Path | None, model: SpatialRegressor) -> Any:

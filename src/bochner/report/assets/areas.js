@@ -53,21 +53,17 @@ export function drawOutlines(context, view) {
   strokeLines(context, view, coast, "rgb(24 32 38 / 0.9)", 1.1, []);
 }
 
-// Oblique lines across an area without data, 9 pixels apart.
-function hatch(context, view, area) {
-  const [west, south, east, north] = boundsOf(area), [x0, y0] = view.toCanvas(west, north), [x1, y1] = view.toCanvas(east, south);
-  const high = y1 - y0, from = Math.max(x0 - high, -view.height), to = Math.min(x1, view.width + view.height);
+// Oblique lines across areas without data, 9 pixels apart.
+function hatch(context, view, rings) {
   context.save();
   context.beginPath();
-  for (const ring of area.rings) {
-    tracePath(context, view, ring);
-    context.closePath();
-  }
+  for (const ring of rings) tracePath(context, view, ring);
   context.clip("evenodd");
+  const lines = Array.from({ length: Math.ceil((view.width + view.height) / 9) }, (_, k) => 9 * k - view.height);
   context.beginPath();
-  for (let x = from; x < to; x += 9) {
-    context.moveTo(x, y1);
-    context.lineTo(x + high, y0);
+  for (const x of lines) {
+    context.moveTo(x, view.height);
+    context.lineTo(x + view.height, 0);
   }
   for (const [width, colour] of [[3, "rgb(255 255 255 / 0.7)"], [1.2, "rgb(24 32 38 / 0.8)"]]) {
     Object.assign(context, { lineWidth: width, strokeStyle: colour });
@@ -78,7 +74,7 @@ function hatch(context, view, area) {
 
 export function drawAreas(context, view, chosen) {
   const { areas } = view.data;
-  for (const area of areas) if (area.no_data) hatch(context, view, area);
+  hatch(context, view, areas.filter((area) => area.no_data).flatMap((area) => area.rings));
   for (const [width, colour] of [[2.6, "rgb(255 255 255 / 0.55)"], [0.9, "rgb(24 32 38 / 0.85)"]]) {
     strokeLines(context, view, areas.flatMap((area) => area.rings), colour, width, []);
   }
