@@ -38,6 +38,26 @@ def test_districts_are_averaged_by_their_people(ok, data, raster, tmp_path):
     np.testing.assert_allclose(weighted.loc["East", "mean"], table["mean"][1], atol=0.01)
 
 
+def test_warnings_of_the_shell_are_those_of_the_page(ok, tmp_path):
+    near, far = shapely.box(10, 40, 12, 42), shapely.box(30, 40, 32, 42)
+    gpd.GeoDataFrame({"district": ["Near", "Far"]}, geometry=[near, far], crs=4326).to_file(tmp_path / "areas.gpkg")
+    frame = pd.read_csv(tmp_path / "data.csv")
+    frame.head(61).to_csv(tmp_path / "few.csv", index=False)
+    done = ok(
+        "fit", "few.csv", "--target", "positive", "--family", "binomial", "--trials", "examined", "-o", "few.bochner"
+    )  # fmt: skip
+    assert "responses say little of the range" in done.err
+    done = ok("aggregate", "few.bochner", "--areas", "areas.gpkg", "--points", "60", "--draws", "99", "-o", "areas.csv")
+    assert "1 of 2 areas lie so far from the data" in done.err and "left: Far." in done.err
+    assert "Far (no data)" in done.out
+    table = pd.read_csv(tmp_path / "areas.csv")
+    assert table.no_data.tolist() == [False, True] and table.rows.tolist() == [61, 0]
+    ok("report", "few.bochner", "--areas", "areas.gpkg", "--threshold", "1%", "-o", "page.html", "--points", "60")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "responses say little of the range" in page and "nothing to warn of" not in page
+    assert "Far (no data)" in page and '"no_data":true' in page
+
+
 def test_page_shows_rows_only_when_they_are_given(ok, data, raster, tmp_path):
     dem = raster("dem.tif", lambda lon, lat: lon - 11, side=0.1)
     ok(*FIT, "--covariate", f"dem={dem}")

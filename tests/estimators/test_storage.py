@@ -51,6 +51,26 @@ def test_loaded_models_predict_the_same_bits(make, tmp_path):
         np.testing.assert_equal(getattr(again, name), getattr(model, name))
 
 
+def test_a_file_holds_what_the_fit_warned_of_and_what_its_rows_said(tmp_path):
+    """Collinear covariates are warned of by fit, few counts by the checks that need the training rows."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 100, (61, 2))
+    trials = rng.integers(20, 60, 61)
+    positive = rng.binomial(trials, 1 / (1 + np.exp(-np.sin(X[:, 0] / 15))))
+    table = np.column_stack([X, X[:, 0], 2 * X[:, 0]])
+    model = SpatialRegressor(Matern(20.0), family="binomial", covariates=[2, 3])
+    with pytest.warns(CollinearityWarning, match="collinear"):
+        model.fit(table, positive, trials=trials)
+    model.save(tmp_path / "model.bochner")  # without check() before
+    again = load(tmp_path / "model.bochner")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CheckWarning)
+        found = again.check()
+        assert found == model.check() and len(found) == len(set(found))
+    assert any("collinear" in one for one in found)
+    assert any("61 rows of binomial responses say little" in one for one in found)
+
+
 @pytest.mark.parametrize(
     "kernel",
     [

@@ -190,6 +190,42 @@ def test_areas_far_from_the_data_are_told():
         aggregate(model(), far, n_draws=50, n_points=20)
 
 
+def test_areas_without_data_are_marked_by_name(tmp_path):
+    """An area between the rows is none of them, though no row lies in it; the file of the model knows its rows."""
+    places, data = frame()
+    x, y = places.geometry.x.to_numpy(), places.geometry.y.to_numpy()
+    away = (abs(x - 50_000) > 4_000) | (abs(y - 50_000) > 4_000)
+    fitted = SpatialRegressor(Matern(20.0), noise_variance=0.01, tune=None)
+    fitted.fit(places.loc[away, ["geometry"]], data["response"][away])
+    shapes = [box(0, 0, 100_000, 46_000), box(47_000, 47_000, 53_000, 53_000), box(900_000, 0, 950_000, 50_000)]
+    areas = geopandas.GeoDataFrame({"name": ["South", "Gap", "Island"]}, geometry=shapes, crs=CRS)
+    with pytest.warns(OutsideWarning, match=r"1 of 3 areas .* are left: Island\.$"):
+        found = aggregate(fitted, areas.to_crs(4326), n_draws=50, n_points=20)
+    assert found["no_data"].tolist() == [False, False, True] and found["no_data"].dtype == bool
+    assert found["rows"].tolist() == [int((away & (y < 46_000)).sum()), 0, 0]
+    fitted.save(tmp_path / "bare.bochner")
+    remember(fitted)
+    fitted.save(tmp_path / "model.bochner")
+    with pytest.warns(OutsideWarning, match="rows counted from 1: 3"):
+        again = aggregate(load(tmp_path / "model.bochner"), areas[["geometry"]], n_draws=50, n_points=20)
+        bare = aggregate(load(tmp_path / "bare.bochner"), areas[["geometry"]], n_draws=50, n_points=20)
+    assert again["rows"].tolist() == found["rows"].tolist()
+    assert "rows" not in bare and bare["no_data"].tolist() == [False, False, True]
+
+
+def test_rows_put_together_are_not_counted_from_a_file(tmp_path):
+    """Of equal rows a file holds one; the model in memory counts them all."""
+    places, data = frame()
+    twice = geopandas.GeoDataFrame(pd.concat([places, places], ignore_index=True), crs=places.crs)[["geometry"]]
+    fitted = SpatialRegressor(Matern(20.0), noise_variance=0.01, tune=None, features="exact")
+    fitted.fit(twice, np.tile(data["response"], 2))
+    remember(fitted)
+    fitted.save(tmp_path / "model.bochner")
+    whole = geopandas.GeoDataFrame(geometry=[box(-1e5, -1e5, 2e5, 2e5)], crs=CRS)
+    assert aggregate(fitted, whole, n_draws=50, n_points=20)["rows"].tolist() == [len(twice)]
+    assert "rows" not in aggregate(load(tmp_path / "model.bochner"), whole, n_draws=50, n_points=20)
+
+
 def test_too_few_points_are_told():
     """Six points cannot stand for an area over which the surface waves."""
     places, data = frame()

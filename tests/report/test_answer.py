@@ -99,6 +99,29 @@ def test_every_number_of_the_table_is_that_of_aggregate(page, model, people):
     np.testing.assert_allclose(stored["total"], means["total"], rtol=1e-9)
 
 
+@pytest.fixture(scope="module")
+def page_of_islands(model, survey, tmp_path_factory) -> Path:
+    far = gpd.GeoDataFrame({"name": ["Island"]}, geometry=[shapely.box(20.0, 4.0, 22.0, 6.0)], crs=4326)
+    areas = pd.concat([districts(), far], ignore_index=True)
+    with pytest.warns(OutsideWarning, match="are left: Island"):
+        found = answer_of(model, areas, 1e-4, noun="districts", n_points=60, resolution="12km")
+    layers = gridded_layers(model, None, {}, within=areas, resolution="12km")
+    path = tmp_path_factory.mktemp("islands") / "report.html"
+    return write_report(model, path, data=survey, answer=found, layers=layers, response="prevalence")
+
+
+def test_districts_without_data_are_marked_and_not_counted(page_of_islands, opened):
+    shown = opened(page_of_islands)
+    told = shown.inner_text("#answer")
+    assert "16 of 17 districts are above 0.01\u202f% with more than 90\u202f% certainty." in told
+    assert "1 cannot be judged" in told and told.count("Island") == 1 and "of 1 the data" not in told
+    (row,) = shown.locator("#areas-table tr.no-data").all_inner_texts()
+    assert row.split("\t")[0].strip() == "Island (no data)" and row.split("\t")[3:] == ["–", "0"]
+    assert "Island" not in shown.inner_text("#hotspots")
+    assert shown.locator("#areas-table thead th").last.inner_text() == "rows"
+    assert any(one["name"] == "Island: no data" for one in shown.evaluate("window.bochner.labels()"))
+
+
 def test_hotspots_are_certain_connected_and_named(model, people):
     found = hotspots(model, 0.3, resolution="12km", areas=districts(), weights_raster=people)
     assert len(found) and {"near", "people", "area_km2"} <= set(found.columns)

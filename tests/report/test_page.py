@@ -175,6 +175,18 @@ def test_findings_of_check_stand_at_the_top(tmp_path):
     assert "found nothing to warn of" not in text
 
 
+def test_nothing_to_warn_of_is_said_only_where_every_check_was_made(fitted, tmp_path):
+    model = fitted("identity").model
+    remember(model)
+    model.save(tmp_path / "model.bochner")
+    text, _ = read(write_report(load(tmp_path / "model.bochner"), tmp_path / "all.html", n_pixels=99))
+    assert "found nothing to warn of" in text
+    old = load(tmp_path / "model.bochner")
+    old.set_fitted(replace(old.fitted_, doubts=None))  # as of a file that earlier versions wrote
+    text, _ = read(write_report(old, tmp_path / "some.html", n_pixels=99))
+    assert "nothing to warn of" not in text and "Whether intervals are too narrow was not checked" in text
+
+
 def test_layers_of_the_caller_are_taken_as_they_are(fitted, tmp_path):
     one = fitted("identity")
     mean = np.linspace(15, 25, 12).reshape(3, 4)

@@ -59,13 +59,16 @@ def messy_table(path: Path, n: int = 60) -> Path:
 
 
 def district_file(path: Path) -> Path:
-    """Four square districts."""
+    """Four square districts, and one far away."""
     half, shapes = SIDE / 2, []
     for k, name in enumerate(("Northwest", "Northeast", "Southwest", "Southeast")):
         west, south = WEST + half * (k % 2), SOUTH + half * (1 - k // 2)
         ring = [[west, south], [west + half, south], [west + half, south + half], [west, south + half], [west, south]]
         geometry = {"type": "Polygon", "coordinates": [ring]}
         shapes.append({"type": "Feature", "properties": {"name": name}, "geometry": geometry})
+    ring = [[west + 20, south], [west + 22, south], [west + 22, south + 2], [west + 20, south + 2], [west + 20, south]]
+    geometry = {"type": "Polygon", "coordinates": [ring]}
+    shapes.append({"type": "Feature", "properties": {"name": "Faraway"}, "geometry": geometry})
     path.write_text(json.dumps({"type": "FeatureCollection", "features": shapes}), encoding="utf-8")
     return path
 

@@ -151,12 +151,16 @@ def test_checks_are_told_in_words_and_charts(survey):
     assert "of held-out values in 95" in survey.check and "Range: before and with the data" in survey.check
     assert survey.page.locator("#check-body svg.chart").count() >= 4
     assert survey.page.locator("#residuals-map").count() == 1
+    assert "binomial responses say little of the range" in survey.check and "nothing to warn of" not in survey.check
 
 
 def test_districts_are_answered_and_found_on_the_map(survey):
-    assert re.match(r"\d of 4 districts (is|are) above 30 %", survey.answer) and survey.cells == 4
-    survey.page.click("#areas-table tbody tr:nth-child(2) button")
-    name = survey.page.inner_text("#areas-table tbody tr:nth-child(2) th")
+    assert re.match(r"\d of 5 districts (is|are) above 30 %", survey.answer) and survey.cells == 5
+    assert "1 cannot be judged" in survey.answer and survey.answer.count("Faraway") == 2  # in a sentence and the table
+    assert survey.page.inner_text("#areas-table tr.no-data th") == "Faraway (no data)"
+    assert survey.page.evaluate("studio.panel.data.areas.map((one) => one.no_data ?? false)") == [False] * 4 + [True]
+    survey.page.click("#areas-table tbody tr:not(.no-data) button")
+    name = survey.page.locator("#areas-table tbody tr:not(.no-data) th").first.inner_text()
     assert survey.page.evaluate("studio.panel.data.areas[studio.panel.chosen].name") == name
 
 

@@ -89,7 +89,7 @@ class Answer:
         rest = "" if not undecided else f"; of {undecided} the data do not say"
         if blank.any():
             named = ", ".join(np.array(self.names)[blank][:5]) + (", ..." if blank.sum() > 5 else "")
-            rest += f". {blank.sum()} cannot be judged, so far from the data that only the trend and the prior are left"
+            rest += f". {blank.sum()} cannot be judged, far from the data, where only the trend and the prior are left"
             rest += f": {named}"
         told = [f"{first}.", f"{below} {'lies' if below == 1 else 'lie'} below with as much certainty{rest}."]
         if len(self.hotspots):
