@@ -38,11 +38,10 @@ def test_districts_are_averaged_by_their_people(ok, data, raster, tmp_path):
     np.testing.assert_allclose(weighted.loc["East", "mean"], table["mean"][1], atol=0.01)
 
 
-def test_warnings_of_the_shell_are_those_of_the_page(ok, tmp_path):
+def test_warnings_of_the_shell_are_those_of_the_page(ok, data, tmp_path):
     near, far = shapely.box(10, 40, 12, 42), shapely.box(30, 40, 32, 42)
     gpd.GeoDataFrame({"district": ["Near", "Far"]}, geometry=[near, far], crs=4326).to_file(tmp_path / "areas.gpkg")
-    frame = pd.read_csv(tmp_path / "data.csv")
-    frame.head(61).to_csv(tmp_path / "few.csv", index=False)
+    data.head(61).to_csv(tmp_path / "few.csv", index=False)
     done = ok(
         "fit", "few.csv", "--target", "positive", "--family", "binomial", "--trials", "examined", "-o", "few.bochner"
     )  # fmt: skip

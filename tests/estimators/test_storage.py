@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from sklearn.model_selection import KFold
 
 from bochner import SpatialRegressor, archive, load
-from bochner.exceptions import ArchiveError, CheckWarning, InputError
+from bochner.exceptions import ArchiveError, CheckWarning, CollinearityWarning, InputError
 from bochner.kernels import Laplacian, Matern, Polynomial, RationalQuadratic, SquaredExponential
 from tests.estimators.fields import KINDS, field, new_places
 

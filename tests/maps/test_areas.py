@@ -6,10 +6,12 @@ import warnings
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from bochner import SpatialRegressor
+from bochner import SpatialRegressor, load
+from bochner.diagnostics import remember
 from bochner.exceptions import ApproximationWarning, FallbackWarning, InputError, OutsideWarning
 from bochner.geo import RasterGrid, area_points
 from bochner.kernels import Matern

@@ -15,6 +15,7 @@ import shapely
 from scipy.special import ndtr
 
 from bochner import SpatialRegressor
+from bochner.exceptions import OutsideWarning
 from bochner.geo.world import outlines_in
 from bochner.kernels import Matern
 from bochner.maps import aggregate, hotspots
@@ -255,7 +256,7 @@ def test_people_and_expected_cases_are_told_of_a_rate_by_population(people, name
     model = SpatialRegressor(Matern(120.0, 2.0), family="poisson", noise_variance=0.01, tune=None)
     model.fit(frame, cases, exposure=population if named else None)
     found = answer_of(model, districts(), 0.01, weights_raster=people, noun="districts", n_points=30, resolution="30km")
-    assert found.header[4:] == (["people", "expected cases"] if named else ["people"])
+    assert found.header[4:] == (["people", "expected cases", "rows"] if named else ["people", "rows"])
     by_name = found.areas.set_index("name")
     for (name, _), *_, one in found.rows:
         assert one[1] == pytest.approx(by_name.loc[name, "total" if named else "weight"], rel=1e-7)

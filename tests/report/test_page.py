@@ -13,6 +13,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bochner import SpatialClassifier, SpatialRegressor, load
+from bochner.diagnostics import remember
 from bochner.exceptions import CheckWarning, InputError
 from bochner.kernels import Linear, Matern
 from bochner.report import MapLayers, Survey, write_report
