@@ -74,7 +74,8 @@ INNER_FLOORS = {
         ("grids",),
         ("files",),
         ("lazy_maps",),
-        ("aggregation", "filling", "grid_maps", "hot_places"),
+        ("filling", "grid_maps", "hot_places", "rows_within"),
+        ("aggregation",),
         ("plots",),
     ),
 }

@@ -258,6 +258,6 @@ def test_people_and_expected_cases_are_told_of_a_rate_by_population(people, name
     found = answer_of(model, districts(), 0.01, weights_raster=people, noun="districts", n_points=30, resolution="30km")
     assert found.header[4:] == (["people", "expected cases", "rows"] if named else ["people", "rows"])
     by_name = found.areas.set_index("name")
-    for (name, _), *_, one in found.rows:
+    for (name, _), *_, one, _ in found.rows:
         assert one[1] == pytest.approx(by_name.loc[name, "total" if named else "weight"], rel=1e-7)
     assert ("cases are expected in all, 95 % interval" in found.sentences[0]) is named
