@@ -330,3 +330,86 @@ def test_every_module_is_asked_for_at_once():
 def test_no_module_writes_html():
     for path in [*ASSETS.glob("*.js"), *(ASSETS.parents[1] / "report" / "assets").glob("*.js")]:
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", path.read_text()), path
+
+
+SLOW_SAVES = """const own = window.fetch;
+window.fetch = async (address, options) => {
+  if (options?.method === "PUT") await new Promise((resolve) => setTimeout(resolve, 300));
+  return own(address, options);
+};"""
+
+
+def typed(text):
+    """Types a CRS and leaves the field as it is, focused."""
+
+    def edit(page):
+        page.fill("#crs", "")
+        page.focus("#crs")
+        page.keyboard.type(text)
+
+    return edit
+
+
+EDITS = {
+    "text": (typed("EPSG:4258"), "crs", "EPSG:4258"),
+    "text, again": (typed("EPSG:4269"), "crs", "EPSG:4269"),
+    "select": (lambda page: page.select_option("#kernel", "matern12"), "kernel", "matern12"),
+    "checkbox": (lambda page: page.check("#covariate-0"), "covariates", ["extra"]),
+    "coordinate": (lambda page: page.select_option("[data-role-of=north2]", "y"), "coords", ["lon", "north2"]),
+    "radio": (lambda page: page.check("#measures-cases"), "measures", "cases"),
+}
+STARTS = {
+    "mouse": lambda page: page.click("#fit"),
+    "keyboard": lambda page: (page.focus("#fit"), page.keyboard.press("Enter")),
+    "assistive program": lambda page: page.evaluate("document.getElementById('fit').click()"),  # moves no focus
+}
+
+
+@pytest.fixture(scope="module")
+def edited(visit, tmp_path_factory):
+    """A page whose saves take their time; its table has two columns of latitudes."""
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"lon": 9 + 3 * rng.random(60), "lat": 4 + 3 * rng.random(60)})
+    table = table.assign(extra=rng.random(60), north2=table["lat"] + 0.01, number=rng.integers(0, 9, 60))
+    path = tmp_path_factory.mktemp("edited") / "villages.csv"
+    table.to_csv(path, index=False)
+    page = visit()
+    drop(page, "#drop", path)
+    page.wait_for_selector("#preview")
+    page.evaluate("document.getElementById('more').open = true")
+    page.select_option("#target", "number")
+    page.wait_for_selector("#fit:enabled")
+    page.evaluate(SLOW_SAVES)
+    return page
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_fit_waits_for_the_last_edit(edited, start):
+    """Whatever was changed, and however the fit is started at once: it gets what is on the screen."""
+    for edit, field, value in EDITS.values():
+        edit(edited)
+        with edited.expect_response(lambda answer: answer.url.endswith("/fits")) as begun:
+            STARTS[start](edited)
+        fit = begun.value.json()
+        assert fit["spec"][field] == value
+        edited.evaluate("(fit) => fetch(`/api/projects/villages/fits/${fit}`, { method: 'DELETE' })", fit["id"])
+    assert edited.input_value("#crs") == "EPSG:4269"
+    edited.uncheck("#covariate-0")
+    edited.select_option("[data-role-of=lat]", "y")
+    with edited.expect_response(lambda answer: answer.url.endswith("/estimate")):
+        edited.check("#measures-number")
+
+
+def test_a_crs_that_does_not_exist_is_refused_in_the_model_step(edited):
+    before = edited.evaluate("fetch('/api/projects/villages').then((one) => one.json())")
+    typed("EPSG:9")(edited)
+    edited.click("#fit")
+    edited.wait_for_selector("#model-problems")
+    assert "the CRS 'EPSG:9' is not known" in edited.inner_text("#model-problems")
+    assert edited.locator("#model-ready").count() == 0 and edited.is_disabled("#fit")
+    assert edited.input_value("#crs") == "EPSG:9"
+    after = edited.evaluate("fetch('/api/projects/villages').then((one) => one.json())")
+    assert len(after["fits"]) == len(before["fits"])
+    edited.fill("#crs", "EPSG:4258")
+    edited.keyboard.press("Enter")
+    edited.wait_for_selector("#model-ready")

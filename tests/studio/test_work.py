@@ -26,6 +26,7 @@ from bochner.studio.desk import Desk
 from bochner.studio.guard import Guard
 from bochner.studio.jobs import LOST
 from bochner.studio.projects import write_json
+from tests.studio.browsing import image_with_gaps
 from tests.studio.serving import Studio, processes_of, studio_in, survey
 
 MARK = "<img src=x onerror=alert(1)>"
@@ -226,6 +227,25 @@ def test_an_image_with_gaps_is_filled(tmp_path: Path, monkeypatch: pytest.Monkey
     seen = unpack(image["values"], (image["rows"], image["columns"]))
     assert np.isnan(seen).any() and np.nanmax(np.abs(seen - bands(tmp_path / "data" / "sea_temperature.tif")[0])) < 1e-3
     assert np.isfinite(bands(tmp_path / "filled.tif")[0]).all()
+
+
+@pytest.mark.parametrize("image", [False, True])
+def test_a_crs_that_does_not_exist_is_a_problem_of_the_model(studio: Studio, tmp_path: Path, image: bool) -> None:
+    """Told of a table and of an image, and kept, as it is on the screen; another CRS mends it."""
+    name = f"nowhere {image}"
+    if image:
+        body, file = image_with_gaps(tmp_path / "image.tif", 12).read_bytes(), "image.tif"
+    else:
+        body, file = survey(30).to_csv(index=False).encode(), "villages.csv"
+    p = studio.ask("POST", "/api/projects", json={"name": name})["project"]["id"]
+    studio.ask("POST", f"/api/projects/{p}/files", params={"name": file}, content=body)
+    spec = studio.ask("PUT", f"/api/projects/{p}/data", json={"file": file})["proposal"]
+    for _ in range(2):
+        told = studio.ask("PUT", f"/api/projects/{p}/spec", json={**spec, "crs": "EPSG:9"})
+        assert told["spec"]["crs"] == "EPSG:9" and any("EPSG:9" in one for one in told["problems"])
+    status, said = studio.refusal("POST", f"/api/projects/{p}/fits", json={})
+    assert status == 400 and "the CRS 'EPSG:9' is not known; give a code such as" in said
+    assert studio.ask("PUT", f"/api/projects/{p}/spec", json=spec)["problems"] == []
 
 
 def test_a_stream_without_an_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

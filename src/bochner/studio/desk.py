@@ -138,8 +138,11 @@ class Desk:
             data = project.state["data"]["file"]
             how = _how(spec)
             counts = [spec.get("target"), spec["trials"]] if spec.get("trials") else None
-            view = self._described(project, data, {**how, "counts": counts})
-            project.change(view=view, data={"file": data, **how})
+            try:
+                view = self._described(project, data, {**how, "counts": counts})
+                project.change(view=view, data={"file": data, **how})
+            except InputError as error:  # an image whose CRS is not known, say
+                project.change(view={**project.state["view"], "complaint": str(error)})
         project.change(spec=spec)
         return self.told_spec(project)
 
@@ -148,6 +151,8 @@ class Desk:
         data, view = project.state.get("data"), project.state.get("view")
         if data is None or view is None:
             return False
+        if view.get("complaint"):
+            return True
         seen = (view.get("points") or {}).get("names")
         if spec["coords"] and spec["coords"] != seen and view["kind"] == "table":
             return True

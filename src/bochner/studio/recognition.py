@@ -83,6 +83,7 @@ def data_view(
         "problems": problems,
         "flags": [] if places is None else _flags(places),
         "notes": [*notes, *([complaint] if complaint else [])],
+        "complaint": complaint,
         "crs": None if places is None or places.crs is None else crs_name(places.crs),
         "proposal": guess.spec,
     }

@@ -98,10 +98,12 @@ def problems_of(spec: Mapping[str, Any], view: Mapping[str, Any] | None, files: 
     said += [f"The column {name!r} has two parts to play; give it one." for name in twice]
     if size == "trials" and not spec.get("trials"):
         said.append("Positives need the number examined: choose its column.")
-    if not image and not spec["coords"] and view.get("points") is None:
-        said.append("No coordinates were recognised: choose the two columns that say where.")
-    if spec["coords"] and len(spec["coords"]) < 2:
+    if len(spec["coords"]) == 1:
         said.append("One coordinate was given; needed are two, east and north.")
+    elif view.get("complaint"):
+        said.append(view["complaint"])
+    elif not image and not spec["coords"] and view.get("points") is None:
+        said.append("No coordinates were recognised: choose the two columns that say where.")
     said += [f"There is no file {file!r} in the project." for file in spec["covariate"].values() if file not in files]
     wrong = {p["line"] for p in view.get("problems", ()) if p["column"] is None or p["column"] in known}
     if wrong and not spec["drop_bad"]:

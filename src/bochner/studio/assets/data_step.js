@@ -6,7 +6,7 @@ import { dotMap, frameOf, mapHolder, rasterMap, told } from "./smallmap.js";
 import { dropZone, send } from "./drop.js";
 import { announce, attempt, fill, message, note, select, table } from "./parts.js";
 import { unpack } from "./raster.js";
-import { changed, openProject, path, files, refreshView, ROLES, setRole, setSpec, state } from "./state.js";
+import { changed, openProject, path, files, refreshView, ROLES, saved, setRole, setSpec, state } from "./state.js";
 
 let map = null;
 
@@ -75,6 +75,7 @@ function flags({ flags: found = [], file }) {
   if (!found.length) return null;
   const swapped = found.filter((one) => /swapped/.test(one.text)).map((one) => one.row), all = found.map((one) => one.row);
   const mend = (change) => attempt(byId("data-body"), async () => {
+    await saved();
     await post(path("mend"), { swap: [], drop: [], ...change });
     await openProject(state.project, state.fit);
     announce(`A mended copy of ${file} holds the data now.`);
@@ -134,6 +135,7 @@ function fileList(root) {
 }
 
 export async function useData(file) {
+  await saved().catch(() => {}); // the new file has a spec of its own
   await put(path("data"), { file });
   await openProject(state.project, state.fit);
 }

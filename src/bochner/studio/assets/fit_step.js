@@ -4,7 +4,7 @@ import { follow, get, isOpen, post, remove } from "./api.js";
 import { compareFits } from "./compare.js";
 import { button, byId, el } from "./dom.js";
 import { announce, attempt, bytes, duration, fill, message, note, progressLine, showProgress } from "./parts.js";
-import { changed, chooseFit, isDone, keepAddress, path, state, takeFit } from "./state.js";
+import { changed, chooseFit, isDone, keepAddress, path, saved, state, takeFit } from "./state.js";
 
 const WORDS = { queued: "waiting", running: "running", done: "done", failed: "failed", cancelled: "cancelled", lost: "broken off" };
 const followed = new Set();
@@ -51,7 +51,21 @@ async function estimate() {
   }
 }
 
+let beginning = false;
+
+// Once: a second click does not start a second fit while the first waits for the edits.
 async function begin() {
+  if (beginning) return;
+  beginning = true;
+  try {
+    await saved();
+    await beginNow();
+  } finally {
+    beginning = false;
+  }
+}
+
+async function beginNow() {
   const name = byId("fit-name").value.trim();
   const fit = await post(path("fits"), name ? { name } : {});
   takeFit(fit);

@@ -32,6 +32,7 @@ export const chosenFit = () => state.view?.fits.find((one) => one.id === state.f
 export const isDone = (fit) => fit?.status === "done";
 
 export async function openProject(id, fit = null) {
+  await saving.catch(() => {}); // an edit of the project that is open now
   const view = await get(`projects/${encodeURIComponent(id)}`);
   const { areas = "", weights = "" } = view.project.options ?? {};
   Object.assign(state, { project: id, view, threshold: null, map: { resolution: "", areas: "", covariate: {} }, decide: { areas, weights } });
@@ -43,6 +44,7 @@ export async function openProject(id, fit = null) {
     const { problems, cautions } = await put(path("spec"), spec);
     takeSpec(spec, problems, cautions);
   }
+  drawn = places(state.spec);
   guessFiles();
   keepAddress();
   changed("project");
@@ -103,23 +105,35 @@ export function setRole(name, role) {
   return setSpec({ measures });
 }
 
-// The spec as it is on the page, to the server; a later one overtakes.
-let latest = 0;
+// The spec as it is on the page, to the server: one save after the other, of which a later one overtakes.
+let latest = 0, saving = Promise.resolve(), drawn = "";
 
-export async function setSpec(patch) {
-  const before = places(state.spec);
+export function setSpec(patch) {
   Object.assign(state.spec, patch, {
     coords: ["x", "y", "t"].map(columnWith).filter(Boolean),
     covariates: Object.keys(state.roles).filter((name) => state.roles[name] === "covariate"),
     ...Object.fromEntries(["target", "trials", "exposure", "groups", "error_sd"].map((role) => [role, columnWith(role)])),
   });
-  const turn = ++latest;
-  const found = await put(path("spec"), state.spec);
+  const turn = ++latest, { spec } = state;
+  saving = saving.catch(() => {}).then(() => save(turn, spec));
+  return saving;
+}
+
+// All edits, that of the field which is being typed in too, are at the server; a save that was refused is tried again.
+export async function saved() {
+  if (document.activeElement?.matches("input")) document.activeElement.blur();
+  await saving.catch(() => setSpec({}));
+}
+
+async function save(turn, spec) {
+  if (turn !== latest) return;
+  const found = await put(path("spec"), spec);
   if (turn !== latest) return;
   const { roles } = state;
   takeSpec(found.spec, found.problems, found.cautions);
   if ((found.spec.coords ?? []).length === 1) state.roles = roles; // half a place: which half is known here alone
-  if (places(state.spec) !== before) {
+  if (places(state.spec) !== drawn) {
+    drawn = places(state.spec);
     await refreshView();
     changed("data");
   }
