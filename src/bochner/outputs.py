@@ -46,6 +46,13 @@ def completed(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def tried(path: Path) -> Iterator[Path]:
+    """A path in a hidden folder, to write to on trial: what is left there is thrown away."""
+    with _hidden_folder(path) as folder:
+        yield folder / path.name
+
+
+@contextmanager
 def complete_files(path: Path) -> Iterator[Path]:
     """A path to write to; what is there at the end, side files included, is moved under the final name.
 

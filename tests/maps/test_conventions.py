@@ -9,7 +9,7 @@ from bochner.geo import RasterGrid
 from bochner.geo.stacks import Stack
 from bochner.maps import make_grid, map_to_file
 from bochner.maps.files.cf import variable_name
-from bochner.maps.filling import filled_images, write_filled
+from bochner.maps.filling import FillImage, filled_images, write_filled
 from tests.maps import surveys
 from tests.maps.test_stacks import fitted, stack
 
@@ -43,7 +43,8 @@ def test_map_like_a_template_in_degrees_passes(tmp_path):
 def test_filled_stack_passes(tmp_path):
     cube = stack()
     model, images = fitted(cube), Stack.of(cube)
-    write_filled(model, images, *filled_images(model, images, {}), tmp_path / "filled.nc")
+    one = FillImage(model)
+    write_filled(model, images, one.bands, filled_images(one, images, {}), tmp_path / "filled.nc")
     assert complaints(tmp_path / "filled.nc", tmp_path) == ""
 
 

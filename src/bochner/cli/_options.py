@@ -176,6 +176,10 @@ Exceed = Annotated[
         callback=_door.shares("--exceed"),
     ),
 ]
+Quantile = Annotated[
+    list[float] | None,
+    typer.Option(metavar="P", help="Probability whose quantile is wanted; may be given several times."),
+]
 
 # ------------------------------------------------------------------- more rows than memory
 Resume = Annotated[

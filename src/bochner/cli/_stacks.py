@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from bochner.cli._terminal import note
 from bochner.exceptions import InputError
 from bochner.formats import CUBES, RASTERS
 from bochner.geo.cubes import label_at, opened_cube, variable_of
@@ -20,6 +26,7 @@ def read_stack(path: Path, target: str | None = None, layer: str | None = None, 
     if suffix not in CUBES:
         raise InputError(f"{path} ends in {path.suffix!r}; needed is an image: one of {', '.join((*RASTERS, *CUBES))}.")
     with opened_cube(path) as cube:
+        target = target or _guessed(cube, path.name)
         array = variable_of(cube, path.name, target, "name one with --target").load()
     whole = Stack.of(array, crs, path.name) if layer is None else None
     if whole is not None:
@@ -29,6 +36,31 @@ def read_stack(path: Path, target: str | None = None, layer: str | None = None, 
         raise InputError(f"--layer {layer} was given, but {path.name} has no single further dimension; leave it out.")
     image = array.isel({further[0]: label_at(array[further[0]].values, layer, path.name)})
     return Stack.of(image, crs, path.name)
+
+
+@contextmanager
+def opened_beside(path: Path, stack: Stack, layer: str | None) -> Iterator[Any]:
+    """The Dataset that a stack was read from, cut to its layer if one was chosen; None of a GeoTIFF."""
+    if path.suffix.lower() in RASTERS:
+        yield None
+        return
+    with opened_cube(path) as cube:
+        cut = [name for name in cube[stack.name].dims if name not in stack.array.dims]
+        yield cube.isel({name: label_at(cube[name].values, layer, path.name) for name in cut})
+
+
+def _guessed(cube: Any, source: str) -> str | None:
+    """The only variable of amounts, not of codes, that has gaps; None if there is no choice, or no such one."""
+    dims, found = _image_dims(cube, source), []
+    on_grid = [one for one in cube.data_vars.values() if dims <= set(one.dims) and one.dtype.kind in "iuf"]
+    for one in on_grid:
+        stored = np.dtype(one.encoding.get("dtype", one.dtype))
+        if (stored.kind == "f" or "scale_factor" in one.encoding) and bool(one.isnull().any()):
+            found.append(str(one.name))
+    if len(on_grid) < 2 or len(found) != 1:
+        return None
+    note(f"{found[0]!r} is taken, the only variable of {source} with gaps; name another with --target.")
+    return found[0]
 
 
 def _image_dims(array: object, source: str) -> set[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -55,7 +56,7 @@ def as_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 @contextmanager
 def status(text: str) -> Iterator[None]:
-    """A spinner on a terminal, a line for a program that watches, nothing elsewhere."""
+    """A spinner on a terminal, a line for a program that watches, now and then a line elsewhere."""
     from rich.console import Console
 
     from bochner.estimators.progress import speak
@@ -67,12 +68,13 @@ def status(text: str) -> Iterator[None]:
         with console.status(text):
             yield
     else:
-        yield
+        with _now_and_then([text]):
+            yield
 
 
 @contextmanager
 def progress(text: str) -> Iterator[Progress]:
-    """A bar on a terminal, nothing elsewhere; what it yields is called with the number done and the total."""
+    """A bar on a terminal, now and then a line elsewhere; it yields a function of the number done and the total."""
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -83,16 +85,43 @@ def progress(text: str) -> Iterator[Progress]:
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     bar = Bar(*columns, console=console, transient=True, disable=not console.is_terminal)
-    with bar if console.is_terminal else nullcontext():  # rich 13 ends a bar that it does not show with an empty line
+    said = [text]
+    with (
+        bar if console.is_terminal else _now_and_then(said)
+    ):  # rich 13 ends a bar that it does not show with an empty line
         task = bar.add_task(text, total=None)
 
         def update(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
             share = done / max(total, 1)
+            said[0] = f"{text}, {share:.0%}"
             left = (time.monotonic() - begin) * (1 - share) / share if share > 0 else None
             speak("progress", text, fraction=round(share, 4), seconds_left=left if left is None else round(left, 1))
 
         yield update
+
+
+@contextmanager
+def _now_and_then(said: Sequence[str]) -> Iterator[None]:
+    """Lines on the standard error while work goes on: after 5, 10, 20, ... seconds, with the words of that moment."""
+    from bochner.estimators.limits import SHOWN_FROM
+    from bochner.estimators.progress import duration, spoken
+
+    begin, over = time.monotonic(), threading.Event()
+
+    def write() -> None:
+        elapsed = SHOWN_FROM
+        while not over.wait(elapsed):
+            elapsed = time.monotonic() - begin
+            typer.echo(f"bochner: {said[0]}, {duration(elapsed)} so far", err=True)
+
+    writer = threading.Thread(target=write, daemon=True)
+    if not spoken():
+        writer.start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def _cell(value: Any) -> str:

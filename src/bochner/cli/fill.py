@@ -26,7 +26,7 @@ def fill(
         typer.Option("--output", "-o", metavar="OUT", help="Image or stack to write, in the same formats."),
     ],
     target: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Variable to fill; may be left out where the file has one.")
+        str | None, typer.Option(metavar="NAME", help="Variable to fill; may be left out where one alone has gaps.")
     ] = None,
     layer: Annotated[
         str | None, typer.Option(metavar="LABEL", help="Fill this image of a stack alone, e.g. 2020-06-30.")
@@ -34,6 +34,8 @@ def fill(
     kernel: given.Kernel = None,
     features: given.Features = None,
     noise_variance: given.Noise = None,
+    exceed: given.Exceed = None,
+    quantile: given.Quantile = None,
     new: Annotated[
         bool, typer.Option("--new", help="Standard deviations of a new observation instead of the mean surface.")
     ] = False,
@@ -49,13 +51,15 @@ def fill(
     """Learn an image, or images one after the other, and fill what is missing; what was observed is kept.
 
     A stack (time, lat, lon) is learned in space and time together. The output has the variable under its name, filled,
-    and its standard deviations as NAME_sd, 0 where a value was observed; dimensions, their order and coordinates are
-    those of the input.
+    its standard deviations as NAME_sd, 0 where a value was observed, and a variable for each --exceed and --quantile.
+    Dimensions, CRS, other variables and the title are those of the input. Numbers are in single precision, unless those
+    of the input are in double. Nothing is learned before a small part has been written on trial.
 
     \b
     Examples:
       bochner fill sst.nc -o filled.nc
       bochner fill modis.nc --target LST_Day --layer 2020-06-30 -o filled.nc
+      bochner fill modis.nc --target LST_Day --exceed 300 --quantile 0.05 --quantile 0.95 -o filled.nc
       bochner fill image.tif -o filled.tif
     """
     from bochner.cli._files import check_model_name
@@ -69,13 +73,16 @@ def fill(
     import numpy as np
 
     from bochner import SpatialRegressor
-    from bochner.cli._stacks import read_stack
-    from bochner.cli._terminal import note, say, say_json, status
+    from bochner.cli._stacks import opened_beside, read_stack
+    from bochner.cli._terminal import note, progress, say, say_json, status
+    from bochner.cli._thresholds import thresholds_in
     from bochner.exceptions import InputError
+    from bochner.families import family_named
     from bochner.maps.files.writers import writer_for
-    from bochner.maps.filling import filled_images, write_filled
+    from bochner.maps.filling import FillImage, filled_images, try_filled, write_filled
 
     writer_for(output)
+    limits = thresholds_in(exceed, family_named("gaussian"))
     stack = read_stack(data, target, layer, crs)
     if np.isfinite(stack.images).all():
         raise InputError(
@@ -89,19 +96,21 @@ def fill(
         random_state=seed or 0,
         crs=None if stack.crs is None else stack.crs.to_wkt(),
     )
+    fill_image = FillImage(regressor, new, limits, quantile or ())
+    with opened_beside(data, stack, layer) as cube:
+        try_filled(stack, fill_image.bands, output, cube)
     with status("learning"):
         regressor.fit(stack.array)
     if model is not None:
         regressor.save(model)
-    with status("filling"):
-        mean, sd = filled_images(regressor, stack, {}, new)
-        write_filled(regressor, stack, mean, sd, output)
-    n_gaps, dims = int((sd > 0).sum()), dict(stack.array.sizes)
+    with progress("filling") as update, opened_beside(data, stack, layer) as cube:
+        values = filled_images(fill_image, stack, {}, update)
+        write_filled(regressor, stack, fill_image.bands, values, output, cube)
+    n_gaps, dims = int((values[1] > 0).sum()), dict(stack.array.sizes)
     note(*(f"{name}: {choice}" for name, choice in regressor.choices_.items() if name in ("kernel", "time", "places")))
     if json:
-        say_json({"output": output, "variable": stack.name, "sizes": dims, "filled": n_gaps, "pixels": mean.size})
+        say_json({"output": output, "variable": stack.name, "sizes": dims, "filled": n_gaps, "pixels": values[0].size})
         return
     sizes = " x ".join(f"{size:,} {name}" for name, size in dims.items())
-    say(
-        f"written: {output}, {stack.name} ({sizes}) with {n_gaps:,} of {mean.size:,} pixels filled, and {stack.name}_sd"
-    )
+    names = ", ".join(f"{stack.name}_{band.name}" for band in fill_image.bands[1:])
+    say(f"written: {output}, {stack.name} ({sizes}) with {n_gaps:,} of {values[0].size:,} pixels filled, and {names}")

@@ -42,10 +42,7 @@ def map(
     ] = None,
     covariate: given.Layers = None,
     exceed: given.Exceed = None,
-    quantile: Annotated[
-        list[float] | None,
-        typer.Option(metavar="P", help="Probability whose quantile is wanted; may be given several times."),
-    ] = None,
+    quantile: given.Quantile = None,
     fill_only: Annotated[
         bool, typer.Option("--fill-only", help="Keep the values that the raster of --like has; fill its gaps.")
     ] = False,

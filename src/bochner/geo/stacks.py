@@ -163,13 +163,16 @@ def raster_array(path: str | os.PathLike[str], band: str | None = None) -> Any:
         if band is None and len(names) > 1:
             raise InputError(f"{Path(path).name} has the bands {names}; name one with --target.")
         check_columns([band or names[0]], names, Path(path).name)
-        values = read_band(dataset, names.index(band or names[0]) + 1)
+        number = names.index(band or names[0]) + 1
+        values, stored = read_band(dataset, number), dataset.dtypes[number - 1]
     array = xarray.DataArray(values, {"y": grid.y, "x": grid.x}, ("y", "x"), band or names[0])
     import rioxarray  # noqa: F401  (gives xarray objects their .rio)
     from affine import Affine
 
     array = array.rio.write_transform(Affine(*grid.transform))
-    return array if grid.crs is None else array.rio.write_crs(crs_text(grid.crs))
+    array = array if grid.crs is None else array.rio.write_crs(crs_text(grid.crs))
+    array.encoding["dtype"] = stored
+    return array
 
 
 def _days(labels: Any, name: str) -> FloatArray:

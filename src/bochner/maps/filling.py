@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +13,36 @@ import numpy as np
 from bochner._version import __version__
 from bochner.arrays import FloatArray
 from bochner.exceptions import InputError
-from bochner.geo import RasterGrid
-from bochner.geo.cubes import variable_of
+from bochner.formats import RASTERS
+from bochner.geo import RasterGrid, crs_text
+from bochner.geo.cubes import cube_crs, variable_of, xarray_module
 from bochner.geo.stacks import Stack, is_cube, is_lazy
 from bochner.layout import Layout
-from bochner.maps.files.cf import axis_attributes, file_attributes, variable_name
+from bochner.maps.files.cf import GRID_MAPPING, axis_attributes, band_attributes, file_attributes, variable_name
 from bochner.maps.files.netcdf import write_dataset
 from bochner.maps.files.provenance import provenance
-from bochner.maps.files.writers import write_whole, writer_for
-from bochner.maps.grids.bands import Band
+from bochner.maps.files.writers import Place, write_whole, writer_for
+from bochner.maps.grids.bands import Band, make_bands, observed_values
 from bochner.maps.grids.gridmap import GridMap
 from bochner.maps.grids.inputs import Input
 from bochner.maps.lazy_maps import lazily_filled
 from bochner.maps.mappable import Mappable, map_layout, mappable
-from bochner.outputs import completed, told_as_output
+from bochner.outputs import completed, told_as_output, tried
 from bochner.spelling import check_covariates
+
+Progress = Callable[[int, int], None]
+STORED = (
+    "dtype",
+    "scale_factor",
+    "add_offset",
+    "_FillValue",
+    "missing_value",
+    "_Unsigned",
+    "units",
+    "calendar",
+    "grid_mapping",
+    "coordinates",
+)
 
 
 def fill(
@@ -80,7 +95,7 @@ def fill(
         filled, spread = lazily_filled(stack, known, FillImage(fitted, include_noise))
         spread = spread.rename(f"{name}_sd")
     else:
-        mean, sd = filled_images(fitted, stack, given, include_noise)
+        mean, sd = filled_images(FillImage(fitted, include_noise), stack, given)
         filled, spread = stack.like(mean), stack.like(sd, f"{name}_sd")
     spread.attrs = {**_unit(stack), "long_name": f"standard deviation of {name}"}
     if hasattr(array, "data_vars"):
@@ -94,44 +109,48 @@ def _known(layout: Layout, stack: Stack, array: Any, covariates: Mapping[str, In
     return {**{name: stack.beside(array, name) for name in held if name not in covariates}, **covariates}
 
 
-def filled_images(
-    model: Mappable, stack: Stack, covariates: Mapping[str, Input], include_noise: bool = False
-) -> tuple[FloatArray, FloatArray]:
-    """Mean and sd of every image, (labels, rows, columns) each: values that are there are kept, with sd 0.
-
-    An array of covariates has the shape of an image, or that of all of them.
-    """
-    regressor = mappable(model)
-    covariates, fill_image = _checked(regressor, stack, covariates), FillImage(regressor, include_noise)
-    grid = stack.grid
-    filled = [fill_image(stack, i, label, grid, covariates) for i, label in enumerate(stack.labels)]
-    mean, sd = (np.stack(images) for images in zip(*filled, strict=True))
-    return mean, sd
-
-
 @dataclass(frozen=True)
 class FillImage:
-    """Fills one image of a stack: mean and sd, (rows, columns) each; values that are there are kept, with sd 0."""
+    """Fills one image of a stack: bands (k, rows, columns), mean and sd first; values that are there are kept."""
 
     model: Any
-    include_noise: bool
+    include_noise: bool = False
+    exceed: Sequence[float] = ()
+    quantiles: Sequence[float] = ()
+
+    @property
+    def bands(self) -> tuple[Band, ...]:
+        """What is predicted of every pixel."""
+        return make_bands(self.exceed, self.quantiles, include_noise=self.include_noise)
 
     def __call__(
         self, stack: Stack, i: int, label: Any, grid: RasterGrid | None, covariates: Mapping[str, Input]
-    ) -> tuple[FloatArray, FloatArray]:
+    ) -> FloatArray:
         image = stack.images[i]
         further = {name: _of_image(value, i, stack.images.shape) for name, value in covariates.items()}
         further |= {} if stack.along is None else {stack.along: label}
         if np.isfinite(image).all():
-            return image.copy(), np.zeros_like(image)
+            return observed_values(self.bands, image)
         if grid is None:
-            return _row_by_row(self.model, stack, i, further, self.include_noise)
+            return _row_by_row(self, stack, i, further)
         # pixel by pixel: tiles that are mostly observed are not worth interpolating
-        work = GridMap(
-            self.model, grid, covariates=further, observed=image, include_noise=self.include_noise, tolerance=None
-        )
-        mean, sd = work.whole()
-        return mean, sd
+        own = {"include_noise": self.include_noise, "exceed": self.exceed, "quantiles": self.quantiles}
+        return GridMap(self.model, grid, covariates=further, observed=image, tolerance=None, **own).whole()
+
+
+def filled_images(
+    fill_image: FillImage, stack: Stack, covariates: Mapping[str, Input], progress: Progress | None = None
+) -> FloatArray:
+    """Bands of every image, (k, labels, rows, columns); `progress` is called with images done and their number.
+
+    An array of covariates has the shape of an image, or that of all of them.
+    """
+    known, grid, filled = _checked(fill_image.model, stack, covariates), stack.grid, []
+    for i, label in enumerate(stack.labels):
+        filled.append(fill_image(stack, i, label, grid, known))
+        if progress is not None:
+            progress(i + 1, len(stack.labels))
+    return np.stack(filled, axis=1)
 
 
 def _checked(model: Any, stack: Stack, covariates: Mapping[str, Input]) -> dict[str, Input]:
@@ -148,50 +167,110 @@ def _of_image(value: Any, i: int, shape: tuple[int, ...]) -> Any:
     return value[i] if isinstance(value, np.ndarray) and value.shape == shape else value
 
 
-def write_filled(model: Mappable, stack: Stack, mean: FloatArray, sd: FloatArray, path: str | os.PathLike[str]) -> None:
-    """Write filled images and their sd: NetCDF or Zarr with the dimensions of the stack, GeoTIFF with a band each."""
-    path = Path(path)
+def write_filled(
+    model: Mappable, stack: Stack, bands: Sequence[Band], values: FloatArray, path: Path, beside: Any = None
+) -> None:
+    """Write filled images (k, labels, rows, columns): NetCDF or Zarr with the dimensions of the stack, or GeoTIFF.
+
+    `beside` is the Dataset that the stack was read from, whose other variables and attributes are kept.
+    """
+    _write(provenance(mappable(model).fitted_), stack, bands, values, path, beside, completed)
+
+
+def try_filled(stack: Stack, bands: Sequence[Band], path: Path, beside: Any = None) -> None:
+    """Write a corner of a stack in the way of `write_filled`, and remove it: what cannot be written fails here."""
+    if path.suffix.lower() in RASTERS and stack.grid is None:
+        raise InputError(f"the pixels of {stack.name!r} are not evenly spaced, which GeoTIFF cannot hold; write .nc.")
+    corner = replace(stack, array=stack.array.isel(dict.fromkeys(stack.array.dims, slice(0, 2))))
+    cube = None if beside is None else beside.isel(dict.fromkeys(beside.dims, slice(0, 2)))
+    _write({}, corner, bands, np.stack([corner.images] * len(bands)), path, cube, tried)
+
+
+def _write(
+    said: Mapping[str, str], stack: Stack, bands: Sequence[Band], values: FloatArray, path: Path, beside: Any,
+    into: Place,
+) -> None:  # fmt: skip
     writer_for(path)
-    said = provenance(mappable(model).fitted_)
-    if path.suffix.lower() in {".tif", ".tiff"}:
-        _write_bands(stack, mean, sd, path, said)
+    if path.suffix.lower() in RASTERS:
+        _write_bands(said, stack, bands, values, path, into)
         return
-    name = variable_name(stack.name)
-    filled, spread = stack.like(mean, name), stack.like(sd, f"{name}_sd")
-    text = stack.array.attrs.get("long_name", stack.name)
-    filled.attrs = {**stack.array.attrs, "long_name": text}
-    spread.attrs = {**_unit(stack), "long_name": f"standard deviation of {text}"}
-    dataset = filled.to_dataset().assign({f"{name}_sd": spread})
-    dataset.attrs = file_attributes(said, f"{text}, gaps filled")
-    dataset, encoding = _by_cf(dataset, stack)
-    with completed(path) as partial, told_as_output(path):
+    dataset = _dataset(said, stack, bands, values, beside)
+    with into(path) as partial, told_as_output(path):
         if path.suffix.lower() == ".zarr":
-            dataset.to_zarr(partial, mode="w", zarr_format=2, consolidated=True)  # compressed by its own defaults
+            source = "" if beside is None else beside.encoding.get("source", "")
+            version = 3 if (Path(source) / "zarr.json").exists() else 2
+            with warnings.catch_warnings():  # of format 3, that other programs may not read them together
+                warnings.filterwarnings("ignore", message="Consolidated metadata")
+                dataset.to_zarr(partial, mode="w", zarr_format=version, consolidated=True)
         else:
-            write_dataset(dataset, partial, encoding)
+            write_dataset(dataset, partial)
 
 
-def _by_cf(dataset: Any, stack: Stack) -> tuple[Any, dict[str, Any]]:
-    """The dataset with what CF asks of coordinates, where they do not say it themselves; and how to store it."""
+def _dataset(said: Mapping[str, str], stack: Stack, bands: Sequence[Band], values: FloatArray, beside: Any) -> Any:
+    """The Dataset of a stack with a variable for each band."""
+    array, text = stack.array, stack.array.attrs.get("long_name", stack.name)
+    mapping = array.encoding.get("grid_mapping", array.attrs.get("grid_mapping"))
+    if mapping is None and stack.crs is not None and cube_crs(array, stack.axes) is None:  # the user gave it
+        array = array.rio.write_crs(crs_text(stack.crs))
+        stack, mapping = replace(stack, array=array), GRID_MAPPING
+    made = {}
+    for band, images in zip(bands, values, strict=True):
+        name = stack.name if band.kind == "mean" else f"{stack.name}_{band.name}"
+        one = made[variable_name(name)] = stack.like(images)
+        attrs = {**array.attrs, "long_name": text} if band.kind == "mean" else _attributes(band, stack, text)
+        one.attrs = {key: value for key, value in attrs.items() if key != "grid_mapping"}
+        one.encoding = {"dtype": _dtype(stack), "_FillValue": np.nan, "grid_mapping": mapping}
+    dataset = xarray_module().Dataset(made)
+    if beside is not None:
+        dataset = beside.drop_vars(stack.name).assign(made)
+    own = file_attributes(said, f"{text}, gaps filled")
+    kept = {key: value for key, value in dataset.attrs.items() if key not in said or key == "source"}
+    history = [f"{own['history']}, gaps of {stack.name} filled", *([kept["history"]] if "history" in kept else [])]
+    dataset.attrs = {**own, **kept, "history": "\n".join(history)}
+    _encode(dataset)
+    _by_cf(dataset, stack)
+    return dataset
+
+
+def _attributes(band: Band, stack: Stack, text: str) -> dict[str, Any]:
+    """Attributes of an sd, a quantile or a probability."""
+    told = f"standard deviation of {text}" if band.kind == "sd" else f"{text}: {band.text}"
+    return {**_unit(stack), **band_attributes(band), "long_name": told}
+
+
+def _dtype(stack: Stack) -> str:
+    """Single precision, unless the numbers of the file have more digits."""
+    stored = stack.array.encoding.get("dtype", stack.array.dtype)
+    return "float32" if np.result_type(stored, np.float32) == np.float32 else "float64"
+
+
+def _encode(dataset: Any) -> None:
+    """Keep what CF says of how variables are stored; compressors and chunks are those of a format, and left out."""
+    for name, one in dataset.variables.items():
+        kept = {key: value for key, value in one.encoding.items() if key in STORED and value is not None}
+        number = one.dtype.kind in "iuf" and np.dtype(kept.get("dtype", one.dtype)).kind in "iuf"
+        if not number and one.dtype.kind != "M":
+            kept.pop("dtype", None)
+        one.encoding = {**kept, **({"zlib": True, "complevel": 4} if number and one.ndim else {})}
+        if name in dataset.coords:
+            one.encoding["_FillValue"] = None if name in dataset.dims else kept.get("_FillValue")
+
+
+def _by_cf(dataset: Any, stack: Stack) -> None:
+    """Give coordinates what CF asks of them, where they do not say it themselves."""
     if stack.grid is not None:
         for name, attributes in axis_attributes(stack.grid).items():
             dataset[name].attrs = {**attributes, **dataset[name].attrs}
-    encoding: dict[str, Any] = {one: {"zlib": True, "complevel": 4, "_FillValue": np.nan} for one in dataset.data_vars}
-    encoding |= {str(one): {"_FillValue": None} for one in dataset.coords}
     if stack.along is not None and dataset[stack.along].dtype.kind == "M":
         time = dataset[stack.along]
         time.attrs = {"standard_name": "time", "long_name": "time", "axis": "T", **time.attrs}
         units = time.encoding.get("units") or f"days since {str(time.values.min())[:10]}"
-        encoding[stack.along] |= {"dtype": "float64", "units": units}
-        time.encoding = {}
-    return dataset, encoding
+        time.encoding = {"dtype": "float64", "units": units, "_FillValue": None}
 
 
-def _row_by_row(
-    model: Any, stack: Stack, i: int, further: Mapping[str, Any], include_noise: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Mean and sd of one image whose pixels are not evenly spaced."""
-    image = stack.images[i]
+def _row_by_row(fill_image: FillImage, stack: Stack, i: int, further: Mapping[str, Any]) -> FloatArray:
+    """Bands of one image whose pixels are not evenly spaced."""
+    image, model, bands = stack.images[i], fill_image.model, fill_image.bands
     gaps = ~np.isfinite(image)
     layout = map_layout(model)
     table = stack.table(gaps[None])
@@ -199,29 +278,31 @@ def _row_by_row(
     known = {name: value[gaps] if np.shape(value) == image.shape else value for name, value in further.items()}
     rows = table.assign(**dict(zip(layout.map_axes, coords.T, strict=True)), **known)[list(layout.inputs)]
     there = np.isfinite(coords).all(axis=1) & rows.notna().all(axis=1).to_numpy()
-    mean, sd = image.copy(), np.where(gaps, np.nan, 0.0)
-    found = np.full((2, len(rows)), np.nan)
+    found = np.full((len(bands), len(rows)), np.nan)
     if there.any():
-        law = model.predict_distribution(rows[there], include_noise=include_noise)
-        found[:, there] = law.mean, law.sd
-    mean[gaps], sd[gaps] = found
-    return mean, sd
+        law = model.predict_distribution(rows[there], include_noise=fill_image.include_noise)
+        found[:, there] = [band.of(law) for band in bands]
+    out = observed_values(bands, image)
+    out[:, gaps] = found
+    return out
 
 
-def _write_bands(stack: Stack, mean: FloatArray, sd: FloatArray, path: Path, said: Mapping[str, str]) -> None:
+def _write_bands(
+    said: Mapping[str, str], stack: Stack, bands: Sequence[Band], values: FloatArray, path: Path, into: Place
+) -> None:
+    """Write a GeoTIFF with a band for each of the images, first their means."""
     grid = stack.grid
-    if grid is None:
-        raise InputError(f"the pixels of {stack.name!r} are not evenly spaced, which GeoTIFF cannot hold; write .nc.")
-    names = [""] if stack.along is None else [f"_{str(label)[:19]}" for label in stack.labels]
-    bands = _bands(stack.name, names)
+    assert grid is not None
+    labels = [""] if stack.along is None else [f"_{str(label)[:19]}" for label in stack.labels]
+    layers = []
+    for band in bands:
+        text = {"mean": f"{stack.name}, gaps filled", "sd": f"standard deviation of {stack.name}"}
+        end = "" if band.kind == "mean" else f"_{band.name}"
+        layers += [replace(band, name=f"{stack.name}{end}{one}", text=text.get(band.kind, band.text)) for one in labels]
     upright = RasterGrid(grid.transform, grid.height, grid.width, grid.crs)
     title = f"{stack.name}, gaps filled by bochner {__version__}"
-    write_whole(path, upright, bands, np.concatenate([mean, sd]), {**said, "title": title})
-
-
-def _bands(name: str, labels: Sequence[str]) -> list[Band]:
-    means = [Band(f"{name}{label}", f"{name}, gaps filled", "mean") for label in labels]
-    return means + [Band(f"{name}_sd{label}", f"standard deviation of {name}", "sd") for label in labels]
+    told = {**said, "title": title}
+    write_whole(path, upright, layers, np.concatenate(values), told, dtype=_dtype(stack), into=into)
 
 
 def _unit(stack: Stack) -> dict[str, Any]:

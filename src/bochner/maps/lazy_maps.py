@@ -17,8 +17,8 @@ from bochner.geo import RasterGrid
 from bochner.geo.stacks import Stack
 from bochner.maps.grids.gridmap import GridMap
 
-FillImage = Callable[[Stack, int, Any, RasterGrid | None, Mapping[str, Any]], tuple[FloatArray, FloatArray]]
-"""A stack, one of its images, the label of that, its grid and the covariates, to mean and sd."""
+FillImage = Callable[[Stack, int, Any, RasterGrid | None, Mapping[str, Any]], FloatArray]
+"""A stack, one of its images, the label of that, its grid and the covariates, to its bands: mean and sd."""
 
 
 def lazily_filled(stack: Stack, covariates: Mapping[str, Any], fill_image: FillImage) -> tuple[Any, Any]:

@@ -91,15 +91,15 @@ class Sink(io.RawIOBase):
             return 0
 
 
-def write_dataset(dataset: Any, path: Path, encoding: Mapping[str, Any]) -> None:
-    """Write an xarray Dataset."""
+def write_dataset(dataset: Any, path: Path) -> None:
+    """Write an xarray Dataset, by the encodings of its variables."""
     h5netcdf = module("h5netcdf", "NetCDF", "grid")
     from xarray.backends import H5NetCDFStore
 
     with signals_wait():
         sink = Sink(path)
         with h5netcdf.File(sink, "w") as file:
-            dataset.dump_to_store(H5NetCDFStore(file), encoding=dict(encoding))
+            dataset.dump_to_store(H5NetCDFStore(file))
         sink.close()
         sink.check()
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from bochner import spelling
@@ -18,6 +18,7 @@ from bochner.maps.files.zarr_store import ZarrWriter
 from bochner.maps.grids.bands import Band
 from bochner.outputs import completed, told_as_output
 
+Place = Callable[[Path], AbstractContextManager[Path]]
 WRITERS: dict[str, type[Writer]] = {}
 """Writers by the ending of a file, in lower case."""
 
@@ -37,12 +38,19 @@ register_writer(ZarrWriter, ".zarr")
 
 
 def write_whole(
-    path: Path, grid: RasterGrid, bands: Sequence[Band], values: FloatArray, attributes: Mapping[str, str]
+    path: Path,
+    grid: RasterGrid,
+    bands: Sequence[Band],
+    values: FloatArray,
+    attributes: Mapping[str, str],
+    *,
+    dtype: str = "float32",
+    into: Place = completed,
 ) -> None:
-    """Write bands (k, height, width) that are all at hand."""
+    """Write bands (k, height, width) that are all at hand, into the place that `into` gives for a path."""
     kind = writer_for(path)
-    with completed(path) as partial, told_as_output(path):
-        writer = kind(partial, grid, bands, "float32")
+    with into(path) as partial, told_as_output(path):
+        writer = kind(partial, grid, bands, dtype)
         try:
             writer.write(grid.whole, values)
             writer.close(attributes)

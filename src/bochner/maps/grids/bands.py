@@ -70,6 +70,12 @@ def band_values(bands: Iterable[Band], law: Response) -> FloatArray:
     return np.column_stack([both[band.kind] if band.kind in both else band.of(law) for band in bands])
 
 
+def observed_values(bands: Iterable[Band], values: FloatArray) -> FloatArray:
+    """Bands (k, ...) where values were observed: these themselves, with sd 0."""
+    known = {"sd": np.zeros_like(values)}
+    return np.stack([values > one.at if one.kind == "exceedance" else known.get(one.kind, values) for one in bands])
+
+
 def _numbers(values: float | Iterable[float], name: str) -> list[float]:
     numbers = np.atleast_1d(as_finite(values if np.isscalar(values) else list(values), name))  # type: ignore[arg-type]
     if numbers.ndim != 1:

@@ -18,7 +18,7 @@ from bochner.geo.grids import box_text
 from bochner.layout.sizes import checked_size
 from bochner.maps import limits
 from bochner.maps.grids.band_surface import BandSurface, band_errors
-from bochner.maps.grids.bands import Band, band_values, make_bands
+from bochner.maps.grids.bands import Band, band_values, make_bands, observed_values
 from bochner.maps.grids.extent import why_far
 from bochner.maps.grids.inputs import SIZES, Input, Inputs, Known
 from bochner.maps.grids.latent_surface import learn_surface
@@ -310,10 +310,7 @@ class GridMap:
             else sample_raster(given, self.grid, window, resampling="nearest")
         )
         kept = wanted & np.isfinite(values)
-        for band, layer in zip(self.bands, out, strict=True):
-            layer[kept] = 0.0 if band.kind == "sd" else values[kept]
-            if band.kind == "exceedance":
-                layer[kept] = values[kept] > band.at
+        out[:, kept] = observed_values(self.bands, values[kept])
         self.tally.n_observed += int(kept.sum())
         return kept
 
