@@ -51,12 +51,10 @@ def opened_beside(path: Path, stack: Stack, layer: str | None) -> Iterator[Any]:
 
 def _guessed(cube: Any, source: str) -> str | None:
     """The only variable of amounts, not of codes, that has gaps; None if there is no choice, or no such one."""
-    dims, found = _image_dims(cube, source), []
+    dims = _image_dims(cube, source)
     on_grid = [one for one in cube.data_vars.values() if dims <= set(one.dims) and one.dtype.kind in "iuf"]
-    for one in on_grid:
-        stored = np.dtype(one.encoding.get("dtype", one.dtype))
-        if (stored.kind == "f" or "scale_factor" in one.encoding) and bool(one.isnull().any()):
-            found.append(str(one.name))
+    real = [v for v in on_grid if "scale_factor" in v.encoding or np.dtype(v.encoding.get("dtype", "f8")).kind == "f"]
+    found = [str(v.name) for v in real if bool(v.isnull().any())]
     if len(on_grid) < 2 or len(found) != 1:
         return None
     note(f"{found[0]!r} is taken, the only variable of {source} with gaps; name another with --target.")

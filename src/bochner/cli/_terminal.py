@@ -115,9 +115,8 @@ def _now_and_then(said: Sequence[str]) -> Iterator[None]:
             elapsed = time.monotonic() - begin
             typer.echo(f"bochner: {said[0]}, {duration(elapsed)} so far", err=True)
 
-    writer = threading.Thread(target=write, daemon=True)
     if not spoken():
-        writer.start()
+        threading.Thread(target=write, daemon=True).start()
     try:
         yield
     finally:

@@ -21,7 +21,7 @@ from bochner.layout import Layout
 from bochner.maps.files.cf import GRID_MAPPING, axis_attributes, band_attributes, file_attributes, variable_name
 from bochner.maps.files.netcdf import write_dataset
 from bochner.maps.files.provenance import provenance
-from bochner.maps.files.writers import Place, write_whole, writer_for
+from bochner.maps.files.writers import Place, write_whole
 from bochner.maps.grids.bands import Band, make_bands, observed_values
 from bochner.maps.grids.gridmap import GridMap
 from bochner.maps.grids.inputs import Input
@@ -31,18 +31,8 @@ from bochner.outputs import completed, told_as_output, tried
 from bochner.spelling import check_covariates
 
 Progress = Callable[[int, int], None]
-STORED = (
-    "dtype",
-    "scale_factor",
-    "add_offset",
-    "_FillValue",
-    "missing_value",
-    "_Unsigned",
-    "units",
-    "calendar",
-    "grid_mapping",
-    "coordinates",
-)
+# what CF says of how numbers are stored: compressors and chunks are those of one format
+STORED = "dtype scale_factor add_offset _FillValue missing_value _Unsigned units calendar grid_mapping coordinates"
 
 
 def fill(
@@ -134,8 +124,11 @@ class FillImage:
         if grid is None:
             return _row_by_row(self, stack, i, further)
         # pixel by pixel: tiles that are mostly observed are not worth interpolating
-        own = {"include_noise": self.include_noise, "exceed": self.exceed, "quantiles": self.quantiles}
-        return GridMap(self.model, grid, covariates=further, observed=image, tolerance=None, **own).whole()
+        work = GridMap(
+            self.model, grid, covariates=further, observed=image, include_noise=self.include_noise, tolerance=None,
+            exceed=self.exceed, quantiles=self.quantiles,
+        )  # fmt: skip
+        return work.whole()
 
 
 def filled_images(
@@ -167,30 +160,24 @@ def _of_image(value: Any, i: int, shape: tuple[int, ...]) -> Any:
     return value[i] if isinstance(value, np.ndarray) and value.shape == shape else value
 
 
-def write_filled(
-    model: Mappable, stack: Stack, bands: Sequence[Band], values: FloatArray, path: Path, beside: Any = None
-) -> None:
-    """Write filled images (k, labels, rows, columns): NetCDF or Zarr with the dimensions of the stack, or GeoTIFF.
-
-    `beside` is the Dataset that the stack was read from, whose other variables and attributes are kept.
-    """
-    _write(provenance(mappable(model).fitted_), stack, bands, values, path, beside, completed)
-
-
 def try_filled(stack: Stack, bands: Sequence[Band], path: Path, beside: Any = None) -> None:
     """Write a corner of a stack in the way of `write_filled`, and remove it: what cannot be written fails here."""
     if path.suffix.lower() in RASTERS and stack.grid is None:
         raise InputError(f"the pixels of {stack.name!r} are not evenly spaced, which GeoTIFF cannot hold; write .nc.")
     corner = replace(stack, array=stack.array.isel(dict.fromkeys(stack.array.dims, slice(0, 2))))
     cube = None if beside is None else beside.isel(dict.fromkeys(beside.dims, slice(0, 2)))
-    _write({}, corner, bands, np.stack([corner.images] * len(bands)), path, cube, tried)
+    write_filled(None, corner, bands, np.stack([corner.images] * len(bands)), path, cube, tried)
 
 
-def _write(
-    said: Mapping[str, str], stack: Stack, bands: Sequence[Band], values: FloatArray, path: Path, beside: Any,
-    into: Place,
+def write_filled(
+    model: Mappable | None, stack: Stack, bands: Sequence[Band], values: FloatArray, path: Path, beside: Any = None,
+    into: Place = completed,
 ) -> None:  # fmt: skip
-    writer_for(path)
+    """Write filled images (k, labels, rows, columns): NetCDF or Zarr with the dimensions of the stack, or GeoTIFF.
+
+    `beside` is the Dataset that the stack was read from, whose other variables and attributes are kept.
+    """
+    said = {} if model is None else provenance(mappable(model).fitted_)
     if path.suffix.lower() in RASTERS:
         _write_bands(said, stack, bands, values, path, into)
         return
@@ -217,25 +204,18 @@ def _dataset(said: Mapping[str, str], stack: Stack, bands: Sequence[Band], value
     for band, images in zip(bands, values, strict=True):
         name = stack.name if band.kind == "mean" else f"{stack.name}_{band.name}"
         one = made[variable_name(name)] = stack.like(images)
-        attrs = {**array.attrs, "long_name": text} if band.kind == "mean" else _attributes(band, stack, text)
+        attrs = {**_unit(stack), **band_attributes(band), "long_name": f"{text}: {band.text}"}
+        if band.kind == "mean":
+            attrs = {**array.attrs, "long_name": text}
         one.attrs = {key: value for key, value in attrs.items() if key != "grid_mapping"}
         one.encoding = {"dtype": _dtype(stack), "_FillValue": np.nan, "grid_mapping": mapping}
-    dataset = xarray_module().Dataset(made)
-    if beside is not None:
-        dataset = beside.drop_vars(stack.name).assign(made)
+    dataset = xarray_module().Dataset(made) if beside is None else beside.drop_vars(stack.name).assign(made)
     own = file_attributes(said, f"{text}, gaps filled")
     kept = {key: value for key, value in dataset.attrs.items() if key not in said or key == "source"}
-    history = [f"{own['history']}, gaps of {stack.name} filled", *([kept["history"]] if "history" in kept else [])]
-    dataset.attrs = {**own, **kept, "history": "\n".join(history)}
+    history = (f"{own['history']}, gaps of {stack.name} filled", kept.get("history"))
+    dataset.attrs = {**own, **kept, "history": "\n".join(filter(None, history))}
     _encode(dataset)
-    _by_cf(dataset, stack)
-    return dataset
-
-
-def _attributes(band: Band, stack: Stack, text: str) -> dict[str, Any]:
-    """Attributes of an sd, a quantile or a probability."""
-    told = f"standard deviation of {text}" if band.kind == "sd" else f"{text}: {band.text}"
-    return {**_unit(stack), **band_attributes(band), "long_name": told}
+    return _by_cf(dataset, stack)
 
 
 def _dtype(stack: Stack) -> str:
@@ -245,9 +225,9 @@ def _dtype(stack: Stack) -> str:
 
 
 def _encode(dataset: Any) -> None:
-    """Keep what CF says of how variables are stored; compressors and chunks are those of a format, and left out."""
+    """Keep of the encodings of variables what every format knows."""
     for name, one in dataset.variables.items():
-        kept = {key: value for key, value in one.encoding.items() if key in STORED and value is not None}
+        kept = {key: value for key, value in one.encoding.items() if key in STORED.split() and value is not None}
         number = one.dtype.kind in "iuf" and np.dtype(kept.get("dtype", one.dtype)).kind in "iuf"
         if not number and one.dtype.kind != "M":
             kept.pop("dtype", None)
@@ -256,8 +236,8 @@ def _encode(dataset: Any) -> None:
             one.encoding["_FillValue"] = None if name in dataset.dims else kept.get("_FillValue")
 
 
-def _by_cf(dataset: Any, stack: Stack) -> None:
-    """Give coordinates what CF asks of them, where they do not say it themselves."""
+def _by_cf(dataset: Any, stack: Stack) -> Any:
+    """The dataset with what CF asks of coordinates, where they do not say it themselves."""
     if stack.grid is not None:
         for name, attributes in axis_attributes(stack.grid).items():
             dataset[name].attrs = {**attributes, **dataset[name].attrs}
@@ -266,6 +246,7 @@ def _by_cf(dataset: Any, stack: Stack) -> None:
         time.attrs = {"standard_name": "time", "long_name": "time", "axis": "T", **time.attrs}
         units = time.encoding.get("units") or f"days since {str(time.values.min())[:10]}"
         time.encoding = {"dtype": "float64", "units": units, "_FillValue": None}
+    return dataset
 
 
 def _row_by_row(fill_image: FillImage, stack: Stack, i: int, further: Mapping[str, Any]) -> FloatArray:
@@ -297,11 +278,10 @@ def _write_bands(
     layers = []
     for band in bands:
         text = {"mean": f"{stack.name}, gaps filled", "sd": f"standard deviation of {stack.name}"}
-        end = "" if band.kind == "mean" else f"_{band.name}"
-        layers += [replace(band, name=f"{stack.name}{end}{one}", text=text.get(band.kind, band.text)) for one in labels]
+        name = stack.name if band.kind == "mean" else f"{stack.name}_{band.name}"
+        layers += [replace(band, name=name + one, text=text.get(band.kind, band.text)) for one in labels]
     upright = RasterGrid(grid.transform, grid.height, grid.width, grid.crs)
-    title = f"{stack.name}, gaps filled by bochner {__version__}"
-    told = {**said, "title": title}
+    told = {**said, "title": f"{stack.name}, gaps filled by bochner {__version__}"}
     write_whole(path, upright, layers, np.concatenate(values), told, dtype=_dtype(stack), into=into)
 
 

@@ -38,15 +38,9 @@ register_writer(ZarrWriter, ".zarr")
 
 
 def write_whole(
-    path: Path,
-    grid: RasterGrid,
-    bands: Sequence[Band],
-    values: FloatArray,
-    attributes: Mapping[str, str],
-    *,
-    dtype: str = "float32",
-    into: Place = completed,
-) -> None:
+    path: Path, grid: RasterGrid, bands: Sequence[Band], values: FloatArray, attributes: Mapping[str, str],
+    dtype: str = "float32", into: Place = completed,
+) -> None:  # fmt: skip
     """Write bands (k, height, width) that are all at hand, into the place that `into` gives for a path."""
     kind = writer_for(path)
     with into(path) as partial, told_as_output(path):

@@ -51,19 +51,10 @@ async function estimate() {
   }
 }
 
-let beginning = false;
+let beginning = null;
 
-// Once: a second click does not start a second fit while the first waits for the edits.
-async function begin() {
-  if (beginning) return;
-  beginning = true;
-  try {
-    await saved();
-    await beginNow();
-  } finally {
-    beginning = false;
-  }
-}
+// One fit, however often it is asked for while the edits before it are saved.
+const begin = () => (beginning ??= saved().then(beginNow).finally(() => { beginning = null; }));
 
 async function beginNow() {
   const name = byId("fit-name").value.trim();
