@@ -176,9 +176,10 @@ def _is_full(path: str | os.PathLike[str], error: BaseException | None) -> bool:
 def _output_error(path: str | os.PathLike[str], error: Exception) -> OutputError:
     lines = [line for line in str(getattr(error, "strerror", None) or error).splitlines() if line.strip()]
     told = lines[0] if lines else type(error).__name__
-    return OutputError(
-        f"{path} could not be written ({told}); make sure that its disk has room and that you may write there."
-    )
+    todo = "make sure that its disk has room and that you may write there"
+    if isinstance(error, (ValueError, TypeError)):  # of a format that does not hold something, an attribute say
+        todo = "leave out of the input what it cannot hold, or write another format"
+    return OutputError(f"{path} could not be written ({told}); {todo}.")
 
 
 def _partials(path: Path) -> list[Path]:

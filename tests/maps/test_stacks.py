@@ -10,7 +10,9 @@ from numpy.testing import assert_allclose
 from bochner import SpatialRegressor
 from bochner.cli import main
 from bochner.exceptions import InputError
+from bochner.geo.stacks import Stack
 from bochner.kernels import Matern
+from bochner.maps.filling import FillImage, filled_images, write_filled
 
 xr = pytest.importorskip("xarray")
 pytest.importorskip("rioxarray")
@@ -121,8 +123,12 @@ def test_swath_is_filled_row_by_row():
     swath = xr.DataArray(
         image.values, {"lon": (("r", "c"), lon + 0.1 * lat), "lat": (("r", "c"), lat)}, ("r", "c"), "sst"
     )
-    filled = fitted(swath).fill(swath)
+    model = fitted(swath)
+    filled = model.fill(swath)
     assert filled.dims == ("r", "c") and not filled.isnull().any()
+    mean, _, high = filled_images(FillImage(model, quantiles=[0.9]), Stack.of(swath), {})
+    assert_allclose(mean[0], filled.values)
+    assert ((high > mean)[0] == image.isnull().values).all()
 
 
 def test_mistakes_are_told(in_time):
@@ -160,7 +166,8 @@ def run(*arguments: object) -> None:
 def test_fill_only_keeps_dimensions_and_values_of_a_cube(files, template, tmp_path):
     run("map", files / "image.bochner", "--like", files / template, "--fill-only", "-o", tmp_path / "filled.nc")
     image = stack()[0].drop_vars("time")
-    with xr.open_dataset(tmp_path / "filled.nc") as filled:
+    with xr.open_dataset(tmp_path / "filled.nc", decode_coords="all") as filled:
+        assert filled["mean"].rio.crs.to_epsg() == filled["sd"].rio.crs.to_epsg() == 4326
         assert filled["mean"].dims == ("lat", "lon")
         difference = filled["mean"] - image
         assert difference.shape == image.shape
@@ -193,3 +200,119 @@ def test_one_layer_of_a_stack_says_its_time_itself(in_time):
     array = stack()
     whole = in_time.fill(array)
     assert_allclose(in_time.fill(array.isel(time=1)), whole.isel(time=1))
+
+
+DAY = "2020-01-02"
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    """Temperatures of two days, packed by CF beside codes of quality, with a CRS of their own: as .nc and as .zarr."""
+    folder = tmp_path_factory.mktemp("packed")
+    some = stack(2)[:, ::2, ::2]
+    some["lat"], some["lon"] = np.linspace(10, 14, 11), np.linspace(30, 35, 13)
+    crs = pytest.importorskip("pyproj").CRS.from_epsg(4258).to_cf()
+    cube = xr.Dataset({"lst": some, "quality": (some.dims, np.arange(some.size, dtype="u1").reshape(some.shape))})
+    cube = cube.assign(crs=((), 0, crs)).assign_attrs(title="Days of a sea", institution="Nobody", history="measured")
+    for name in ("lst", "quality"):
+        cube[name].attrs["grid_mapping"] = "crs"
+    cube["lst"].encoding = {"dtype": "int16", "scale_factor": 0.001, "add_offset": 1.0, "_FillValue": -32768}
+    cube.to_netcdf(folder / "packed.nc", engine="h5netcdf")
+    cube.to_zarr(folder / "two.zarr", zarr_format=2)
+    cube.to_zarr(folder / "three.zarr", zarr_format=3, consolidated=False)
+    return folder
+
+
+def opened(path):
+    return xr.open_dataset(path, decode_coords="all", **({"engine": "zarr"} if path.suffix == ".zarr" else {}))
+
+
+@pytest.mark.parametrize(
+    ("source", "end"), [("packed.nc", "nc"), ("packed.nc", "zarr"), ("two.zarr", "zarr"), ("three.zarr", "zarr"),
+                        ("three.zarr", "nc")],
+)  # fmt: skip
+def test_a_filled_file_keeps_all_that_the_input_has(packed, source, end, tmp_path, capsys):
+    """CRS, single precision, other variables, title; the one variable with gaps needs no name."""
+    out = tmp_path / f"filled.{end}"
+    run(
+        "fill",
+        packed / source,
+        "--layer",
+        DAY,
+        "--kernel",
+        "matern32",
+        "--exceed",
+        "0.5",
+        "--quantile",
+        "0.9",
+        "-o",
+        out,
+    )
+    assert f"note: 'lst' is taken, the only variable of {source} with gaps" in capsys.readouterr().err
+    with opened(out) as filled, opened(packed / source) as given:
+        day = given.sel(time=DAY).squeeze()
+        assert set(filled.data_vars) == {"lst", "lst_sd", "lst_exceedance_0_5", "lst_q0_9", "quality"}
+        assert all(one.rio.crs.to_epsg() == 4258 for one in filled.data_vars.values())
+        assert {str(one.dtype) for name, one in filled.data_vars.items() if name != "quality"} == {"float32"}
+        assert filled["quality"].dtype == "u1" and (filled["quality"] == day["quality"]).all()
+        assert (filled.attrs["title"], filled.attrs["institution"]) == ("Days of a sea", "Nobody")
+        first, second = filled.attrs["history"].splitlines()
+        assert first.endswith("gaps of lst filled") and second == "measured"
+        assert float(abs(filled["lst"] - day["lst"]).max()) < 1e-6 and not filled["lst"].isnull().any()
+        assert filled["lst"].attrs == day["lst"].attrs | {"long_name": "lst"} and filled["time"] == day["time"]
+        gap = day["lst"].isnull().values
+        assert (filled["lst_q0_9"].values > filled["lst"].values)[gap].all()
+    assert (out / "zarr.json").exists() == (source == "three.zarr" and end == "zarr")
+    assert [one.name for one in tmp_path.iterdir()] == [out.name]
+
+
+def test_of_two_variables_with_gaps_one_is_to_be_named(packed, tmp_path, capsys):
+    with opened(packed / "packed.nc") as cube:
+        cube.assign(other=cube["lst"]).drop_encoding().to_netcdf(tmp_path / "two.nc", engine="h5netcdf")
+    with pytest.raises(SystemExit):
+        main(["fill", str(tmp_path / "two.nc"), "-o", str(tmp_path / "f.nc")])
+    assert "has the variables ['lst', 'quality', 'other']; name one with --target" in capsys.readouterr().err
+
+
+def test_what_cannot_be_written_is_told_before_anything_is_learned(packed, tmp_path, capsys, monkeypatch):
+    """NetCDF holds no attribute that is an object; nothing is left beside the output."""
+    with opened(packed / "three.zarr") as cube:
+        cube.assign_attrs(proj={"code": 4258}).to_zarr(tmp_path / "odd.zarr", zarr_format=3, consolidated=False)
+    monkeypatch.setattr(SpatialRegressor, "fit", lambda *_: pytest.fail("it was fitted"))
+    with pytest.raises(SystemExit):
+        main(["fill", str(tmp_path / "odd.zarr"), "-o", str(tmp_path / "f.nc")])
+    said = capsys.readouterr().err
+    assert "f.nc could not be written" in said and "write another format" in said
+    assert [one.name for one in tmp_path.iterdir()] == ["odd.zarr"]
+    swath = xr.DataArray(
+        stack()[0].values,
+        {"lat": (("r", "c"), np.add.outer(np.arange(22.0), 0.1 * np.arange(26)) / 9),
+         "lon": (("r", "c"), np.add.outer(0.1 * np.arange(22.0), np.arange(26)) / 9)},
+        ("r", "c"), "sst",
+    )  # fmt: skip
+    swath.to_netcdf(tmp_path / "swath.nc", engine="h5netcdf")
+    with pytest.raises(SystemExit):
+        main(["fill", str(tmp_path / "swath.nc"), "-o", str(tmp_path / "f.tif")])
+    assert "not evenly spaced, which GeoTIFF cannot hold; write .nc" in capsys.readouterr().err
+
+
+def test_a_crs_that_is_given_is_written(packed, tmp_path, in_time):
+    """Of a file that does not say; numbers that are in double precision stay so."""
+    cube = stack().rename(lon="x", lat="y").assign_coords(x=np.arange(26.0), y=np.arange(22.0))
+    plane, fill_image = Stack.of(cube, "EPSG:32633"), FillImage(in_time)
+    values = np.stack([plane.images, 0 * plane.images])
+    write_filled(in_time, plane, fill_image.bands, values, tmp_path / "f.nc")
+    with opened(tmp_path / "f.nc") as filled:
+        assert filled["sst"].rio.crs.to_epsg() == 32633 and filled["sst_sd"].rio.crs.to_epsg() == 32633
+        assert filled["sst"].dtype == "f8"
+
+
+def test_bands_where_a_value_was_seen_are_that_value(in_time):
+    cube = Stack.of(stack())
+    fill_image = FillImage(in_time, exceed=[0.5], quantiles=[0.1, 0.9])
+    mean, sd, above, low, high = filled_images(fill_image, cube, {})
+    seen = np.isfinite(cube.images)
+    assert (mean[seen] == cube.images[seen]).all() and (low[seen] == mean[seen]).all() and (sd[seen] == 0).all()
+    assert (above[seen] == (mean[seen] > 0.5)).all()
+    assert (low[~seen] < mean[~seen]).all() and (mean[~seen] < high[~seen]).all()
+    assert ((above[~seen] > 0) & (above[~seen] < 1)).any()

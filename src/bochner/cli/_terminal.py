@@ -64,12 +64,8 @@ def status(text: str) -> Iterator[None]:
     speak("progress", text, fraction=None, seconds_left=None)
 
     console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status(text):
-            yield
-    else:
-        with _now_and_then([text]):
-            yield
+    with console.status(text) if console.is_terminal else _now_and_then([text]):
+        yield
 
 
 @contextmanager

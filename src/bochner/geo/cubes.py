@@ -26,7 +26,7 @@ def opened_cube(path: str | os.PathLike[str]) -> Iterator[Any]:
     xarray, path = xarray_module(), Path(path)
     if not path.exists():
         raise InputError(f"{path} does not exist; check the name of the file.")
-    options = {"engine": "zarr", "consolidated": None} if path.suffix.lower() == ".zarr" else {}
+    options = {"engine": "zarr", "consolidated": False} if path.suffix.lower() == ".zarr" else {}
     try:
         cube = xarray.open_dataset(path, decode_coords="all", **options)
     except Exception as error:  # each engine has errors of its own
