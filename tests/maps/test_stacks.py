@@ -224,7 +224,9 @@ def packed(tmp_path_factory):
 
 
 def opened(path):
-    return xr.open_dataset(path, decode_coords="all", **({"engine": "zarr"} if path.suffix == ".zarr" else {}))
+    return xr.open_dataset(
+        path, decode_coords="all", **({"engine": "zarr", "consolidated": False} if path.suffix == ".zarr" else {})
+    )
 
 
 @pytest.mark.parametrize(
