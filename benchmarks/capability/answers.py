@@ -97,7 +97,9 @@ def _(kind: str) -> None:
     else:
         frame = table(90)
         data = (frame, None)
-        model = SpatialRegressor.from_formula("z ~ height + gp(x, y)", noise_variance=0.05, tune=None, kernel=Matern(0.3))
+        model = SpatialRegressor.from_formula(
+            "z ~ height + gp(x, y)", noise_variance=0.05, tune=None, kernel=Matern(0.3)
+        )
         grid, step = {"noise_variance": [0.05, 5.0]}, None
     copy = clone(model)
     assert copy.get_params().keys() == model.get_params().keys() and not hasattr(copy, "fitted_")

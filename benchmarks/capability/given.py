@@ -181,7 +181,9 @@ def _() -> None:
     given = {**FIXED, "features": "quasi", "n_frequencies": 100}
     double, single = (SpatialRegressor(**given, dtype=d).fit(X, y) for d in ("float64", "float32"))
     alike(answers(single, places()), answers(double, places()), 0.05)
-    alike(answers(SpatialRegressor(**given, device="cpu", dtype="float64").fit(X, y), places()), answers(double, places()))
+    alike(
+        answers(SpatialRegressor(**given, device="cpu", dtype="float64").fit(X, y), places()), answers(double, places())
+    )
     drawn = [SpatialRegressor(**{**given, "features": "monte-carlo"}, random_state=s).fit(X, y) for s in (0, 1)]
     assert not np.array_equal(drawn[0].predict(places()), drawn[1].predict(places()))
     fewer, more = (

@@ -45,7 +45,7 @@ def _(name: str) -> None:
 
 @check("features learn", over=FEATURES)
 def _(name: str) -> None:
-    model = SpatialRegressor("matern32", features=name).fit(*rows(400))
+    model = SpatialRegressor("matern32", features=name).fit(*rows(250))
     explained(model)
     assert model.choices_["features"].value == ("exact" if name == "auto" else name)
     assert 0.01 < model.noise_variance_ < 0.1, model.noise_variance_
