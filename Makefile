@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test test-all style lint docs bench studies calibration coverage mutants oldest fuzz faults clean help
+.PHONY: demo test test-all style lint docs bench studies capabilities calibration coverage mutants oldest fuzz faults clean help
 
 demo: $(VENV)/.demo ## map malaria in a simulated country, from files to a report, into demo-output/
 	$(BIN)/bochner demo -o demo-output
@@ -40,7 +40,10 @@ bench: $(VENV)/.test $(VENV)/.peers ## speed beside bare products and transforms
 	$(BIN)/python benchmarks/speed.py $(ARGS)
 
 studies: $(VENV)/.test ## run every script in benchmarks/: scores, coverage, memory; hours
-	@set -e; for script in $(filter-out $(addprefix benchmarks/,calibration_page.py mutants.py oldest.py panel_sets.py),$(sort $(wildcard benchmarks/*.py))); do echo "== $$script"; $(BIN)/python $$script $(ARGS); done
+	@set -e; for script in $(filter-out $(addprefix benchmarks/,calibration_page.py capabilities.py mutants.py oldest.py panel_sets.py),$(sort $(wildcard benchmarks/*.py))); do echo "== $$script"; $(BIN)/python $$script $(ARGS); done
+
+capabilities: $(VENV)/.test ## one short check of each capability, ten minutes; ARGS="--record base.json", then ARGS="--compare base.json": what was lost
+	$(BIN)/python benchmarks/capabilities.py $(ARGS)
 
 # one thread: the matrices are small, and results do not wait for each other
 calibration: $(VENV)/.test ## are the posteriors right? every family x scheme x size into docs/calibration.md; hours, goes on where it stopped; ARGS=--quick: minutes
@@ -85,7 +88,7 @@ clean: ## remove what the other targets made, except .venv
 	find $(CODE) -type d -name __pycache__ -prune -exec rm -rf {} +
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # One stamp per extra: installed again when the requirements or the version change. What is imported is compiled then.
 $(VENV)/.%: pyproject.toml src/bochner/_version.py | $(BIN)/python

@@ -1,4 +1,4 @@
-"""Interfaces: commands, what they import, progress, labels of choices in summary, report and studio, extension points."""
+"""Interfaces: commands and what they import, progress, labels of choices, extension points."""
 
 from __future__ import annotations
 

@@ -88,11 +88,11 @@ def losses(now: Mapping[str, Outcome], recorded: Mapping[str, Outcome], names: S
         elif after.outcome != PASSED:
             found.append(f"{name}: passed, and fails now: {after.reason}")
         else:
-            found += [
-                f"{name}: {what} was {old:.4g} and is {after.numbers.get(what, float('inf')):.4g}"
-                for what, old in before.numbers.items()
-                if after.numbers.get(what, float("inf")) > MOST_TIMES * old
-            ]
+            for what, old in before.numbers.items():
+                new = after.numbers.get(what)
+                if new is None or new > MOST_TIMES * old:
+                    is_now = "not measured" if new is None else f"{new:.4g}"
+                    found.append(f"{name}: {what} was {old:.4g} and is {is_now}")
     return found
 
 
