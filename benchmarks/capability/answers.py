@@ -66,7 +66,7 @@ def _(how: str) -> None:
     held = model.cross_validate(cv, groups=np.arange(150) // 10 if how == "groups" else None)
     assert {"rmse", "crps", "log_score", "coverage"} <= set(held) and 0.8 < held["coverage"] <= 1
     assert set(model.cross_validate(cv, ["crps"], groups=np.arange(150) // 10 if how == "groups" else None)) == {"crps"}
-    assert len(held.pit_histogram()) and len(held.coverage_table()) and set(held) <= set(SCORES)
+    assert held.pit_histogram() is not None and held.coverage_table() is not None and set(held) <= set(SCORES)
     if how == "splitter":  # as a fit for each fold would have it, kernel held
         again = -cross_val_score(SpatialRegressor(**FIXED), X, y, cv=cv, scoring="neg_root_mean_squared_error")
         assert abs(again.mean() / held["rmse"] - 1) < 0.1
@@ -179,13 +179,11 @@ def _() -> None:
 def _() -> None:
     import xarray as xr
 
-    X, y = rows(150)
     model = SpatialRegressor(**FIXED, coords=["x", "y"]).fit(table(150), table(150).z)
     grid = xr.Dataset(coords={"y": np.linspace(0, 1, 6), "x": np.linspace(0, 1, 5)})
     found = model.predict(grid, return_std=True)
     assert dict(found.sizes) == {"y": 6, "x": 5} and {"mean", "sd"} <= set(found.data_vars)
     assert model.sample_y(grid, 3).sizes["draw"] == 3
-    del X, y
 
 
 @check("places outside the data are told of, and get the prior")

@@ -187,9 +187,9 @@ def _() -> None:
     drawn = [SpatialRegressor(**{**given, "features": "monte-carlo"}, random_state=s).fit(X, y) for s in (0, 1)]
     assert not np.array_equal(drawn[0].predict(places()), drawn[1].predict(places()))
     fewer, more = (
-        SpatialRegressor(**{**FIXED, "features": "lattice"}, tolerance=t).fit(X, y).n_frequencies_ for t in (0.1, 1e-4)
+        SpatialRegressor(**{**FIXED, "features": "quasi"}, tolerance=t).fit(X, y).n_frequencies_ for t in (0.1, 0.02)
     )
-    assert fewer <= more
+    assert fewer < more
 
 
 @check("missing and impossible values are refused by row and column")
@@ -215,7 +215,7 @@ def _() -> dict[str, float]:
 
     X, y = rows(2_900)
     at = places(20_000)
-    SpatialRegressor().fit(X[:60], y[:60]).predict(X, return_std=True)  # imports, and what allocators keep
+    SpatialRegressor().fit(X[:1_500], y[:1_500]).predict(X, return_std=True)  # imports, compiled loops, allocators
     peaks = {}
     model = SpatialRegressor(memory_limit="150MB")
     for name, ask in (("fit MB", lambda: model.fit(X, y)), ("predict MB", lambda: model.predict(at, return_std=True))):

@@ -26,9 +26,9 @@ def _(case: str) -> None:
     X, y = rows(int(n.replace(",", "")))
     family = "poisson" if kind == "poisson" else "gaussian"
     y, of = responses("poisson", X) if kind == "poisson" else (y, {})
-    features = "lattice" if kind == "lattice" else "auto"
+    more = {"kernel": "matern32", "features": "lattice"} if kind == "lattice" else {}
     found = [
-        answers(SpatialRegressor(family=family, features=features, n_jobs=n_jobs).fit(X, y, **of), places())
+        answers(SpatialRegressor(family=family, **more, n_jobs=n_jobs).fit(X, y, **of), places())
         for n_jobs in (1, 2, 2)
     ]
     same(found[1], found[2])
