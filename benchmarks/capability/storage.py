@@ -34,9 +34,6 @@ def _(case: tuple[str, str]) -> None:
     features, family = case
     X, y = rows(150)
     y, of = responses("poisson", X) if family == "poisson" else (y, {})
-    if features in ("learned", "nonstationary") and family == "poisson":
-        raises(BochnerError, lambda: SpatialRegressor(features=features, family=family).fit(X, y), features)
-        return
     number = {} if features in ("auto", "exact", "conjugate-gradients", "nearest", "lattice") else {"n_frequencies": 40}
     same_when_loaded(SpatialRegressor(**FIXED, features=features, family=family, **number).fit(X, y, **of))
 
