@@ -8,7 +8,7 @@
 Checks use the public interface alone; they are in benchmarks/capability, by subject. A check that fails is printed with
 its reason. `--compare` counts as lost what passed and fails now, and a number (seconds of the processor, bytes, peak
 megabytes) that is more than twice as large. What failed when the file was recorded is no loss. Checks share a process;
-those that measure have one of their own.
+those that measure have one of their own. Compiled loops are kept on disk: the first run on a machine takes longer.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ def _(family: str) -> None:
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers,
         distributed.Client(workers) as client,
     ):
-        model = fitted(SpatialRegressor(**given(target)), folder(), target=target, run={"dask": client})
+        model = fitted(SpatialRegressor(**given(target)), folder("few", 4), target=target, run={"dask": client})
         alike(answers(model, at()), whole(target), 1e-4)
         if family == "gaussian":
             parted = dask.dataframe.from_pandas(frame(), npartitions=5)
