@@ -170,7 +170,8 @@ def _() -> None:
     frame = table(400)
     for name, part in (("a", frame[:200]), ("b", frame[200:]), ("whole", frame)):
         part[["x", "y", "z"]].to_csv(f"{name}.csv", index=False)
-    waves = ("--kernel", "matern32", "--features", "lattice", "--n-frequencies", 60, "--predict-at", "whole.csv")
+    given = ("--kernel", "matern32(length_scale=0.3)", "--tune", "none", "--noise-variance", 0.05)
+    waves = (*given, "--features", "lattice", "--n-frequencies", 60, "--predict-at", "whole.csv")
     bochner("fit", "a.csv", "--target", "z", *waves, "-o", "a.bochner")
     bochner("fit", "b.csv", "--target", "z", "--like", "a.bochner", "-o", "b.bochner")
     bochner("merge", "a.bochner", "b.bochner", "-o", "both.bochner")
