@@ -15,6 +15,7 @@ from bochner import FourierFeatures, SpatialClassifier, SpatialRegressor, choose
 from bochner.diagnostics import diagnose, remember
 from bochner.kernels import Matern
 from bochner.maps import aggregate, estimate_map, hotspots, make_grid, map_to_file
+from bochner.report import card
 from bochner.validation import SCORES, BlockKFold, GapBlocks
 
 from .data import FAMILIES, FIXED, alike, answers, places, responses, rows, same, table
@@ -172,7 +173,7 @@ def _() -> None:
     for draw in (model.plot, model.plot_map, model.plot_variogram, model.plot_calibration, model.plot_spectrum):
         drawn = draw(resolution=0.1) if draw in (model.plot, model.plot_map) else draw()
         assert drawn is not None
-    assert "<table" in model._repr_html_() and "kernel" in model.summary()
+    assert "<table" in card(model) and "kernel" in model.summary()
 
 
 @check("xarray in, Dataset out")
