@@ -79,9 +79,9 @@ def answers(model: Any, at: Any) -> np.ndarray:
     return np.stack([np.ravel(np.asarray(one)) for one in pair])
 
 
-def same(a: np.ndarray, b: np.ndarray) -> None:
+def same(a: np.ndarray, b: np.ndarray, what: str = "they") -> None:
     """Require the same bits."""
-    assert np.array_equal(a, b), f"differ by up to {np.max(np.abs(np.asarray(a) - b)):.3g}"
+    assert np.array_equal(a, b), f"{what} differ by up to {np.max(np.abs(np.asarray(a) - b)):.3g}"
 
 
 def alike(a: np.ndarray, b: np.ndarray, within: float = 1e-3) -> None:

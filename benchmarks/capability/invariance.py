@@ -31,8 +31,8 @@ def _(case: str) -> None:
         answers(SpatialRegressor(family=family, **more, n_jobs=n_jobs).fit(X, y, **of), places())
         for n_jobs in (1, 2, 2)
     ]
-    same(found[1], found[2])
-    same(found[0], found[1])
+    same(found[1], found[2], "two runs of two threads")
+    same(found[0], found[1], "one and two threads")
 
 
 @check("order of rows", over=("gaussian 155", "gaussian 800", "binomial 155", "lattice 4000"))
