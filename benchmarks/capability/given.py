@@ -209,6 +209,7 @@ def _() -> None:
 
 @check("memory_limit: 2,900 rows under 150 MB with prediction", fresh=True)
 def _() -> dict[str, float]:
+    import ctypes
     from pathlib import Path
 
     def resident(key: str) -> float:
@@ -217,7 +218,8 @@ def _() -> dict[str, float]:
 
     X, y = rows(2_900)
     at = places(20_000)
-    SpatialRegressor().fit(X[:1_500], y[:1_500]).predict(X, return_std=True)  # imports, compiled loops, allocators
+    SpatialRegressor().fit(X[:1_100], y[:1_100]).predict(X, return_std=True)  # imports and compiled loops
+    ctypes.CDLL(None).malloc_trim(0)  # what was held and is free goes back
     peaks = {}
     model = SpatialRegressor(memory_limit="150MB")
     for name, ask in (("fit MB", lambda: model.fit(X, y)), ("predict MB", lambda: model.predict(at, return_std=True))):
@@ -226,7 +228,7 @@ def _() -> dict[str, float]:
         ask()
         peaks[name] = resident("VmHWM") - before
     assert max(peaks.values()) <= 150, ", ".join(f"{name} {value:.0f}" for name, value in peaks.items())
-    return peaks
+    return {"peak MB": max(peaks.values())}
 
 
 @check("memory_limit: rows beyond it are refused before the work")
