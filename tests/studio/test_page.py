@@ -391,13 +391,28 @@ def test_a_fit_waits_for_the_last_edit(edited, start):
         with edited.expect_response(lambda answer: answer.url.endswith("/fits")) as begun:
             STARTS[start](edited)
         fit = begun.value.json()
-        assert fit["spec"][field] == value
+        assert not fit.get("error") and fit["spec"][field] == value, fit
         edited.evaluate("(fit) => fetch(`/api/projects/villages/fits/${fit}`, { method: 'DELETE' })", fit["id"])
     assert edited.input_value("#crs") == "EPSG:4269"
     edited.uncheck("#covariate-0")
     edited.select_option("[data-role-of=lat]", "y")
     with edited.expect_response(lambda answer: answer.url.endswith("/estimate")):
         edited.check("#measures-number")
+
+
+@pytest.mark.parametrize(("kernel", "code"), [("matern32", 4258), ("matern52", 4269)])
+def test_a_text_is_typed_on_while_an_earlier_change_is_saved(edited, kernel, code):
+    with edited.expect_response(lambda answer: answer.url.endswith("/estimate")):  # asked for after the save
+        edited.select_option("#kernel", kernel)
+        edited.focus("#crs")
+        edited.keyboard.press("Control+A")
+        edited.keyboard.type("EPSG:")
+    edited.keyboard.type(str(code))
+    with edited.expect_response(lambda answer: answer.url.endswith("/fits")) as begun:
+        edited.click("#fit")
+    fit = begun.value.json()
+    assert not fit.get("error") and (fit["spec"]["kernel"], fit["spec"]["crs"]) == (kernel, f"EPSG:{code}")
+    edited.evaluate("(fit) => fetch(`/api/projects/villages/fits/${fit}`, { method: 'DELETE' })", fit["id"])
 
 
 def test_a_crs_that_does_not_exist_is_refused_in_the_model_step(edited):

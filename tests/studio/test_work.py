@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -246,6 +247,16 @@ def test_a_crs_that_does_not_exist_is_a_problem_of_the_model(studio: Studio, tmp
     status, said = studio.refusal("POST", f"/api/projects/{p}/fits", json={})
     assert status == 400 and "the CRS 'EPSG:9' is not known; give a code such as" in said
     assert studio.ask("PUT", f"/api/projects/{p}/spec", json=spec)["problems"] == []
+
+
+def test_a_quiet_connection_stays_open(studio: Studio) -> None:
+    """A client that keeps it for 5 s, as httpx does, never sends a request into one that is just being closed."""
+    with socket.create_connection(("127.0.0.1", int(studio.host.partition(":")[2]))) as line:
+        line.settimeout(6)
+        line.sendall(f"GET / HTTP/1.1\r\nHost: {studio.host}\r\nX-Bochner-Token: {studio.token}\r\n\r\n".encode())
+        with pytest.raises(TimeoutError):  # and not the empty text of an end
+            while line.recv(65536):
+                pass
 
 
 def test_a_stream_without_an_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,8 @@ LOG_LINES          40              of a worker that are shown
 LOG_TAIL_BYTES     200,000         of its log that are read for them
 POLL_SECONDS       0.4             between two looks at a job, for the page's stream of events
 HEARTBEAT_SECONDS  15              between two signs of life on a quiet stream
+KEPT_SECONDS       600             that a quiet connection stays open: longer than browsers and clients keep it, so that
+                                   none sends a request into one that is just being closed
 GRACE_SECONDS      3               that a worker has to end after it was asked to, before it is made to
 VIEW_SECONDS       300             that one view of a model may take
 MAP_SIDE           1,000           pixels along the longer side of a map in the page
@@ -56,6 +58,7 @@ LOG_LINES = 40
 LOG_TAIL_BYTES = 200_000
 POLL_SECONDS = 0.4
 HEARTBEAT_SECONDS = 15
+KEPT_SECONDS = 600
 GRACE_SECONDS = 3
 VIEW_SECONDS = 300
 MAP_SIDE = 1_000

@@ -74,6 +74,7 @@ def serve(desk: Desk, port: int | None, opened: Callable[[str], None]) -> None:
     guard = Guard(application(desk), door.getsockname()[1], token)
     config = uvicorn.Config(guard, log_level="warning", access_log=False, server_header=False, lifespan="off")
     config.timeout_graceful_shutdown = limits.GRACE_SECONDS
+    config.timeout_keep_alive = limits.KEPT_SECONDS
     # uvicorn raises the signal again when it has ended; the workers are to end before this process does, so that
     # nobody else may take this for a second one
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -19,8 +19,10 @@ const FEATURES = [["", "chosen by the library"], ["exact", "exact kernel"], ["la
 const TUNE = [["", "marginal likelihood (usual)"], ["likelihood", "likelihood"], ["spatial-cv", "spatial cross-validation"], ["none", "learn nothing"]];
 
 export function showModel() {
-  const root = byId("model-body"), data = state.view.data;
+  const root = byId("model-body"), data = state.view.data, typed = byId("crs");
   if (!data) return fill(root, note("First choose data, above."));
+  // a text that is being typed is not replaced; what is new beside it is shown once it is left
+  if (typed?.matches(":focus") && typed.value.trim() !== (state.spec.crs ?? "")) return typed.addEventListener("blur", () => put({}), { once: true });
   const image = data.kind !== "table";
   return fill(root, image ? target(data, "What is mapped") : [measures(), el("div", { class: "questions" }, target(data), size(data))], covariates(data, image), more(data, image), problems(), state.cautions.map((text) => message("plain caution", text)));
 }
