@@ -26,6 +26,7 @@ from bochner.report.raster import unpack
 
 rasterio = pytest.importorskip("rasterio")
 WEST, SOUTH, SIDE = 7.0, 4.0, 4.0  # the corner of Cameroon, with a coast and a border
+BOX = shapely.box(WEST, SOUTH, WEST + SIDE, SOUTH + SIDE)
 
 
 def surface(lon, lat):
@@ -121,6 +122,25 @@ def test_districts_without_data_are_marked_and_not_counted(page_of_islands, open
     assert "Island" not in shown.inner_text("#hotspots")
     assert shown.locator("#areas-table thead th").last.inner_text() == "rows"
     assert any(one["name"] == "Island: no data" for one in shown.evaluate("window.bochner.labels()"))
+
+
+def test_people_far_from_the_data_are_not_counted(model, tmp_path):
+    """An area without data nearby has people, but nobody knows how many of them are affected."""
+    areas = gpd.GeoDataFrame({"name": ["Here", "Far"]}, geometry=[BOX, shapely.box(20.0, 4.0, 22.0, 6.0)], crs=4326)
+    path, where = tmp_path / "people.tif", rasterio.transform.from_origin(WEST, SOUTH + SIDE, 0.25, 0.25)
+    with rasterio.open(
+        path, "w", driver="GTiff", height=16, width=64, count=1, dtype="float32", crs="EPSG:4326", transform=where
+    ) as file:
+        file.write(np.full((16, 64), 1000, dtype="float32"), 1)
+    options = {"weights_raster": path, "n_points": 60, "resolution": "40km"}
+    with pytest.warns(OutsideWarning, match="Far"):
+        both = answer_of(model, areas, 0.3, **options)
+    assert both.areas["total"].iloc[1] > 0
+    assert both.total == pytest.approx(answer_of(model, areas[:1], 0.3, **options).total)
+    assert both.total[0] == pytest.approx(both.areas["total"].iloc[0])
+    assert "(areas with data nearby)" in both.sentences[0]
+    with pytest.warns(OutsideWarning, match="no place lies near"):
+        assert answer_of(model, areas[1:], 0.3, **options).total is None
 
 
 def test_hotspots_are_certain_connected_and_named(model, people):

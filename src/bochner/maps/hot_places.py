@@ -135,7 +135,7 @@ def _named(frame: Any, areas: Any) -> Any:
     import shapely
 
     own = areas if areas.crs is None or frame.crs is None else areas.to_crs(frame.crs)
-    points = shapely.points(frame["x"], frame["y"])
+    points = shapely.points(frame[["x", "y"]].to_numpy(dtype=np.float64))
     distance = np.array([shapely.distance(np.asarray(own.geometry), one) for one in points]).reshape(len(frame), -1)
     near = [own["name"].iloc[int(row.argmin())] for row in distance]
     frame.insert(frame.columns.get_loc("x"), "near", near)

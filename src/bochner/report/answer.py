@@ -34,7 +34,7 @@ class Answer:
     is_share : bool
         Whether means are shares of people or things, told in per cent.
     total : (value, lower, upper) or None
-        Number affected, or of cases, where there are weights and means are shares, or rates by population.
+        Number affected, or of cases, in areas with data nearby, where there are weights and means are shares or rates.
     hotspots : GeoDataFrame
     is_rate : bool
         Whether means are cases by population, so that a mean times people is a number of cases.
@@ -85,6 +85,7 @@ class Answer:
             value, low, high = (_people(v) for v in self.total)
             said = "people are affected" if self.is_share else "cases are expected in all"
             first += f"; about {value} {said}, 95 % interval {low} to {high}"
+            first += f" ({self.noun} with data nearby)" if blank.any() else ""
         undecided = n - above - below - int(blank.sum())
         rest = "" if not undecided else f"; of {undecided} the data do not say"
         if blank.any():
@@ -235,11 +236,14 @@ def background(model: SpatialRegressor, extent: Bounds) -> dict[str, list[list[f
 
 def total_of(
     model: SpatialRegressor, means: Any, n_points: int, options: Mapping[str, Any]
-) -> tuple[float, float, float]:
-    """Sum over all areas, with the interval of joint draws over their union."""
+) -> tuple[float, float, float] | None:
+    """Sum over the areas with data nearby, with the interval of joint draws over their union; None without any."""
     import geopandas
 
     assert is_geoframe(means)
+    means = means[~means["no_data"].astype(bool)] if "no_data" in means else means
+    if not len(means):
+        return None
     whole = geopandas.GeoDataFrame(geometry=[means.geometry.union_all()], crs=means.crs)
     union = aggregate(model, whole, n_points=max(n_points, limits.TOTAL_POINTS), **options).iloc[0]
     total = float(np.nansum(means["total"]))
