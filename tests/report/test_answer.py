@@ -143,6 +143,16 @@ def test_people_far_from_the_data_are_not_counted(model, tmp_path):
         assert answer_of(model, areas[1:], 0.3, **options).total is None
 
 
+def test_hotspots_are_judged_by_their_own_area_where_names_are_not_unique(model):
+    """An area without data takes no hotspot from another one of the same name."""
+    far = gpd.GeoDataFrame({"name": ["District A"]}, geometry=[shapely.box(20.0, 4.0, 22.0, 6.0)], crs=4326)
+    same, other = (pd.concat([districts().assign(name="District A"), far.assign(name=name)], ignore_index=True)
+                   for name in ("District A", "Far"))  # fmt: skip
+    with pytest.warns(OutsideWarning):
+        found, unique = (answer_of(model, areas, 0.3, n_points=60, resolution="12km") for areas in (same, other))
+    assert len(found.hotspots) == len(unique.hotspots) > 0
+
+
 def test_hotspots_are_certain_connected_and_named(model, people):
     found = hotspots(model, 0.3, resolution="12km", areas=districts(), weights_raster=people)
     assert len(found) and {"near", "people", "area_km2"} <= set(found.columns)
@@ -151,6 +161,7 @@ def test_hotspots_are_certain_connected_and_named(model, people):
     whole = found.geometry.to_crs(32632).area.sum() / 1e6
     assert found["area_km2"].sum() == pytest.approx(whole, rel=0.02)
     assert not len(hotspots(model, 0.999, resolution="12km"))
+    assert not len(hotspots(model, 0.999, resolution="12km", areas=districts()))
 
 
 def test_coast_and_borders_lie_where_they_should():

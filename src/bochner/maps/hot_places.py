@@ -136,8 +136,8 @@ def _named(frame: Any, areas: Any) -> Any:
 
     own = areas if areas.crs is None or frame.crs is None else areas.to_crs(frame.crs)
     points = shapely.points(frame[["x", "y"]].to_numpy(dtype=np.float64))
-    distance = np.array([shapely.distance(np.asarray(own.geometry), one) for one in points]).reshape(len(frame), -1)
-    near = [own["name"].iloc[int(row.argmin())] for row in distance]
+    distance = shapely.distance(points[:, None], np.asarray(own.geometry))
+    near = own["name"].to_numpy()[distance.argmin(axis=1)]
     frame.insert(frame.columns.get_loc("x"), "near", near)
     return frame
 

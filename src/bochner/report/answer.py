@@ -108,8 +108,14 @@ class Answer:
 
     def judged(self) -> Answer:
         """Without the hotspots in areas that have no data."""
-        hot, blank = self.hotspots, np.array(self.names)[self.no_data]
-        return replace(self, hotspots=hot[~hot["near"].isin(blank)]) if "near" in hot else self
+        import shapely
+
+        if "near" not in (hot := self.hotspots) or not self.no_data.any():
+            return self
+        points = shapely.points(hot[["x", "y"]].to_numpy(dtype=np.float64))
+        away = shapely.distance(points[:, None], np.asarray(self.areas.geometry))
+        away[hot["near"].to_numpy()[:, None] != np.array(self.names)] = np.inf  # two areas may have the same name
+        return replace(self, hotspots=hot[~self.no_data[away.argmin(axis=1)]])
 
     @property
     def header(self) -> list[str]:
