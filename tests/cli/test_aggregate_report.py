@@ -40,7 +40,8 @@ def test_districts_are_averaged_by_their_people(ok, data, raster, tmp_path):
 
 def test_warnings_of_the_shell_are_those_of_the_page(ok, data, tmp_path):
     near, far = shapely.box(10, 40, 12, 42), shapely.box(30, 40, 32, 42)
-    gpd.GeoDataFrame({"district": ["Near", "Far"]}, geometry=[near, far], crs=4326).to_file(tmp_path / "areas.gpkg")
+    named = {"code": ["A1", "A2"], "district": ["Near", "Far"]}
+    gpd.GeoDataFrame(named, geometry=[near, far], crs=4326).to_file(tmp_path / "areas.gpkg")
     data.head(61).to_csv(tmp_path / "few.csv", index=False)
     done = ok(
         "fit", "few.csv", "--target", "positive", "--family", "binomial", "--trials", "examined", "-o", "few.bochner"

@@ -6,9 +6,12 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bochner.cli._terminal import as_table
 from bochner.geo import attributes, is_geographic, write_vector
 from bochner.geo.spreadsheets import plain_cells
+from bochner.maps.hot_places import area_names
 from bochner.outputs import complete_files, told_as_output
 
 GEOJSON = (".geojson", ".json")
@@ -58,18 +61,11 @@ def area_rows(means: Any) -> list[dict[str, Any]]:
 
 def area_table(means: Any) -> str:
     """The areas by name, those with the highest mean first."""
-    name = next((c for c in means.columns if c != means.geometry.name and _is_text(means[c])), None)
+    names, order = area_names(means), np.argsort(-means["mean"].to_numpy(), kind="stable")[:SHOWN_AREAS]
     columns = ["mean", "sd", "lower", "upper", *(c for c in means.columns if str(c).startswith("exceedance_"))]
     columns += [c for c in ("weight", "total", "rows") if c in means.columns]
-    ordered = means.sort_values("mean", ascending=False).head(SHOWN_AREAS)
-    names = [str(value) for value in (ordered.index + 1 if name is None else ordered[name])]
-    names = [f"{label} (no data)" if blank else label for label, blank in zip(names, ordered["no_data"], strict=True)]
-    rows = [[label, *(float(v) for v in row)] for label, row in zip(names, ordered[columns].to_numpy(), strict=True)]
-    table = as_table([str(name or "row"), *columns], rows)
+    labels = [f"{name}{' (no data)' * blank}" for name, blank in zip(names, means["no_data"], strict=True)]
+    numbers = means[columns].to_numpy()
+    rows = [[labels[i], *(float(v) for v in numbers[i])] for i in order]
+    table = as_table([str(getattr(names, "name", "row")), *columns], rows)
     return table if len(means) <= SHOWN_AREAS else f"{table}\n... and {len(means) - SHOWN_AREAS:,} areas more"
-
-
-def _is_text(column: Any) -> bool:
-    from pandas.api import types
-
-    return bool(types.is_string_dtype(column))
