@@ -184,6 +184,7 @@ def odd(tmp_path):
 def test_odd_rows_are_told_by_their_lines_in_the_file(odd, capsys):
     run(0, "fit", odd / "odd.csv", "--target", "temp", "--kernel", "matern32", "-o", odd / "m.bochner")
     told = capsys.readouterr().err
+    assert "note: 1 of 120 rows may be swapped: --fix-swapped exchanges their coordinates" in told
     assert "line 62 (lon 41, lat 11) lies" in told and "chance cannot be the reason: line 52. " in told
     run(0, "report", odd / "m.bochner", "-o", odd / "r.html")
     page = (odd / "r.html").read_text()
@@ -222,6 +223,8 @@ def test_swapped_rows_are_left_out_with_bad_ones(swapped, capsys):
     run(2, "fit", folder / "rows.csv", *FIXED, "-o", folder / "m.bochner")
     told = capsys.readouterr().err
     assert "line 22: no place on Earth" in told and "line 32: no place on Earth: 430" in told
+    assert "line 11: no place" not in told
+    assert ("line 11: its coordinates look swapped (--fix-swapped exchanges them)" in told) == (own.Longitude[9] > 90)
     run(0, "fit", folder / "rows.csv", *FIXED, "--drop-bad", "-o", folder / "m.bochner")
     told, model = capsys.readouterr().err, load(folder / "m.bochner")
     assert "3 of 60 rows of rows.csv are left out as amiss: line 11: " in told and "warning" not in told
@@ -251,4 +254,5 @@ def test_rows_that_only_look_odd_stay(odd, capsys):
     rows.to_csv(odd / "far.csv", index=False)
     run(0, "fit", odd / "far.csv", *FIXED, "--drop-bad", "--fix-swapped", "-o", odd / "m.bochner")
     told = capsys.readouterr().err
-    assert "line 62 (lon 20, lat 41) lies" in told and "amiss" not in told and "exchanged" not in told
+    assert "line 62 (lon 20, lat 41) lies" in told and "left out as" not in told and "exchanged" not in told
+    assert "note: no row of far.csv looks swapped: all stay as they are." in told

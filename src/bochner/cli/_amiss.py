@@ -92,7 +92,7 @@ def exchanged(places: Places) -> Places:
     """Places with the coordinates of swapped rows exchanged, and a note that names these."""
     rows = swapped_rows(places)
     if not len(rows):
-        return places
+        return replace(places, notes=(*places.notes, f"no row of {places.source} looks swapped: all stay as they are."))
     east, north = (places.coords[j] for j in lonlat_axes(places.coords))
     one, two, kept = places.frame[east], places.frame[north], ~np.isin(np.arange(len(places)), rows)
     which = f"{len(rows):,} of {len(places):,} rows of {places.source}"

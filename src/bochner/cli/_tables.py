@@ -36,6 +36,7 @@ from bochner.geo.rasters import categories, holds_classes
 from bochner.geo.vectors import is_geoparquet
 from bochner.spelling import check_columns
 
+SWAPPED = "its coordinates look swapped (--fix-swapped exchanges them)"
 GEOMETRY = ("x", "y")  # what a model calls coordinates that have a CRS but are no longitude and latitude
 
 
@@ -82,10 +83,12 @@ def training(spec: Spec) -> tuple[Spec, Training]:
     check_columns(used, places.names, places.source)
     bad = places.bad_rows([name for name in used if name not in own], covariates)
     roles = spec.roles if spec.error_sd is None else {**spec.roles, "error_sd": spec.error_sd}
-    found = amiss(family, roles, places, bad)
-    swapped = swapped_rows(places).tolist() if spec.drop_bad else []
-    wrong = sorted({**dict.fromkeys(swapped, "its coordinates look swapped"), **found.rows}.items())
-    places = places.without(dict(wrong), spec.drop_bad, found.way)
+    found, swapped = amiss(family, roles, places, bad), swapped_rows(places).tolist()
+    if swapped and not spec.drop_bad:
+        hint = "rows may be swapped: --fix-swapped exchanges their coordinates, --drop-bad leaves them out."
+        places = replace(places, notes=(*places.notes, f"{len(swapped):,} of {len(places):,} {hint}"))
+    why = {row: SWAPPED for row in swapped if spec.drop_bad or row in found.rows}
+    places = places.without(dict(sorted({**found.rows, **why}.items())), spec.drop_bad, found.way)
     whole, places = places, places.complete(used, covariates, own)
     coords, table = _fitted_table(places, covariates)
     numbers = places.numbers(known)

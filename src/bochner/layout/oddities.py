@@ -84,7 +84,7 @@ def far_rows(
     text = f"{which} {at} {lies} {away:,.4g}{unit} from the others, which are all within {extent:,.4g}{unit}"
     if len(odd.swapped):
         they = "it" if len(told) == 1 else "they"
-        return f"{text}. Swapped? With {east} and {north} exchanged {they} would lie among them (--fix-swapped)."
+        return f"{text}. Swapped? With {east} and {north} exchanged {they} would lie among them."
     return f"{text}. Check {'its' if len(told) == 1 else 'their'} coordinates: the map will stretch to there."
 
 
