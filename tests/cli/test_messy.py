@@ -90,7 +90,7 @@ def test_places_amiss_stay_without_a_prediction(wells, capsys):
     """Every row is in the output, in its order; the others have the predictions of a file without bad rows."""
     run(0, "predict", wells / "m.bochner", wells / "places.csv", "--drop-bad", "-o", wells / "p.csv")
     told = capsys.readouterr().err
-    assert "2 of 6 rows of places.csv are left empty as amiss: line 3" in told and "1 in soil" in told
+    assert "2 of 6 rows of places.csv are left empty as invalid: line 3" in told and "1 in soil" in told
     whole = pd.read_csv(wells / "p.csv")
     assert whole["soil"].fillna("").tolist() == ["clay", "peat", "sand", "sand", "", "clay"]
     assert whole["mean"].isna().tolist() == [False, True, True, False, True, False]
@@ -227,7 +227,7 @@ def test_swapped_rows_are_left_out_with_bad_ones(swapped, capsys):
     assert ("line 11: its coordinates look swapped (--fix-swapped exchanges them)" in told) == (own.Longitude[9] > 90)
     run(0, "fit", folder / "rows.csv", *FIXED, "--drop-bad", "-o", folder / "m.bochner")
     told, model = capsys.readouterr().err, load(folder / "m.bochner")
-    assert "3 of 60 rows of rows.csv are left out as amiss: line 11: " in told and "warning" not in told
+    assert "3 of 60 rows of rows.csv are left out as invalid: line 11: " in told and "warning" not in told
     assert model.choices_["rows left out"].value == 57
     own.drop(index=[9, 20, 30]).to_csv(folder / "own.csv", index=False)
     run(0, "fit", folder / "own.csv", *FIXED, "-o", folder / "own.bochner")
@@ -239,7 +239,7 @@ def test_swapped_rows_are_exchanged_and_named(swapped, capsys):
     run(0, "fit", folder / "rows.csv", *FIXED, "--fix-swapped", "--drop-bad", "-o", folder / "m.bochner")
     told = capsys.readouterr().err
     assert "Longitude and Latitude look swapped in 1 of 60 rows of rows.csv and are exchanged: line 11." in told
-    assert "2 of 60 rows of rows.csv are left out as amiss: line 22: " in told and "warning" not in told
+    assert "2 of 60 rows of rows.csv are left out as invalid: line 22: " in told and "warning" not in told
     own.drop(index=[20, 30]).to_csv(folder / "own.csv", index=False)
     run(0, "fit", folder / "own.csv", *FIXED, "-o", folder / "own.bochner")
     assert_allclose(load(folder / "m.bochner").predict(own), load(folder / "own.bochner").predict(own), rtol=1e-9)

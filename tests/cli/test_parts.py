@@ -87,4 +87,4 @@ def test_messy_files_are_fitted_in_parts(ok: Ok, run: Ok, folder: Path) -> None:
     assert refused.code == 2 and "line 701: x is 'warm'" in refused.err and "--drop-bad" in refused.err
     done = ok("fit", messy, *given, "--drop-bad", "-o", "m.bochner")
     assert "decimal commas are read in x, y, température" in done.err and "CP1252" in done.err
-    assert "1 of 1,200 rows are left out as amiss" in done.err and "line 701" in done.err
+    assert "1 of 1,200 rows are left out as invalid" in done.err and "line 701" in done.err

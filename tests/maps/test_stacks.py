@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from bochner import SpatialRegressor
 from bochner.cli import main
-from bochner.exceptions import InputError
+from bochner.exceptions import FallbackWarning, InputError
 from bochner.geo.stacks import Stack
 from bochner.kernels import Matern
 from bochner.maps.filling import FillImage, filled_images, write_filled
@@ -250,7 +250,9 @@ def test_a_filled_file_keeps_all_that_the_input_has(packed, source, end, tmp_pat
         "-o",
         out,
     )
-    assert f"note: 'lst' is taken, the only variable of {source} with gaps" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert f"note: fills 'lst', the only variable of {source} with gaps" in said.err
+    assert "and lst_sd, lst_exceedance_0_5, lst_q0_9" in said.out
     with opened(out) as filled, opened(packed / source) as given:
         day = given.sel(time=DAY).squeeze()
         assert set(filled.data_vars) == {"lst", "lst_sd", "lst_exceedance_0_5", "lst_q0_9", "quality"}
@@ -266,6 +268,20 @@ def test_a_filled_file_keeps_all_that_the_input_has(packed, source, end, tmp_pat
         assert (filled["lst_q0_9"].values > filled["lst"].values)[gap].all()
     assert (out / "zarr.json").exists() == (source == "three.zarr" and end == "zarr")
     assert [one.name for one in tmp_path.iterdir()] == [out.name]
+
+
+def test_a_variable_of_the_name_of_an_answer_is_kept(packed, in_time, tmp_path, capsys):
+    """The standard deviations of the measurements, say: they go on as NAME_given, with a warning."""
+    with opened(packed / "packed.nc") as cube:
+        cube.assign(lst_sd=0 * cube["lst"] + 7).to_netcdf(tmp_path / "sd.nc", engine="h5netcdf")
+    run("fill", tmp_path / "sd.nc", "--target", "lst", "--layer", DAY, "--kernel", "matern32", "-o", tmp_path / "f.nc")
+    assert "['lst_sd'] already; those are kept as ['lst_sd_given']" in capsys.readouterr().err
+    with opened(tmp_path / "f.nc") as filled:
+        assert float(filled["lst_sd_given"].max()) == 7 and float(filled["lst_sd"].max()) < 7
+    with pytest.warns(FallbackWarning, match="kept as .'sst_sd_given'"):
+        assert set(in_time.fill(xr.Dataset({"sst": stack(), "sst_sd": stack()}), target="sst").data_vars) == {
+            "sst", "sst_sd", "sst_sd_given",
+        }  # fmt: skip
 
 
 def test_of_two_variables_with_gaps_one_is_to_be_named(packed, tmp_path, capsys):

@@ -116,7 +116,7 @@ def test_districts_without_data_are_marked_and_not_counted(page_of_islands, open
     shown = opened(page_of_islands)
     told = shown.inner_text("#answer")
     assert "16 of 17 districts are above 0.01\u202f% with more than 90\u202f% certainty." in told
-    assert "1 cannot be judged" in told and told.count("Island") == 1 and "of 1 the data" not in told
+    assert "1 has no data nearby: Island." in told and told.count("Island") == 1 and "undecided" not in told
     (row,) = shown.locator("#areas-table tr.no-data").all_inner_texts()
     assert row.split("\t")[0].strip() == "Island (no data)" and row.split("\t")[3:] == ["–", "0"]
     assert "Island" not in shown.inner_text("#hotspots")

@@ -134,7 +134,7 @@ def test_rows_amiss_may_be_dropped_and_are_told(clean: pd.DataFrame, tmp_path: P
     whole = SpatialRegressor(**FIXED, **PLACES).fit(open_source(good), target="z")
     np.testing.assert_allclose(model.predict(clean[["x", "y"]]), whole.predict(clean[["x", "y"]]), rtol=1e-9)
     told = str(model.choices_["rows left out"])
-    assert "2 of 400 rows are left out as amiss" in told and f"{path}, line 152: z is 'broken'" in told
+    assert "2 of 400 rows are left out as invalid" in told and f"{path}, line 152: z is 'broken'" in told
 
 
 def test_what_a_family_cannot_have_is_named_in_its_file(table: pd.DataFrame, tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_what_a_family_cannot_have_is_named_in_its_file(table: pd.DataFrame, tmp
         SpatialRegressor(**given).fit(open_source(tmp_path / "rows.parquet", part_rows=500), target="count")
     source = open_source(tmp_path / "rows.parquet", part_rows=500, drop_bad=True)
     model = SpatialRegressor(**given).fit(source, target="count")
-    assert "2 of 2,000 rows are left out as amiss" in str(model.choices_["rows left out"])
+    assert "2 of 2,000 rows are left out as invalid" in str(model.choices_["rows left out"])
 
 
 def test_a_place_off_the_earth_is_named(table: pd.DataFrame, tmp_path: Path) -> None:

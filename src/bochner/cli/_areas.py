@@ -65,7 +65,6 @@ def area_table(means: Any) -> str:
     columns = ["mean", "sd", "lower", "upper", *(c for c in means.columns if str(c).startswith("exceedance_"))]
     columns += [c for c in ("weight", "total", "rows") if c in means.columns]
     labels = [f"{name}{' (no data)' * blank}" for name, blank in zip(names, means["no_data"], strict=True)]
-    numbers = means[columns].to_numpy()
-    rows = [[labels[i], *(float(v) for v in numbers[i])] for i in order]
+    rows = [[labels[i], *(float(v) for v in means[columns].iloc[i])] for i in order]
     table = as_table([str(getattr(names, "name", "row")), *columns], rows)
     return table if len(means) <= SHOWN_AREAS else f"{table}\n... and {len(means) - SHOWN_AREAS:,} areas more"

@@ -28,9 +28,8 @@ def read_stack(path: Path, target: str | None = None, layer: str | None = None, 
     with opened_cube(path) as cube:
         target = target or _guessed(cube, path.name)
         array = variable_of(cube, path.name, target, "name one with --target").load()
-    whole = Stack.of(array, crs, path.name) if layer is None else None
-    if whole is not None:
-        return whole
+    if layer is None:
+        return Stack.of(array, crs, path.name)
     further = [str(d) for d in array.dims if array.sizes[d] > 1 and d not in _image_dims(array, path.name)]
     if len(further) != 1:
         raise InputError(f"--layer {layer} was given, but {path.name} has no single further dimension; leave it out.")
@@ -57,7 +56,7 @@ def _guessed(cube: Any, source: str) -> str | None:
     found = [str(v.name) for v in real if bool(v.isnull().any())]
     if len(on_grid) < 2 or len(found) != 1:
         return None
-    note(f"{found[0]!r} is taken, the only variable of {source} with gaps; name another with --target.")
+    note(f"fills {found[0]!r}, the only variable of {source} with gaps; name another with --target.")
     return found[0]
 
 

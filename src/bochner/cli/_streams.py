@@ -30,8 +30,8 @@ def fit_stream(spec: Spec, client: Any = None) -> SpatialRegressor:
     for name in ("covariate", "error_sd", "layer", "fix_swapped"):
         if getattr(spec, name):
             raise InputError(
-                f"--{name.replace('_', '-')} was given with data that are read in parts; put what it does into the "
-                f"files (known errors as variances, with SpatialRegressor.fit), or fit a smaller file."
+                f"--{name.replace('_', '-')} was given with data that are read in parts; change the files (add "
+                f"columns, exchange coordinates; errors as variances, by SpatialRegressor.fit), or fit a smaller file."
             )
     known = {
         name: getattr(spec, name)

@@ -82,9 +82,8 @@ def progress(text: str) -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     bar = Bar(*columns, console=console, transient=True, disable=not console.is_terminal)
     said = [text]
-    with (
-        bar if console.is_terminal else _now_and_then(said)
-    ):  # rich 13 ends a bar that it does not show with an empty line
+    # rich 13 ends a bar that it does not show with an empty line
+    with bar if console.is_terminal else _now_and_then(said):
         task = bar.add_task(text, total=None)
 
         def update(done: int, total: int) -> None:

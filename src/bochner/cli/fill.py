@@ -63,7 +63,7 @@ def fill(
       bochner fill image.tif -o filled.tif
     """
     from bochner.cli._files import check_model_name
-    from bochner.formats import MAPS
+    from bochner.formats import MAPS, RASTERS
     from bochner.outputs import check_writable
 
     check_writable(output, MAPS, (data,))
@@ -78,6 +78,7 @@ def fill(
     from bochner.cli._thresholds import thresholds_in
     from bochner.exceptions import InputError
     from bochner.families import family_named
+    from bochner.maps.files.cf import variable_name
     from bochner.maps.files.writers import writer_for
     from bochner.maps.filling import FillImage, filled_images, try_filled, write_filled
 
@@ -112,5 +113,6 @@ def fill(
         say_json({"output": output, "variable": stack.name, "sizes": dims, "filled": n_gaps, "pixels": values[0].size})
         return
     sizes = " x ".join(f"{size:,} {name}" for name, size in dims.items())
-    names = ", ".join(f"{stack.name}_{band.name}" for band in fill_image.bands[1:])
+    in_file = str if output.suffix.lower() in RASTERS else variable_name
+    names = ", ".join(in_file(f"{stack.name}_{band.name}") for band in fill_image.bands[1:])
     say(f"written: {output}, {stack.name} ({sizes}) with {n_gaps:,} of {values[0].size:,} pixels filled, and {names}")

@@ -230,7 +230,7 @@ def _sums_of_source(estimator: Any, X: Any, y: Any, target: Any, known: Mapping[
     def work(reading: Reading) -> RowSums:
         usable = request.wanted.usable(reading)
         if usable.n_amiss:
-            logger.warning("%d rows are left out as amiss: %s", usable.n_amiss, "; ".join(usable.amiss))
+            logger.warning("%d rows are left out as invalid: %s", usable.n_amiss, "; ".join(usable.amiss))
         with told_of(reading, usable.rows):
             return plan.sums(laid_out(request, fitted.layout, fitted.model.family, usable.columns))
 

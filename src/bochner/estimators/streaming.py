@@ -265,7 +265,7 @@ def rows_left_out(sample: Sketch) -> Choice | None:
     n_all, told = sample.n_rows + sample.n_missing + sample.n_amiss, []
     if sample.n_amiss:
         more = f"; and {sample.n_amiss - len(sample.amiss):,} more" if sample.n_amiss > len(sample.amiss) else ""
-        told.append(f"{sample.n_amiss:,} of {n_all:,} rows are left out as amiss: {'; '.join(sample.amiss)}{more}")
+        told.append(f"{sample.n_amiss:,} of {n_all:,} rows are left out as invalid: {'; '.join(sample.amiss)}{more}")
     if sample.whole and sample.n_missing:  # of many rows the choice "rows" counts them
         told.append(f"{sample.n_missing:,} of {n_all:,} rows have a missing value and are left out")
     if not told:

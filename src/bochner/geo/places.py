@@ -120,10 +120,10 @@ class Places:
         if not bad:
             return self
         listed = "; ".join(f"{self.line(row)}: {why}" for row, why in list(bad.items())[: limits.LISTED_ROWS])
-        more = f"; and {len(bad) - limits.LISTED_ROWS:,} more" if len(bad) > limits.LISTED_ROWS else ""
+        listed += f"; and {len(bad) - limits.LISTED_ROWS:,} more" if len(bad) > limits.LISTED_ROWS else ""
         if not drop or len(bad) == len(self):
-            raise InputError(f"{self.source} has {len(bad):,} of {len(self):,} rows amiss: {listed}{more}. Mend {way}.")
-        note = f"{len(bad):,} of {len(self):,} rows of {self.source} are {fate} as amiss: {listed}{more}."
+            raise InputError(f"{self.source} has {len(bad):,} of {len(self):,} rows amiss: {listed}. Correct {way}.")
+        note = f"{len(bad):,} of {len(self):,} rows of {self.source} are {fate} as invalid: {listed}."
         kept = np.ones(len(self), dtype=bool)
         kept[list(bad)] = False
         return dataclasses.replace(self.rows(kept), notes=(*self.notes, note), left_out=(*self.left_out, note))

@@ -12,7 +12,7 @@ import numpy as np
 
 from bochner._version import __version__
 from bochner.arrays import FloatArray
-from bochner.exceptions import InputError
+from bochner.exceptions import FallbackWarning, InputError, warn
 from bochner.formats import RASTERS
 from bochner.geo import RasterGrid, crs_text
 from bochner.geo.cubes import cube_crs, variable_of, xarray_module
@@ -89,7 +89,7 @@ def fill(
         filled, spread = stack.like(mean), stack.like(sd, f"{name}_sd")
     spread.attrs = {**_unit(stack), "long_name": f"standard deviation of {name}"}
     if hasattr(array, "data_vars"):
-        return array.assign({name: filled, f"{name}_sd": spread})
+        return _replaced(array, name, {name: filled, f"{name}_sd": spread})
     return (filled, spread) if return_std else filled
 
 
@@ -209,13 +209,21 @@ def _dataset(said: Mapping[str, str], stack: Stack, bands: Sequence[Band], value
             attrs = {**array.attrs, "long_name": text}
         one.attrs = {key: value for key, value in attrs.items() if key != "grid_mapping"}
         one.encoding = {"dtype": _dtype(stack), "_FillValue": np.nan, "grid_mapping": mapping}
-    dataset = xarray_module().Dataset(made) if beside is None else beside.drop_vars(stack.name).assign(made)
+    dataset = xarray_module().Dataset(made) if beside is None else _replaced(beside, stack.name, made)
     own = file_attributes(said, f"{text}, gaps filled")
     kept = {key: value for key, value in dataset.attrs.items() if key not in said or key == "source"}
     history = (f"{own['history']}, gaps of {stack.name} filled", kept.get("history"))
     dataset.attrs = {**own, **kept, "history": "\n".join(filter(None, history))}
     _encode(dataset)
     return _by_cf(dataset, stack)
+
+
+def _replaced(cube: Any, target: str, made: Mapping[str, Any]) -> Any:
+    """The Dataset with new variables for its target; others of the same names are kept as NAME_given."""
+    own = {name: f"{name}_given" for name in made if name in cube.data_vars and name != target}
+    if own:
+        warn(f"the input has variables {list(own)} already; those are kept as {list(own.values())}.", FallbackWarning)
+    return cube.drop_vars(target).rename(own).assign(made)
 
 
 def _dtype(stack: Stack) -> str:

@@ -87,24 +87,18 @@ class Answer:
             first += f"; about {value} {said}, 95 % interval {low} to {high}"
             first += f" ({self.noun} with data nearby)" if blank.any() else ""
         undecided = n - above - below - int(blank.sum())
-        rest = "" if not undecided else f"; of {undecided} the data do not say"
+        rest = f"; {undecided} {'is' if undecided == 1 else 'are'} undecided" if undecided else ""
         if blank.any():
             named = ", ".join(np.array(self.names)[blank][:5]) + (", ..." if blank.sum() > 5 else "")
-            rest += f". {blank.sum()} cannot be judged, far from the data, where only the trend and the prior are left"
-            rest += f": {named}"
-        told = [f"{first}.", f"{below} {'lies' if below == 1 else 'lie'} below with as much certainty{rest}."]
-        if len(self.hotspots):
-            top = self.hotspots.iloc[0]
-            people = f", {_people(top['people'])} people" if "people" in self.hotspots else ""
-            near = f" near {top['near']}" if "near" in self.hotspots else ""
-            n_hot = len(self.hotspots)
-            told.append(
-                f"{n_hot} connected {'place is' if n_hot == 1 else 'places are'} above it with 90 % certainty; the "
-                f"first in the list lies{near}{people}."
-            )
-        else:
-            told.append("No single place is above it with 90 % certainty.")
-        return told
+            rest += f". {blank.sum()} {'has' if blank.sum() == 1 else 'have'} no data nearby: {named}"
+        told = [f"{first}.", f"{below} {'is' if below == 1 else 'are'} below with more than 90 % certainty{rest}."]
+        if not len(self.hotspots):
+            return [*told, "No single place is above it with 90 % certainty."]
+        top, n_hot = self.hotspots.iloc[0], len(self.hotspots)
+        people = f", {_people(top['people'])} people" if "people" in self.hotspots else ""
+        near = f" near {top['near']}" if "near" in self.hotspots else ""
+        found = f"{n_hot} connected {'place is' if n_hot == 1 else 'places are'} above it with 90 % certainty"
+        return [*told, f"{found}; the first in the list lies{near}{people}."]
 
     def judged(self) -> Answer:
         """Without the hotspots in areas that have no data."""

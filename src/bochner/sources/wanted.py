@@ -18,7 +18,7 @@ from bochner.sources.base import Columns, Reading, as_column
 Door = Callable[[Columns], None]
 """Raises `RowError` where rows hold what a model cannot be fitted to."""
 
-MENDED = "Mend them, or leave them out: --drop-bad, in Python open_source(..., drop_bad=True)."
+MENDED = "Correct them, or leave them out: --drop-bad, in Python open_source(..., drop_bad=True)."
 
 
 class Usable(NamedTuple):
