@@ -156,7 +156,7 @@ def test_checks_are_told_in_words_and_charts(survey):
 
 def test_districts_are_answered_and_found_on_the_map(survey):
     assert re.match(r"\d of 5 districts (is|are) above 30 %", survey.answer) and survey.cells == 5
-    assert "1 cannot be judged" in survey.answer and survey.answer.count("Faraway") == 2  # in a sentence and the table
+    assert "1 has no data nearby" in survey.answer and survey.answer.count("Faraway") == 2  # told, and in the table
     assert survey.page.inner_text("#areas-table tr.no-data th") == "Faraway (no data)"
     assert survey.page.evaluate("studio.panel.data.areas.map((one) => one.no_data ?? false)") == [False] * 4 + [True]
     survey.page.click("#areas-table tbody tr:not(.no-data) button")
