@@ -95,9 +95,8 @@ def exchanged(places: Places) -> Places:
         return replace(places, notes=(*places.notes, f"no row of {places.source} looks swapped: all stay as they are."))
     east, north = (places.coords[j] for j in lonlat_axes(places.coords))
     one, two, kept = places.frame[east], places.frame[north], ~np.isin(np.arange(len(places)), rows)
-    which = f"{len(rows):,} of {len(places):,} rows of {places.source}"
-    lines = ", ".join(places.line(row) for row in rows)
-    note = f"{east} and {north} look swapped in {which} and are exchanged: {lines}."
+    which = f"{len(rows):,} of {len(places):,} rows of {places.source} and are exchanged"
+    note = f"{east} and {north} look swapped in {which}: {', '.join(map(places.line, rows))}."
     frame = places.frame.assign(**{east: one.where(kept, two), north: two.where(kept, one)})
     return replace(places, frame=frame, notes=(*places.notes, note))
 

@@ -54,10 +54,9 @@ def _guessed(cube: Any, source: str) -> str | None:
     on_grid = [one for one in cube.data_vars.values() if dims <= set(one.dims) and one.dtype.kind in "iuf"]
     real = [v for v in on_grid if "scale_factor" in v.encoding or np.dtype(v.encoding.get("dtype", "f8")).kind == "f"]
     found = [str(v.name) for v in real if bool(v.isnull().any())]
-    if len(on_grid) < 2 or len(found) != 1:
-        return None
-    note(f"fills {found[0]!r}, the only variable of {source} with gaps; name another with --target.")
-    return found[0]
+    if len(on_grid) > 1 and len(found) == 1:
+        note(f"fills {found[0]!r}, the only variable of {source} with gaps; name another with --target.")
+    return found[0] if len(on_grid) > 1 and len(found) == 1 else None
 
 
 def _image_dims(array: object, source: str) -> set[str]:

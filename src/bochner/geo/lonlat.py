@@ -118,10 +118,7 @@ def lonlat_axes(names: Sequence[str]) -> tuple[int, int]:
 
 
 def check_degrees(lonlat: FloatArray, source: str = "", reach: float = limits.TURN) -> None:
-    """Refuse what cannot be longitude and latitude in degrees, and say what it looks like instead.
-
-    Longitudes may run from -`reach` to `reach`.
-    """
+    """Refuse what cannot be longitude (at most `reach` either way) and latitude in degrees; say what it looks like."""
     if not len(lonlat):
         return
     (west, south), (east, north) = lonlat.min(axis=0), lonlat.max(axis=0)
