@@ -21,6 +21,9 @@ TABLE_CHUNK = 2**13  # of them at a time, which stay in cache
 SMALLEST = 1e-10  # distance; nearer ones are zero
 LARGEST = 700.0  # distance; beyond it the correlation is zero in float64
 
+Ends = tuple[int, int]
+"""Logarithms of the smallest and the largest distance of a table."""
+
 
 @dataclass(frozen=True, repr=False)
 class Matern(IsotropicKernel):
@@ -151,9 +154,11 @@ def _bessel_form(
 def _by_table(s: FloatArray, nu: float, order: float, power: int, at_zero: float) -> FloatArray:
     """The same of many distances, as many at a time as stay in cache: a third of the time."""
     out, flat = np.empty(s.size), s.ravel()
+    largest = _largest(nu)
+    ends = _whole_logs(flat, SMALLEST, largest)
     for i in range(0, s.size, TABLE_CHUNK):
         here = flat[i : i + TABLE_CHUNK]
-        values = _tabulated(np.clip(here, SMALLEST, _largest(nu)), nu, order, power)
+        values = _tabulated(np.clip(here, SMALLEST, largest), nu, order, power, ends)
         out[i : i + TABLE_CHUNK] = np.where(here > SMALLEST, values, at_zero)
     return out.reshape(s.shape)
 
@@ -202,12 +207,13 @@ def _nu_slope(r: FloatArray, nu: float) -> FloatArray:
 
 
 def _tabulated_nu_slope(r: FloatArray, nu: float) -> FloatArray:
-    return _on_equal_knots(_nu_slope_table(nu), np.log(np.maximum(r, SMALLEST)))
+    ends = _whole_logs(r, SMALLEST, LARGEST)
+    return _on_equal_knots(_nu_slope_table(nu, ends), np.log(np.maximum(r, SMALLEST)))
 
 
 @lru_cache(maxsize=64)
-def _nu_slope_table(nu: float) -> _Knots:
-    knots = _knots(LARGEST)
+def _nu_slope_table(nu: float, ends: Ends) -> _Knots:
+    knots = _knots(ends)
     return _Knots.of(CubicSpline(knots, _nu_slope(np.exp(knots), nu)))
 
 
@@ -216,21 +222,30 @@ def _largest(nu: float) -> float:
     return float(LARGEST + 40 * np.sqrt(2 * nu))
 
 
-def _knots(largest: float) -> FloatArray:
+def _whole_logs(distances: FloatArray, smallest: float, largest: float) -> Ends:
+    """Ends of a table of these distances: whole logarithms, so that tables of like distances are one."""
+    inside = distances[distances > smallest]
+    if not len(inside):
+        return 0, 1
+    low, high = (float(np.log(min(end, largest))) for end in (inside.min(), inside.max()))
+    return int(np.floor(low)), int(np.floor(high)) + 1
+
+
+def _knots(ends: Ends) -> FloatArray:
     """Logarithms of distances: 240 per unit keep the error of a spline near 1e-13."""
-    low, high = np.log(SMALLEST) - 1e-9, np.log(largest) + 1e-9
-    return np.linspace(low, high, int(240 * (high - low)) + 2)
+    low, high = ends
+    return np.linspace(low, high, 240 * (high - low) + 1)
 
 
-def _tabulated(t: FloatArray, nu: float, order: float, power: int) -> FloatArray:
+def _tabulated(t: FloatArray, nu: float, order: float, power: int, ends: Ends) -> FloatArray:
     """The same by a cubic spline in log t: Bessel functions of many distances cost too much."""
-    return np.asarray(np.exp(_on_equal_knots(_table(nu, order, power), np.log(t)) - t))
+    return np.asarray(np.exp(_on_equal_knots(_table(nu, order, power, ends), np.log(t)) - t))
 
 
 @lru_cache(maxsize=64)
-def _table(nu: float, order: float, power: int) -> _Knots:
+def _table(nu: float, order: float, power: int, ends: Ends) -> _Knots:
     """The logarithm plus t, which is smooth in log t."""
-    knots = _knots(_largest(nu))
+    knots = _knots(ends)
     return _Knots.of(CubicSpline(knots, _log_form(np.exp(knots), nu, order, power) + np.exp(knots)))
 
 
@@ -251,7 +266,7 @@ def _on_equal_knots(knots: _Knots, x: FloatArray) -> FloatArray:
     """Values of a spline: five times as fast as its own call, which searches for the knot."""
     highest, *others = knots.coefficients
     position = (x - knots.first) / knots.step
-    piece = np.minimum(position.astype(np.intp), len(highest) - 1)
+    piece = np.clip(position.astype(np.intp), 0, len(highest) - 1)
     u = (position - piece) * knots.step
     value = highest.take(piece)
     for c in others:

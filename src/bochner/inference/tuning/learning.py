@@ -15,6 +15,7 @@ from bochner.inference.evidence.informed_laplace import InformedLaplace
 from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.evidence.profile import LaplaceObjective
+from bochner.inference.learning.few import is_few, learned_of_few
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.responses import Responses, distinct_responses
 from bochner.inference.observed.task import Task
@@ -73,6 +74,8 @@ def _reached(task: Task, scheme: Scheme) -> Climb | Fixed:
     """The best hyperparameters, before anything is averaged."""
     noise, choices = known_noise(task)
     fixed = _given(task, noise, choices) if not task.settings.learns else _degenerate(task, noise)
+    if fixed is None and is_few(task, scheme):
+        fixed = learned_of_few(task, noise)
     if fixed is not None:
         return fixed
     climb = _by_evidence(task, scheme, noise)

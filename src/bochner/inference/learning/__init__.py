@@ -1,0 +1,1 @@
+"""Learning: forms with priors, one evidence, one search, one integration."""

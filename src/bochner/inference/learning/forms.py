@@ -1,0 +1,227 @@
+"""Forms of a kernel that are learned: a kernel in coordinates that a search moves in, with priors and starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from scipy import special
+from scipy.spatial import cKDTree
+
+from bochner.arrays import FloatArray
+from bochner.inference.learning.policy import POLICY
+from bochner.kernels import Kernel, Matern
+from bochner.kernels.anisotropy import stretch_of
+
+Density = tuple[float, float]
+"""Log density of one number, and its slope."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of the data that do not depend on the direction of the axes.
+
+    Attributes
+    ----------
+    extent : float
+        1.2 times the greatest distance of a row from the centroid.
+    spacing : float
+        Median distance to the nearest other place.
+    sd : float
+        Of the linear predictor: of the responses about the trend, or 1 behind a link.
+    spread : (dim, dim)
+        Covariance of the coordinates.
+    """
+
+    extent: float
+    spacing: float
+    sd: float
+    spread: FloatArray
+
+    @classmethod
+    def of(cls, coords: FloatArray, sd: float) -> Sizes:
+        """Sizes of some rows."""
+        centred = coords - coords.mean(axis=0)
+        places = np.unique(coords, axis=0)
+        spacing = float(np.median(cKDTree(places).query(places, k=2)[0][:, 1]))
+        spread = centred.T @ centred / len(coords)
+        return cls(1.2 * float(np.sqrt((centred**2).sum(axis=1).max())), spacing, sd, spread)
+
+
+@dataclass(frozen=True)
+class OneField:
+    """One Matern field with a learned metric, its smoothness continuous, and noise.
+
+    A point is [log range, stretches, log smoothness, sizes]. The sizes are the logit of the field's share of the
+    variance, where the evidence integrates over a common factor (`free`); else log variance, and log noise variance
+    where that is learned.
+    """
+
+    sizes: Sizes
+    dim: int
+    noise: float | None  # None: learned
+    free: bool
+    stretched: bool = True
+
+    @property
+    def log_odds(self) -> float:
+        """Log prior odds against one field alike in all directions."""
+        return POLICY.log_odds_of_addition if self.n_stretch else 0.0
+
+    @property
+    def name(self) -> str:
+        return "matern-metric" if self.n_stretch else "matern"
+
+    @property
+    def told(self) -> str:
+        """The form in words."""
+        return "one Matérn field, " + ("stretched in some direction" if self.n_stretch else "alike in all directions")
+
+    @property
+    def n_stretch(self) -> int:
+        return self.dim * (self.dim + 1) // 2 - 1 if self.stretched and self.dim > 1 else 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the entries of a point."""
+        sizes = ("share",) if self.free else ("variance", *(["noise_variance"] if self.noise is None else []))
+        return ("length_scale", *(f"stretch[{i}]" for i in range(self.n_stretch)), "nu", *sizes)
+
+    def at(self, x: FloatArray) -> tuple[Kernel, float]:
+        """Kernel and noise variance at a point; their sum is 1 where a common factor is integrated out."""
+        n = 1 + self.n_stretch
+        if self.free:
+            variance, noise = special.log_expit(x[n + 1]), float(special.expit(-x[n + 1]))
+        else:
+            variance, noise = x[n + 1], float(np.exp(x[-1])) if self.noise is None else self.noise
+        return self._kernel().with_theta(np.r_[x[:n], variance, x[n]]), noise
+
+    def chained(self, x: FloatArray, gradient: FloatArray) -> FloatArray:
+        """Gradient at a point, from that in [theta, log noise variance]."""
+        n = 1 + self.n_stretch
+        lengths, (variance, nu, noise) = gradient[:n], gradient[n:]
+        if self.free:
+            return np.r_[lengths, nu, special.expit(-x[-1]) * variance - special.expit(x[-1]) * noise]
+        return np.r_[lengths, nu, variance, noise] if self.noise is None else np.r_[lengths, nu, variance]
+
+    def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Log prior density of a point, normalised, and its gradient."""
+        n = 1 + self.n_stretch
+        value, gradient = 0.0, np.zeros(len(x))
+        parts = [(0, range_prior(x[0], self.sizes)), (n, nu_prior(x[n]))]
+        if self.free:
+            parts.append((n + 1, share_prior(x[n + 1])))
+        else:
+            parts.append((n + 1, sd_prior(x[n + 1], POLICY.field_rate / self.sizes.sd)))
+            if self.noise is None:
+                parts.append((n + 2, sd_prior(x[n + 2], POLICY.noise_rate / self.sizes.sd)))
+        for i, (density, slope) in parts:
+            value, gradient[i] = value + density, slope
+        if self.n_stretch:
+            density, slopes = stretch_prior(x[1:n], self.dim)
+            value, gradient[1:n] = value + density, slopes
+        return value, gradient
+
+    def frame(self, x: FloatArray) -> FloatArray:
+        """Orthonormal directions, one a column, that turn with the coordinates: along the stretch at a point."""
+        frame = np.eye(len(x))
+        if self.n_stretch == 2 and np.any(x[1:3]):
+            along = x[1:3] / np.linalg.norm(x[1:3])
+            frame[1:3, 1:3] = np.column_stack([along, [-along[1], along[0]]])
+        return frame
+
+    def bounds(self) -> FloatArray:
+        """Where a search may go, (k, 2)."""
+        extent = np.log(self.sizes.extent)
+        level = 2 * np.log(self.sizes.sd)
+        sizes = [(-9.0, 16.0)] if self.free else [(level - 10, level + 5), (level - 12, level + 4)]
+        lengths = [(extent - 7, extent + 2), *[(-6.0, 6.0)] * self.n_stretch]
+        return np.array([*lengths, (np.log(0.2), np.log(6.0)), *sizes])[: len(self.names)]
+
+    def starts(self) -> Iterator[FloatArray]:
+        """Points from which a search may begin: no stretch, or that of the coordinates."""
+        stretches = [np.zeros(self.n_stretch)]
+        if self.n_stretch:
+            values, vectors = np.linalg.eigh(self.sizes.spread)
+            if values[0] > 0 and values[-1] > 9 * values[0]:
+                b = (vectors * np.log(values) / 2) @ vectors.T
+                stretches.append(_entries(b))
+        level = 2 * np.log(self.sizes.sd)
+        for reach, share, nu, stretch in product(
+            POLICY.start_ranges, POLICY.start_shares, POLICY.start_nus, stretches
+        ):
+            size = [share] if self.free else [level + special.log_expit(share), level + special.log_expit(-share)]
+            centre = np.log(reach * self.sizes.extent)
+            yield np.r_[centre, stretch, np.log(nu), size][: len(self.names)]
+
+    def _kernel(self) -> Kernel:
+        if not self.n_stretch:
+            return Matern(1.0, nu=1.0, learn_nu=True)
+        rotation = 0.0 if self.dim == 2 else (0.0, 0.0, 0.0)
+        return Matern((1.0,) * self.dim, nu=1.0, learn_nu=True, rotation=rotation)
+
+
+def _entries(b: FloatArray) -> FloatArray:
+    """Entries of a symmetric matrix without its mean diagonal, as a rotated kernel has them."""
+    mean = np.trace(b) / len(b)
+    return np.r_[np.diag(b)[:-1] - mean, b[np.triu_indices(len(b), 1)]]
+
+
+Form = OneField
+
+# ------------------------------------------------------------------------------------ priors
+
+
+def range_prior(log_range: float, sizes: Sizes) -> Density:
+    """range^-power is gamma: unlikely below the spacing of the rows, and with a long tail."""
+    shortest = min(POLICY.range_extent * sizes.extent, POLICY.range_spacings * sizes.spacing)
+    power, fall = POLICY.range_power, shortest * np.exp(-log_range)
+    constant = power * np.log(shortest) - special.gammaln(power)
+    return float(constant - power * log_range - fall), float(fall - power)
+
+
+def share_prior(logit: float) -> Density:
+    """The field's share of the variance is Beta(1, power)."""
+    power = POLICY.share_power
+    density = np.log(power) + special.log_expit(logit) + power * special.log_expit(-logit)
+    return float(density), float(special.expit(-logit) - power * special.expit(logit))
+
+
+def sd_prior(log_variance: float, rate: float) -> Density:
+    """The sd is exponential."""
+    scaled = rate * np.exp(log_variance / 2)
+    return float(np.log(scaled / 2) - scaled), float(0.5 - 0.5 * scaled)
+
+
+def nu_prior(log_nu: float) -> Density:
+    """Smoothness is lognormal about 1, and hardly outside of `nu_range`."""
+    low, high = np.log(POLICY.nu_range)
+    beyond = (log_nu - float(np.clip(log_nu, low, high))) / POLICY.nu_edge
+    density = -0.5 * (log_nu / POLICY.nu_sd) ** 2 - 0.5 * beyond**2
+    total = special.ndtr(high / POLICY.nu_sd) - special.ndtr(low / POLICY.nu_sd)  # the edges hold next to nothing
+    density -= np.log(POLICY.nu_sd * np.sqrt(2 * np.pi) * total)
+    return float(density), float(-log_nu / POLICY.nu_sd**2 - beyond / POLICY.nu_edge)
+
+
+def stretch_prior(entries: FloatArray, dim: int) -> tuple[float, FloatArray]:
+    """Multivariate Student t of the traceless part of log metric: no direction is favoured."""
+    weight = _squares(dim)
+    squared = float(entries @ weight @ entries)
+    k, nu, scale = len(entries), POLICY.stretch_freedom, POLICY.stretch_scale
+    constant = special.gammaln((nu + k) / 2) - special.gammaln(nu / 2) - 0.5 * k * np.log(nu * np.pi * scale**2)
+    constant += 0.5 * np.linalg.slogdet(weight)[1]
+    inside = 1 + squared / (nu * scale**2)
+    slope = -(nu + k) / (nu * scale**2 * inside) * (weight @ entries)
+    return float(constant - 0.5 * (nu + k) * np.log(inside)), slope
+
+
+def _squares(dim: int) -> FloatArray:
+    """W with tr(B^2) / 2 = entries' W entries."""
+    diagonal = np.eye(dim - 1) + np.ones((dim - 1, dim - 1))
+    n_above = dim * (dim - 1) // 2
+    weight = np.zeros((dim - 1 + n_above,) * 2)
+    weight[: dim - 1, : dim - 1] = diagonal / 2
+    weight[dim - 1 :, dim - 1 :] = np.eye(n_above)
+    return weight

@@ -1,0 +1,155 @@
+"""Integration over the hyperparameters of a form: design points about its modes (Rue, Martino & Chopin 2009)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from bochner.arrays import FloatArray
+from bochner.inference.learning.policy import POLICY
+from bochner.inference.learning.search import NOTHING, Mode, Posterior
+
+STEP = 0.1  # of the differences of gradients
+GENERATORS = {5: ((0, 1, 2, 3),), 6: ((0, 1, 2, 3, 4),), 7: ((0, 1, 2, 3, 4, 5),), 8: ((0, 1, 2, 3), (0, 1, 4, 5))}
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Points with their masses, the mode first, and the log evidence of the form."""
+
+    points: list[FloatArray]
+    mass: FloatArray
+    log_evidence: float
+    directions: int
+
+
+def integrate(posterior: Posterior, modes: list[Mode], places: FloatArray) -> Nodes:
+    """Nodes about the modes that are not ruled out; `places` are where the surface is looked at."""
+    kept: list[tuple[Mode, FloatArray]] = []
+    for mode in modes:
+        hessian = information(posterior, mode)
+        ruled_out = kept and mode.value < kept[0][0].value - POLICY.ruled_out
+        if ruled_out or any(_close(posterior, mode, other, h) for other, h in kept):
+            continue
+        kept.append((polished(posterior, mode, hessian), hessian))
+    points, logs, n_directions = [], [], 0
+    for mode, hessian in kept:
+        found, log_mass, k = _about(posterior, mode, hessian, places)
+        points += found
+        logs += log_mass
+        n_directions = max(n_directions, k)
+    total = np.logaddexp.reduce(logs)
+    mass = np.exp(np.array(logs) - total)
+    worth = mass > POLICY.least_mass
+    points = [x for x, keep in zip(points, worth, strict=True) if keep]
+    return Nodes(points, mass[worth] / mass[worth].sum(), float(total), n_directions)
+
+
+def information(posterior: Posterior, mode: Mode) -> FloatArray:
+    """Minus the Hessian of the log posterior in the frame of a mode, by differences of its gradient."""
+    low, high = posterior.form.bounds().T
+    frame = posterior.form.frame(mode.x)
+    rows = []
+    for direction in frame.T:
+        x = mode.x + STEP * direction
+        step = STEP if np.all((low <= x) & (x <= high)) else -STEP
+        gradient = posterior.at(mode.x + step * direction)[1]
+        rows.append(-frame.T @ (gradient - mode.gradient) / step)
+    hessian = np.array(rows)
+    return (hessian + hessian.T) / 2
+
+
+def polished(posterior: Posterior, mode: Mode, hessian: FloatArray) -> Mode:
+    """The mode after one more step of Newton's method, where that leads upwards."""
+    frame, (low, high) = posterior.form.frame(mode.x), posterior.form.bounds().T
+    values, vectors = np.linalg.eigh(hessian)
+    slope = vectors.T @ frame.T @ mode.gradient
+    x = np.clip(mode.x + frame @ vectors @ (slope / np.maximum(values, POLICY.widest**-2)), low, high)
+    value, gradient = posterior.at(x)
+    return Mode(x, value, gradient, mode.status) if value > mode.value else mode
+
+
+def _close(posterior: Posterior, mode: Mode, other: Mode, hessian: FloatArray) -> bool:
+    apart = posterior.form.frame(other.x).T @ (mode.x - other.x)
+    return float(apart @ hessian @ apart) < POLICY.apart**2
+
+
+def _about(
+    posterior: Posterior, mode: Mode, hessian: FloatArray, places: FloatArray
+) -> tuple[list[FloatArray], list[float], int]:
+    """Design points about one mode with their log masses, over the directions that move the surface."""
+    values, vectors = np.linalg.eigh(hessian)
+    sds = 1 / np.sqrt(np.clip(values, POLICY.widest**-2, None))
+    vectors = vectors * np.where(np.sum(vectors**3, axis=0) < 0, -1.0, 1.0)  # the sign is chosen by the shape
+    steps = posterior.form.frame(mode.x) @ (vectors * sds)
+    volume = float(np.sum(np.log(sds)) + 0.5 * len(sds) * np.log(2 * np.pi))
+    steps = _that_matter(posterior, mode, steps, places)
+    k = steps.shape[1]
+    if not k:
+        return [mode.x], [mode.value + volume], 0
+    design = POLICY.design * np.vstack([np.sqrt(k) * np.eye(k), -np.sqrt(k) * np.eye(k), _corners(k)])
+    centre = 1 - 1 / POLICY.design**2
+    points, logs = [mode.x], [mode.value + volume + np.log(centre)]
+    each = np.log((1 - centre) / len(design))
+    for z in design:
+        normal = 0.5 * float(z @ z)
+        x, value, factor = _along(posterior, mode, steps @ z, normal)
+        points.append(x)
+        logs.append(volume + each + value + normal + k * np.log(factor))
+    return points, logs, k
+
+
+def _along(posterior: Posterior, mode: Mode, ray: FloatArray, fall: float) -> tuple[FloatArray, float, float]:
+    """The point on a ray where the log density has fallen as far as that of a normal law."""
+    low, high = posterior.form.bounds().T
+    factor, tried = 1.0, []
+    for _ in range(3):
+        x = np.clip(mode.x + factor * ray, low, high)
+        value = posterior.value(x)
+        fallen = mode.value - value
+        tried.append((abs(np.log(max(fallen, 1e-3) / fall)), factor, value, x))
+        if fall / 1.5 < fallen < 1.5 * fall:
+            break
+        factor *= float(np.clip(np.sqrt(fall / max(fallen, 0.05)), 0.4, 1.8))
+    _, factor, value, x = min(tried, key=lambda each: each[0])
+    return x, value, factor
+
+
+def _corners(k: int) -> FloatArray:
+    """A two-level design of resolution V: signs, (m, k)."""
+    if k == 1:
+        return np.zeros((0, 1))
+    base = k if k < 5 else k - len(GENERATORS.get(k, ((),)))
+    full = np.array(np.meshgrid(*[[-1.0, 1.0]] * base, indexing="ij")).reshape(base, -1).T
+    if k < 5:
+        return full
+    extra = [np.prod(full[:, list(word)], axis=1) for word in GENERATORS[k]]
+    return np.column_stack([full, *extra])
+
+
+def _that_matter(posterior: Posterior, mode: Mode, steps: FloatArray, places: FloatArray) -> FloatArray:
+    """Directions along which a step moves mean or sd of the surface by more than a trifle."""
+    centre = _surface(posterior, mode.x, places)
+    if centre is None:
+        return steps
+    kept = []
+    for step in steps.T:
+        for sign in (1, -1):
+            seen = _surface(posterior, mode.x + sign * POLICY.design * step, places)
+            if seen is None:
+                continue
+            moved = np.abs(np.array(seen) - centre).max(axis=0) / np.maximum(centre[1], 1e-300)
+            if np.sqrt(np.mean(moved**2)) > POLICY.moved:
+                kept.append(step)
+                break
+    return np.array(kept).T if kept else np.zeros((len(mode.x), 0))
+
+
+def _surface(posterior: Posterior, x: FloatArray, places: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    low, high = posterior.form.bounds().T
+    try:
+        return posterior.evidence.surface(*posterior.form.at(np.clip(x, low, high)), places)
+    except (linalg.LinAlgError, ValueError):
+        return None
