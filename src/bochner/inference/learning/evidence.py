@@ -27,12 +27,15 @@ class Point:
     value : float
     gradient : array
         In [theta, log noise variance].
+    information : array
+        About minus the Hessian in the same, never negative.
     scale : float
         Factor of kernel and noise variance at which the evidence is largest; 1 where none is integrated out.
     """
 
     value: float
     gradient: FloatArray
+    information: FloatArray
     scale: float = 1.0
 
 
@@ -64,10 +67,14 @@ class Exact:
         k, slopes = obs.rows.covariance_and_slopes(kernel)
         fit = ExactEngine(kernel, noise, k).fit(obs)
         value, scale = self._integrated(fit, noise)
-        g = Residual.of(fit.posterior).weights(fit.posterior.alpha / np.sqrt(scale))
+        residual, alpha = Residual.of(fit.posterior), fit.posterior.alpha / np.sqrt(scale)
+        g = residual.weights(alpha)
         by_theta = [0.5 * slope for slope in slopes.traces(g)]
         by_noise = 0.5 * noise * float(np.sum(np.diag(g) / obs.weight)) + self._scatter_slope(noise, scale)
-        return Point(value, np.array([*by_theta, by_noise]), scale)
+        moved = np.column_stack([*slopes.products(alpha), noise / obs.weight * alpha])
+        information = residual.between(moved) / 2
+        information[-1, -1] += 0.5 * float(obs.total - len(obs))
+        return Point(value, np.array([*by_theta, by_noise]), information, scale)
 
     def value(self, kernel: Kernel, noise: float) -> tuple[float, float]:
         return self._integrated(ExactEngine(kernel, noise).fit(self.obs), noise)
@@ -103,8 +110,9 @@ class Laplace:
     data: Responses
 
     def at(self, kernel: Kernel, noise: float) -> Point:
+        information = self.objective.information(kernel, noise)
         value, gradient = self.objective(kernel, noise)
-        return Point(value, gradient)
+        return Point(value, gradient, information)
 
     def value(self, kernel: Kernel, noise: float) -> tuple[float, float]:
         return self.objective.value(kernel, noise), 1.0

@@ -42,10 +42,10 @@ class Learnt:
 def learned_of_few(task: Task, noise: float | None) -> tuple[Average, tuple[Choice, ...]] | None:
     """Kernels and noise variances with their masses, and how they were found; None where no value is finite."""
     places = probes(task.obs.rows.coords, task.domain.predict_at)
-    learnt = []
+    learnt, modes = [], []
     for form in forms(task, noise):
         posterior = Posterior(form, evidence_of(task, form))
-        modes = search(posterior)
+        modes = search(posterior, modes)
         if modes[0].status != "failed":
             learnt.append(Learnt(form, posterior, integrate(posterior, modes, places)))
     if not learnt:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -98,13 +98,18 @@ class OneField:
             variance, noise = x[n + 1], float(np.exp(x[-1])) if self.noise is None else self.noise
         return self._kernel().with_theta(np.r_[x[:n], variance, x[n]]), noise
 
-    def chained(self, x: FloatArray, gradient: FloatArray) -> FloatArray:
-        """Gradient at a point, from that in [theta, log noise variance]."""
+    def slopes(self, x: FloatArray) -> FloatArray:
+        """Derivatives of [theta, log noise variance] in a point, (entries, k)."""
         n = 1 + self.n_stretch
-        lengths, (variance, nu, noise) = gradient[:n], gradient[n:]
+        slopes = np.zeros((n + 3, len(x)))
+        slopes[:n, :n] = np.eye(n)
+        slopes[n + 1, n] = 1.0
         if self.free:
-            return np.r_[lengths, nu, special.expit(-x[-1]) * variance - special.expit(x[-1]) * noise]
-        return np.r_[lengths, nu, variance, noise] if self.noise is None else np.r_[lengths, nu, variance]
+            slopes[n, n + 1], slopes[n + 2, n + 1] = special.expit(-x[-1]), -special.expit(x[-1])
+        else:
+            slopes[n, n + 1] = 1.0
+            slopes[n + 2, n + 2 :] = 1.0
+        return slopes
 
     def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Log prior density of a point, normalised, and its gradient."""
@@ -124,6 +129,18 @@ class OneField:
             value, gradient[1:n] = value + density, slopes
         return value, gradient
 
+    @property
+    def variance(self) -> int:
+        """Position of the log variance in the kernel's theta."""
+        return 1 + self.n_stretch
+
+    def prior_bend(self, x: FloatArray) -> FloatArray:
+        """Minus the Hessian of the log prior, without directions in which it is negative."""
+        step = 1e-4
+        slopes = [self.log_prior(x + e)[1] - self.log_prior(x - e)[1] for e in step * np.eye(len(x))]
+        values, vectors = np.linalg.eigh(-(np.array(slopes) + np.array(slopes).T) / (4 * step))
+        return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+
     def frame(self, x: FloatArray) -> FloatArray:
         """Orthonormal directions, one a column, that turn with the coordinates: along the stretch at a point."""
         frame = np.eye(len(x))
@@ -140,21 +157,26 @@ class OneField:
         lengths = [(extent - 7, extent + 2), *[(-6.0, 6.0)] * self.n_stretch]
         return np.array([*lengths, (np.log(0.2), np.log(6.0)), *sizes])[: len(self.names)]
 
-    def starts(self) -> Iterator[FloatArray]:
-        """Points from which a search may begin: no stretch, or that of the coordinates."""
-        stretches = [np.zeros(self.n_stretch)]
-        if self.n_stretch:
-            values, vectors = np.linalg.eigh(self.sizes.spread)
-            if values[0] > 0 and values[-1] > 9 * values[0]:
-                b = (vectors * np.log(values) / 2) @ vectors.T
-                stretches.append(_entries(b))
+    def starts(self, begun: Sequence[FloatArray] = ()) -> list[FloatArray]:
+        """Points from which a search may begin: on a grid, and modes of the form without a stretch."""
+        if self.n_stretch and begun:
+            return [np.r_[x[:1], stretch, x[1:]] for x in begun for stretch in self._stretches()]
         level = 2 * np.log(self.sizes.sd)
+        found = []
         for reach, share, nu, stretch in product(
-            POLICY.start_ranges, POLICY.start_shares, POLICY.start_nus, stretches
+            POLICY.start_ranges, POLICY.start_shares, POLICY.start_nus, self._stretches()
         ):
             size = [share] if self.free else [level + special.log_expit(share), level + special.log_expit(-share)]
-            centre = np.log(reach * self.sizes.extent)
-            yield np.r_[centre, stretch, np.log(nu), size][: len(self.names)]
+            found.append(np.r_[np.log(reach * self.sizes.extent), stretch, np.log(nu), size][: len(self.names)])
+        return found
+
+    def _stretches(self) -> list[FloatArray]:
+        """None, and that of the coordinates, where they are unlike."""
+        stretches = [np.zeros(self.n_stretch)]
+        values, vectors = np.linalg.eigh(self.sizes.spread)
+        if self.n_stretch and values[0] > 0 and values[-1] > POLICY.unlike**2 * values[0]:
+            stretches.append(_entries((vectors * np.log(values) / 2) @ vectors.T))
+        return stretches
 
     def _kernel(self) -> Kernel:
         if not self.n_stretch:

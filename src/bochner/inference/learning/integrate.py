@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
 
 from bochner.arrays import FloatArray
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.search import NOTHING, Mode, Posterior
+from bochner.inference.learning.search import Mode, Posterior
 
 STEP = 0.1  # of the differences of gradients
 GENERATORS = {5: ((0, 1, 2, 3),), 6: ((0, 1, 2, 3, 4),), 7: ((0, 1, 2, 3, 4, 5),), 8: ((0, 1, 2, 3), (0, 1, 4, 5))}
@@ -55,7 +55,7 @@ def information(posterior: Posterior, mode: Mode) -> FloatArray:
     for direction in frame.T:
         x = mode.x + STEP * direction
         step = STEP if np.all((low <= x) & (x <= high)) else -STEP
-        gradient = posterior.at(mode.x + step * direction)[1]
+        gradient = posterior.at(mode.x + step * direction).gradient
         rows.append(-frame.T @ (gradient - mode.gradient) / step)
     hessian = np.array(rows)
     return (hessian + hessian.T) / 2
@@ -67,8 +67,8 @@ def polished(posterior: Posterior, mode: Mode, hessian: FloatArray) -> Mode:
     values, vectors = np.linalg.eigh(hessian)
     slope = vectors.T @ frame.T @ mode.gradient
     x = np.clip(mode.x + frame @ vectors @ (slope / np.maximum(values, POLICY.widest**-2)), low, high)
-    value, gradient = posterior.at(x)
-    return Mode(x, value, gradient, mode.status) if value > mode.value else mode
+    there = posterior.at(x)
+    return replace(there, status=mode.status) if there.value > mode.value else mode
 
 
 def _close(posterior: Posterior, mode: Mode, other: Mode, hessian: FloatArray) -> bool:

@@ -27,7 +27,10 @@ class Policy:
     start_ranges: tuple[float, ...] = (0.05, 0.15, 0.5)  # of the extent
     start_shares: tuple[float, ...] = (-1.0, 2.0)  # logits of the field's share
     start_nus: tuple[float, ...] = (0.6, 1.8)
+    unlike: float = 3.0  # ratio of the sds of coordinates from which a search begins with their stretch, too
     climbs: int = 2  # climbs from the best starts
+    steps: int = 60  # of a climb
+    longest: float = 1.0  # step of a climb, in any entry
     climbed: float = 1e-3  # nats: a climb ends where a step promises less
     apart: float = 2.0  # sds between modes that count as two
     ruled_out: float = 6.0  # nats below the best: a mode that is left out

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize
 
 from bochner.arrays import FloatArray
 from bochner.inference.learning.evidence import FAILURES, Evidence
@@ -16,23 +16,50 @@ NOTHING = -1e10  # where there is no evidence
 
 
 @dataclass(frozen=True)
+class Mode:
+    """A point of a climb, and whether it is the end.
+
+    Attributes
+    ----------
+    x : array
+    value : float
+        Log posterior density.
+    gradient, information : array
+        About minus the Hessian is the information; it is never negative.
+    status : str
+        "climbed"; "passed" where the climb did not end; "failed" where no value could be computed.
+    """
+
+    x: FloatArray
+    value: float
+    gradient: FloatArray
+    information: FloatArray
+    status: str
+
+
+@dataclass(frozen=True)
 class Posterior:
     """Log posterior density of the points of a form, up to the evidence of the data."""
 
     form: OneField
     evidence: Evidence
 
-    def at(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Value and gradient."""
+    def at(self, x: FloatArray) -> Mode:
+        """Value, gradient and about minus the Hessian."""
+        nothing = Mode(x, NOTHING, np.zeros(len(x)), np.eye(len(x)), "failed")
         try:
             point = self.evidence.at(*self.form.at(x))
         except FAILURES:
-            return NOTHING, np.zeros(len(x))
-        gradient = self.form.chained(x, point.gradient)
-        if not (np.isfinite(point.value) and np.all(np.isfinite(gradient))):
-            return NOTHING, np.zeros(len(x))
-        prior, slope = self.form.log_prior(x)
-        return point.value + prior, gradient + slope
+            return nothing
+        if not (np.isfinite(point.value) and np.all(np.isfinite(point.gradient))):
+            return nothing
+        slopes, (prior, slope) = self.form.slopes(x), self.form.log_prior(x)
+        information = point.information
+        if self.form.free:  # the common factor takes its part of it
+            factor = information[:, -1] + information[:, self.form.variance]
+            information = information - np.outer(factor, factor) / (factor[-1] + factor[self.form.variance])
+        bend = slopes.T @ information @ slopes + self.form.prior_bend(x)
+        return Mode(x, point.value + prior, slopes.T @ point.gradient + slope, bend, "passed")
 
     def value(self, x: FloatArray) -> float:
         """Value alone."""
@@ -47,43 +74,36 @@ class Posterior:
         return self.evidence.value(*self.form.at(x))[1]
 
 
-@dataclass(frozen=True)
-class Mode:
-    """Where a climb ended.
-
-    Attributes
-    ----------
-    status : str
-        "climbed", or "failed" where no value could be computed.
-    """
-
-    x: FloatArray
-    value: float
-    gradient: FloatArray
-    status: str
-
-
-def search(posterior: Posterior) -> list[Mode]:
+def search(posterior: Posterior, begun: Sequence[Mode] = ()) -> list[Mode]:
     """Modes, the best first: climbs from those of the starts that rank best and lie apart."""
-    starts = list(posterior.form.starts())
-    values = [posterior.value(x) for x in starts]
+    starts = posterior.form.starts([mode.x for mode in begun])
     chosen: list[FloatArray] = []
+    values = [posterior.value(x) for x in starts] if len(starts) > POLICY.climbs else np.zeros(len(starts))
     for i in np.argsort(values)[::-1]:
-        if len(chosen) < POLICY.climbs and all(abs(starts[i][0] - x[0]) > 0.5 for x in chosen):
+        if len(chosen) < POLICY.climbs and all(np.abs(starts[i] - x).max() > 0.5 for x in chosen):
             chosen.append(starts[i])
     modes = sorted((climb(posterior, x) for x in chosen), key=lambda mode: -mode.value)
     return [m for m in modes if m.status != "failed"] or modes[:1]
 
 
 def climb(posterior: Posterior, start: FloatArray) -> Mode:
-    """The mode that a quasi-Newton climb leads to."""
-    result = optimize.minimize(
-        lambda x: tuple(-part for part in posterior.at(x)),
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=posterior.form.bounds(),
-        options={"maxiter": 100, "ftol": 1e-300, "gtol": 1e-2, "maxcor": 20},
-    )
-    value, gradient = -float(result.fun), -np.asarray(result.jac)
-    return Mode(np.asarray(result.x), value, gradient, "failed" if value <= NOTHING else "climbed")
+    """The mode that damped steps by gradient and information lead to."""
+    low, high = posterior.form.bounds().T
+    here, damping = posterior.at(np.clip(start, low, high)), 0.0
+    for _ in range(POLICY.steps):
+        if here.status == "failed":
+            return here
+        leaving = ((here.x <= low) & (here.gradient < 0)) | ((here.x >= high) & (here.gradient > 0))
+        free = ~leaving
+        bend, slope = here.information[np.ix_(free, free)], here.gradient[free]
+        step = np.zeros(len(here.x))
+        step[free] = np.linalg.solve(bend + (damping + 1e-3) * np.eye(len(bend)), slope)
+        step *= min(1.0, POLICY.longest / np.abs(step).max(initial=1e-300))
+        if 0.5 * float(step @ here.gradient) < POLICY.climbed:
+            return replace(here, status="climbed")
+        there = posterior.at(np.clip(here.x + step, low, high))
+        if there.value > here.value:
+            here, damping = there, damping / 4
+        else:
+            damping = 4 * max(damping, 0.25 * float(np.linalg.norm(bend, 2)))
+    return here
