@@ -91,8 +91,7 @@ class Exact:
         obs = self.obs
         freedom = obs.total - obs.n_trend
         squares = float(fit.posterior.alpha @ obs.y) + float(np.sum(obs.scatter)) / noise
-        constant = special.gammaln(freedom / 2) + 0.5 * freedom * (np.log(2) - np.log(squares))
-        return fit.log_evidence + squares / 2 + float(constant), squares / freedom
+        return integrated(fit.log_evidence, squares, freedom)
 
     def _scatter_slope(self, noise: float, scale: float) -> float:
         """What copies of rows add to the slope in the log noise variance."""
@@ -123,6 +122,15 @@ class Laplace:
         fit = mode.fit
         assert isinstance(fit, ExactFit)
         return _surface(fit, places, 1.0)
+
+
+def integrated(value: float, squares: float, freedom: float) -> tuple[float, float]:
+    """Log evidence, a common factor of all variances integrated out, and the factor at which it is largest.
+
+    `value` is the log evidence at factor 1, `squares` the quadratic form in it; the prior is flat in the logarithm.
+    """
+    constant = special.gammaln(freedom / 2) + 0.5 * freedom * (np.log(2) - np.log(squares))
+    return value + squares / 2 + float(constant), squares / freedom
 
 
 def _surface(fit: ExactFit, places: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from bochner.arrays import FloatArray
@@ -11,14 +9,13 @@ from bochner.choices import Choice
 from bochner.inference.evidence.informed_laplace import InformedLaplace
 from bochner.inference.learning.evidence import Evidence, Exact, Laplace
 from bochner.inference.learning.forms import Form, OneField, Sizes
-from bochner.inference.learning.integrate import Nodes, integrate
+from bochner.inference.learning.integrate import Peak, integrate, peaks
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.search import Posterior, search
+from bochner.inference.learning.search import Mode, Posterior, search
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
-from bochner.inference.tuning.limits import MAX_EXACT_TUNING_ROWS
 from bochner.kernels import Kernel
 
 
@@ -27,39 +24,42 @@ def is_few(task: Task, scheme: Scheme) -> bool:
     s, domain = task.settings, task.domain
     plain = s.kernel is None and s.reml and task.folds is None and scheme.own_draw(task) is None
     places = task.dim <= 2 and not domain.last_is_time and domain.shared is None and not task.obs.rows.has_areas
-    return plain and places and scheme.exact and not scheme.fixed_features and len(task.data) <= MAX_EXACT_TUNING_ROWS
-
-
-@dataclass(frozen=True)
-class Learnt:
-    """A form after integration."""
-
-    form: Form
-    posterior: Posterior
-    nodes: Nodes
+    most = POLICY.exact_rows if task.gaussian else POLICY.laplace_rows
+    return plain and places and scheme.exact and not scheme.fixed_features and len(task.data) < most
 
 
 def learned_of_few(task: Task, noise: float | None) -> tuple[Average, tuple[Choice, ...]] | None:
     """Kernels and noise variances with their masses, and how they were found; None where no value is finite."""
     places = probes(task.obs.rows.coords, task.domain.predict_at)
-    learnt, modes = [], []
+    found: list[list[Peak]] = []
+    modes: list[Mode] = []
     for form in forms(task, noise):
         posterior = Posterior(form, evidence_of(task, form))
         modes = search(posterior, modes)
-        if modes[0].status != "failed":
-            learnt.append(Learnt(form, posterior, integrate(posterior, modes, places)))
-    if not learnt:
+        found.append(peaks(posterior, modes))
+    found = sorted(filter(None, found), key=lambda some: -_judged(some[0].posterior.form, some[0].log_evidence))
+    if not found:
         return None
-    learnt.sort(key=lambda each: -each.nodes.log_evidence - each.form.log_odds)
-    logs = np.array([each.nodes.log_evidence + each.form.log_odds for each in learnt])
+    best = _judged(found[0][0].posterior.form, found[0][0].log_evidence)
+    kept = [some for some in found if _judged(some[0].posterior.form, some[0].log_evidence) > best - POLICY.ruled_out]
+    nodes = [integrate(some, places) for some in kept]
+    logs = np.array([_judged(s[0].posterior.form, n.log_evidence) for s, n in zip(kept, nodes, strict=True)])
     share = np.exp(logs - np.logaddexp.reduce(logs))
-    mass = np.concatenate([w * each.nodes.mass for w, each in zip(share, learnt, strict=True)])
-    points = [(each.posterior, x) for each in learnt for x in each.nodes.points]
+    mass = np.concatenate([w * each.mass for w, each in zip(share, nodes, strict=True)])
+    points = [(some[0].posterior, x) for some, each in zip(kept, nodes, strict=True) for x in each.points]
     order = [i for i in np.argsort(-mass, kind="stable") if mass[i] > POLICY.least_mass]
-    pairs = [_pair(*points[i], task) for i in order]
-    kept = mass[order] / mass[order].sum()
-    average = Average(tuple(k for k, _ in pairs), np.array([s2 for _, s2 in pairs]), kept)
-    return average, _told(task, learnt, share, len(kept))
+    pairs = [_pair(task, *points[i]) for i in order]
+    masses = mass[order] / mass[order].sum()
+    average = Average(tuple(k for k, _ in pairs), np.array([s2 for _, s2 in pairs]), masses)
+    order_of_forms = sorted(
+        zip(logs, (some[0].posterior.form for some in kept), strict=True), key=lambda pair: -pair[0]
+    )
+    return average, _told(task, order_of_forms, len(masses))
+
+
+def _judged(form: Form, log_evidence: float) -> float:
+    """Log posterior odds of a form, up to a constant."""
+    return log_evidence + form.log_odds
 
 
 def forms(task: Task, noise: float | None) -> list[Form]:
@@ -96,7 +96,7 @@ def probes(coords: FloatArray, predict_at: FloatArray | None) -> FloatArray:
     return np.array(middles)
 
 
-def _pair(posterior: Posterior, x: FloatArray, task: Task) -> tuple[Kernel, float]:
+def _pair(task: Task, posterior: Posterior, x: FloatArray) -> tuple[Kernel, float]:
     """Kernel and noise variance of a node; the mean of the common factor where that is integrated out."""
     kernel, noise = posterior.form.at(x)
     if not posterior.form.free:
@@ -106,16 +106,16 @@ def _pair(posterior: Posterior, x: FloatArray, task: Task) -> tuple[Kernel, floa
     return kernel.scaled(factor), noise * factor
 
 
-def _told(task: Task, learnt: list[Learnt], share: FloatArray, n_nodes: int) -> tuple[Choice, ...]:
+def _told(task: Task, forms: list[tuple[float, Form]], n_nodes: int) -> tuple[Choice, ...]:
     """Form, integration and evidence, in one line each."""
     kind = "exact kernel" if task.gaussian else "exact kernel, by Laplace's approximation"
-    best = learnt[0]
-    form = best.form.told
-    if len(learnt) > 1:
-        form += f"; posterior odds {share[0] / max(share[1], 1e-300):.3g} against {learnt[1].form.told}"
-    how = f"averaged over {n_nodes} design points of {', '.join(best.form.names)}"
+    (first, form), *others = forms
+    told = form.told
+    if others:
+        told += f"; posterior odds {np.exp(first - others[0][0]):.3g} against {others[0][1].told}"
+    how = f"averaged over {n_nodes} design points of {', '.join(form.names)}"
     return (
         Choice("tuning", "exact", text=f"evidence of the {kind}, all {len(task.data):,} distinct rows"),
-        Choice("kernel", best.form.name, text=form),
+        Choice("kernel", form.name, text=told),
         Choice("intervals", n_nodes, text=how),
     )

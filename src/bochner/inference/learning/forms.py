@@ -13,7 +13,6 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray
 from bochner.inference.learning.policy import POLICY
 from bochner.kernels import Kernel, Matern
-from bochner.kernels.anisotropy import stretch_of
 
 Density = tuple[float, float]
 """Log density of one number, and its slope."""

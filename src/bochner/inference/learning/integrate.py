@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,29 +23,59 @@ class Nodes:
     points: list[FloatArray]
     mass: FloatArray
     log_evidence: float
-    directions: int
+    n_directions: int
 
 
-def integrate(posterior: Posterior, modes: list[Mode], places: FloatArray) -> Nodes:
-    """Nodes about the modes that are not ruled out; `places` are where the surface is looked at."""
-    kept: list[tuple[Mode, FloatArray]] = []
+@dataclass(frozen=True)
+class Peak:
+    """A mode with the Hessian in its frame."""
+
+    posterior: Posterior
+    mode: Mode
+    hessian: FloatArray
+
+    @property
+    def steps(self) -> FloatArray:
+        """Independent directions of one sd each, one a column, none wider than the widest."""
+        values, vectors = np.linalg.eigh(self.hessian)
+        vectors = vectors * np.where(np.sum(vectors**3, axis=0) < 0, -1.0, 1.0)  # the sign is chosen by the shape
+        sds = 1 / np.sqrt(np.clip(values, POLICY.widest**-2, None))
+        return np.asarray(self.posterior.form.frame(self.mode.x) @ (vectors * sds))
+
+    @property
+    def log_volume(self) -> float:
+        """Of the normal law about the mode."""
+        steps = self.steps
+        return float(np.linalg.slogdet(steps)[1] + 0.5 * len(steps) * np.log(2 * np.pi))
+
+    @property
+    def log_evidence(self) -> float:
+        """Of the form, as far as this mode holds it and is normal."""
+        return self.mode.value + self.log_volume
+
+
+def peaks(posterior: Posterior, modes: Sequence[Mode]) -> list[Peak]:
+    """Modes that are not ruled out and lie apart, each with its Hessian."""
+    found: list[Peak] = []
     for mode in modes:
-        hessian = information(posterior, mode)
-        ruled_out = kept and mode.value < kept[0][0].value - POLICY.ruled_out
-        if ruled_out or any(_close(posterior, mode, other, h) for other, h in kept):
+        ruled_out = bool(found) and mode.value < found[0].mode.value - POLICY.ruled_out
+        if ruled_out or any(_close(mode, other) for other in found):
             continue
-        kept.append((polished(posterior, mode, hessian), hessian))
+        hessian = information(posterior, mode)
+        found.append(Peak(posterior, polished(posterior, mode, hessian), hessian))
+    return found
+
+
+def integrate(found: Sequence[Peak], places: FloatArray) -> Nodes:
+    """Nodes about the peaks of a form; `places` are where the surface is looked at."""
     points, logs, n_directions = [], [], 0
-    for mode, hessian in kept:
-        found, log_mass, k = _about(posterior, mode, hessian, places)
-        points += found
+    for peak in found:
+        more, log_mass, k = _about(peak, places)
+        points += more
         logs += log_mass
         n_directions = max(n_directions, k)
     total = np.logaddexp.reduce(logs)
-    mass = np.exp(np.array(logs) - total)
-    worth = mass > POLICY.least_mass
-    points = [x for x, keep in zip(points, worth, strict=True) if keep]
-    return Nodes(points, mass[worth] / mass[worth].sum(), float(total), n_directions)
+    return Nodes(points, np.exp(np.array(logs) - total), float(total), n_directions)
 
 
 def information(posterior: Posterior, mode: Mode) -> FloatArray:
@@ -71,21 +102,15 @@ def polished(posterior: Posterior, mode: Mode, hessian: FloatArray) -> Mode:
     return replace(there, status=mode.status) if there.value > mode.value else mode
 
 
-def _close(posterior: Posterior, mode: Mode, other: Mode, hessian: FloatArray) -> bool:
-    apart = posterior.form.frame(other.x).T @ (mode.x - other.x)
-    return float(apart @ hessian @ apart) < POLICY.apart**2
+def _close(mode: Mode, other: Peak) -> bool:
+    apart = other.posterior.form.frame(other.mode.x).T @ (mode.x - other.mode.x)
+    return float(apart @ other.hessian @ apart) < POLICY.apart**2
 
 
-def _about(
-    posterior: Posterior, mode: Mode, hessian: FloatArray, places: FloatArray
-) -> tuple[list[FloatArray], list[float], int]:
+def _about(peak: Peak, places: FloatArray) -> tuple[list[FloatArray], list[float], int]:
     """Design points about one mode with their log masses, over the directions that move the surface."""
-    values, vectors = np.linalg.eigh(hessian)
-    sds = 1 / np.sqrt(np.clip(values, POLICY.widest**-2, None))
-    vectors = vectors * np.where(np.sum(vectors**3, axis=0) < 0, -1.0, 1.0)  # the sign is chosen by the shape
-    steps = posterior.form.frame(mode.x) @ (vectors * sds)
-    volume = float(np.sum(np.log(sds)) + 0.5 * len(sds) * np.log(2 * np.pi))
-    steps = _that_matter(posterior, mode, steps, places)
+    posterior, mode, volume = peak.posterior, peak.mode, peak.log_volume
+    steps = _that_matter(posterior, mode, peak.steps, places)
     k = steps.shape[1]
     if not k:
         return [mode.x], [mode.value + volume], 0

@@ -24,6 +24,8 @@ class Policy:
     field_rate: float = 1.0  # rate of the exponential prior of the field's sd
     noise_rate: float = 2.0  # the same of the noise's sd
     log_odds_of_addition: float = -1.0  # nats: log prior odds of a form with one part more
+    exact_rows: int = 500  # Gaussian rows that are learned from by the exact evidence
+    laplace_rows: int = 200  # the same of other families: each evaluation takes several factors
     start_ranges: tuple[float, ...] = (0.05, 0.15, 0.5)  # of the extent
     start_shares: tuple[float, ...] = (-1.0, 2.0)  # logits of the field's share
     start_nus: tuple[float, ...] = (0.6, 1.8)

@@ -27,7 +27,8 @@ class Mode:
     gradient, information : array
         About minus the Hessian is the information; it is never negative.
     status : str
-        "climbed"; "passed" where the climb did not end; "failed" where no value could be computed.
+        "climbed"; "passed" where the climb did not end; "known" where it led to a mode that was known; "failed" where
+        no value could be computed.
     """
 
     x: FloatArray
@@ -82,17 +83,21 @@ def search(posterior: Posterior, begun: Sequence[Mode] = ()) -> list[Mode]:
     for i in np.argsort(values)[::-1]:
         if len(chosen) < POLICY.climbs and all(np.abs(starts[i] - x).max() > 0.5 for x in chosen):
             chosen.append(starts[i])
-    modes = sorted((climb(posterior, x) for x in chosen), key=lambda mode: -mode.value)
-    return [m for m in modes if m.status != "failed"] or modes[:1]
+    modes: list[Mode] = []
+    for x in chosen:
+        modes.append(climb(posterior, x, modes))
+    return sorted((m for m in modes if m.status in ("climbed", "passed")), key=lambda mode: -mode.value)
 
 
-def climb(posterior: Posterior, start: FloatArray) -> Mode:
-    """The mode that damped steps by gradient and information lead to."""
+def climb(posterior: Posterior, start: FloatArray, known: Sequence[Mode] = ()) -> Mode:
+    """The mode that damped steps by gradient and information lead to; it ends early where that is known."""
     low, high = posterior.form.bounds().T
     here, damping = posterior.at(np.clip(start, low, high)), 0.0
     for _ in range(POLICY.steps):
         if here.status == "failed":
             return here
+        if any(_leads_to(mode, here) for mode in known):
+            return replace(here, status="known")
         leaving = ((here.x <= low) & (here.gradient < 0)) | ((here.x >= high) & (here.gradient > 0))
         free = ~leaving
         bend, slope = here.information[np.ix_(free, free)], here.gradient[free]
@@ -107,3 +112,9 @@ def climb(posterior: Posterior, start: FloatArray) -> Mode:
         else:
             damping = 4 * max(damping, 0.25 * float(np.linalg.norm(bend, 2)))
     return here
+
+
+def _leads_to(mode: Mode, here: Mode) -> bool:
+    """Whether a climb has come within an sd of a mode."""
+    apart = here.x - mode.x
+    return mode.status == "climbed" and float(apart @ mode.information @ apart) < 1
