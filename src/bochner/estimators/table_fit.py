@@ -219,6 +219,7 @@ def _modelled(
 ) -> tuple[Layout, Responses, Model]:
     """The model of rows, with what was decided about their table, and the rows with their curves."""
     layout, responses = laid.layout, laid.responses
+    settings = replace(settings, shrinks=layout.design is None and settings.reml)
     places = layout.wanted(wanted.predict_at)
     # blocks are laid out around the user's own origin, not around the middle of the data
     coords, at = responses.rows.coords + layout.centre, None if places is None else places + layout.centre

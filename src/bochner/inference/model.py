@@ -79,6 +79,8 @@ class Model:
         Scatter of rows close to each other relative to what noise and field let expect, where there are such rows.
     trend : array or None
         Coefficients that maximise the marginal likelihood, where that was asked for.
+    trend_precision : array of shape (q, q), optional
+        Learned prior precision of the fixed effects; None: their prior is flat.
     """
 
     SCHEMA: ClassVar[int] = 2  # 1: `kind` was what had first been meant, and choices were sentences
@@ -96,6 +98,7 @@ class Model:
     at_bounds: tuple[str, ...] = ()
     spare_sd: float | None = None
     trend: FloatArray | None = None
+    trend_precision: FloatArray | None = None
     outliers: tuple[int, ...] = ()
     pair_scatter: float | None = None
     _fits: tuple[GaussianFit, ...] = field(default=(), repr=False, compare=False)  # in the session of the fit only
@@ -141,9 +144,15 @@ class Model:
             raise InputError("this model was loaded from a file and holds no fit of its training rows; fit it again.")
         return self._fits
 
+    def seen(self, responses: Responses) -> Responses:
+        """Training responses with the family and the prior of the effects that were learned."""
+        known = self.trend_precision is None
+        precision = responses.trend_precision if known else self.trend_precision
+        return held_where_separated(replace(responses, family=self.family, trend_precision=precision))[0]
+
     def working(self, responses: Responses) -> tuple[Responses, Observations]:
         """Training responses and the Gaussian observations that stand for them at the mode, row by row."""
-        rows = held_where_separated(replace(responses.with_weight(), family=self.family))[0]
+        rows = self.seen(responses.with_weight())
         if self._weights is not None:
             return rows, self._weights.weighted(responses).observations().with_weight()
         if rows.gaussian:
@@ -167,6 +176,7 @@ class Model:
             choices=(*self.choices, Choice("unit", unit, text=text)),
             family=self.family.divided(1 / unit),
             trend=None if self.trend is None else self.trend * unit,
+            trend_precision=None if self.trend_precision is None else self.trend_precision / unit**2,
             _fits=fits,
             _weights=None if self._weights is None else self._weights.divided(1 / unit),
         )
@@ -200,6 +210,7 @@ def _fitted(task: Task, held: Sequence[Choice]) -> Model:
     learned = learn(task, scheme)
     if isinstance(task.data, Responses):
         task = replace(task, data=replace(task.data, family=learned.family))
+    task = task.with_prior(learned.average.trend_precision)
     weights = learned.reweighted
     if weights is not None:
         task = gaussian_task(task, weights)
@@ -232,6 +243,7 @@ def _fitted(task: Task, held: Sequence[Choice]) -> Model:
         at_bounds=learned.at_bounds,
         spare_sd=starvation(fits[0], kernel, first.obs, task.scale, settings.seed) if starves else None,
         trend=learned.trend,
+        trend_precision=learned.average.trend_precision,
         outliers=odd,
         pair_scatter=pairs,
         _fits=fits,
@@ -261,7 +273,7 @@ def leave_out(model: Model, responses: Responses, folds: Sequence[Fold] | None) 
     Exact for Gaussian responses; under other families one Newton step from the mode of all rows.
     """
     parts, kept = with_weight(responses.weight, folds)
-    rows = held_where_separated(replace(responses[kept], family=model.family))[0]
+    rows = model.seen(responses[kept])
     known = model.working(responses)[1] if model.family.reweighted or rows.gaussian else None
     results = []
     for fit in model.fits:
@@ -279,7 +291,7 @@ def sample(model: Model, responses: Responses, rows: Rows, n_draws: int, rng: Ge
         raise InputError("the responses are Gaussian: their posterior is exact already; use sample_y.")
     if responses.family.reweighted:
         raise PartError(f"the sampler does not know family {responses.family.name!r}; use sample_y.")
-    kept = held_where_separated(replace(responses.with_weight(), family=model.family))[0]
+    kept = model.seen(responses.with_weight())
     copies = kept.weight.astype(int)
     if np.any(copies != kept.weight):
         raise InputError("the sampler needs whole sample weights: a weight of k stands for k copies of the row.")

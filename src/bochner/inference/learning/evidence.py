@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from scipy import special
+from scipy import linalg, special
 
-from bochner.arrays import FloatArray
+from bochner.arrays import BoolArray, FloatArray
 from bochner.exceptions import ConvergenceError
 from bochner.inference.evidence.informed_laplace import InformedLaplace
 from bochner.inference.evidence.laplace import ExactBound
@@ -19,6 +19,24 @@ from bochner.kernels import Kernel
 
 
 @dataclass(frozen=True)
+class Theta:
+    """Everything that is learned.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    noise : float
+        Noise variance.
+    effects : float
+        Prior variance of each effect of the covariates that are shrunk together.
+    """
+
+    kernel: Kernel
+    noise: float
+    effects: float = np.inf
+
+
+@dataclass(frozen=True)
 class Point:
     """Evidence at given hyperparameters.
 
@@ -26,7 +44,7 @@ class Point:
     ----------
     value : float
     gradient : array
-        In [theta, log noise variance].
+        In [theta of the kernel, log noise variance, log variance of the effects].
     information : array
         About minus the Hessian in the same, never negative.
     scale : float
@@ -42,14 +60,21 @@ class Point:
 class Evidence(Protocol):
     """Log evidence at given hyperparameters, as a function of nothing else."""
 
-    def at(self, kernel: Kernel, noise: float) -> Point:
+    def at(self, theta: Theta) -> Point:
         """Value and gradient; a LinAlgError or ConvergenceError where there is none."""
 
-    def value(self, kernel: Kernel, noise: float) -> tuple[float, float]:
+    def value(self, theta: Theta) -> tuple[float, float]:
         """Value and scale alone."""
 
-    def surface(self, kernel: Kernel, noise: float, places: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and sd of the field at some places."""
+
+    @property
+    def freedom(self) -> float:
+        """Rows less flat effects, copies counted."""
+
+    def precision(self, variance: float) -> FloatArray | None:
+        """Prior precision of the trend, (q, q), at a variance of the effects; None where all of it is flat."""
 
 
 @dataclass(frozen=True)
@@ -61,37 +86,56 @@ class Exact:
 
     obs: Observations
     free: bool
+    shrunk: BoolArray  # columns of the trend whose effects have a learned prior variance
 
-    def at(self, kernel: Kernel, noise: float) -> Point:
-        obs = self.obs
-        k, slopes = obs.rows.covariance_and_slopes(kernel)
-        fit = ExactEngine(kernel, noise, k).fit(obs)
+    def at(self, theta: Theta) -> Point:
+        obs, noise = self._obs(theta), theta.noise
+        k, slopes = obs.rows.covariance_and_slopes(theta.kernel)
+        fit = ExactEngine(theta.kernel, noise, k).fit(obs)
         value, scale = self._integrated(fit, noise)
         residual, alpha = Residual.of(fit.posterior), fit.posterior.alpha / np.sqrt(scale)
         g = residual.weights(alpha)
         by_theta = [0.5 * slope for slope in slopes.traces(g)]
         by_noise = 0.5 * noise * float(np.sum(np.diag(g) / obs.weight)) + self._scatter_slope(noise, scale)
-        moved = np.column_stack([*slopes.products(alpha), noise / obs.weight * alpha])
+        by_effects, effects = self._shrinkage(fit, theta, scale)
+        moved = np.column_stack([*slopes.products(alpha), noise / obs.weight * alpha, effects])
         information = residual.between(moved) / 2
-        information[-1, -1] += 0.5 * float(obs.total - len(obs))
-        return Point(value, np.array([*by_theta, by_noise]), information, scale)
+        information[-2, -2] += 0.5 * float(obs.total - len(obs))
+        return Point(value, np.array([*by_theta, by_noise, by_effects]), information, scale)
 
-    def value(self, kernel: Kernel, noise: float) -> tuple[float, float]:
-        return self._integrated(ExactEngine(kernel, noise).fit(self.obs), noise)
+    def value(self, theta: Theta) -> tuple[float, float]:
+        return self._integrated(ExactEngine(theta.kernel, theta.noise).fit(self._obs(theta)), theta.noise)
 
-    def surface(self, kernel: Kernel, noise: float, places: FloatArray) -> tuple[FloatArray, FloatArray]:
-        fit = ExactEngine(kernel, noise).fit(self.obs)
-        scale = self._integrated(fit, noise)[1]
-        return _surface(fit, places, scale)
+    def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
+        fit = ExactEngine(theta.kernel, theta.noise).fit(self._obs(theta))
+        return _surface(fit, places, self._integrated(fit, theta.noise)[1])
+
+    @property
+    def freedom(self) -> float:
+        return self.obs.total - np.count_nonzero(~self.shrunk)
+
+    def precision(self, variance: float) -> FloatArray | None:
+        return np.diag(self.shrunk / variance) if self.shrunk.any() else None
+
+    def _obs(self, theta: Theta) -> Observations:
+        return replace(self.obs, trend_precision=self.precision(theta.effects)) if self.shrunk.any() else self.obs
+
+    def _shrinkage(self, fit: ExactFit, theta: Theta, scale: float) -> tuple[float, FloatArray]:
+        """Slope in the log variance of the effects, and how that moves the rows: d Sigma alpha."""
+        if not self.shrunk.any():
+            return 0.0, np.zeros(len(self.obs))
+        coef = fit.posterior.trend_coef[self.shrunk] / np.sqrt(scale)
+        unsure = np.diag(fit.posterior.schur.solve(np.eye(len(self.shrunk))))[self.shrunk]
+        slope = 0.5 * float(np.sum((coef**2 + unsure) / theta.effects - 1))
+        return slope, self.obs.rows.trend[:, self.shrunk] @ coef
 
     def _integrated(self, fit: ExactFit, noise: float) -> tuple[float, float]:
         """Log evidence and scale: the quadratic form has so many degrees of freedom, copies counted."""
         if not self.free:
             return fit.log_evidence, 1.0
         obs = self.obs
-        freedom = obs.total - obs.n_trend
         squares = float(fit.posterior.alpha @ obs.y) + float(np.sum(obs.scatter)) / noise
-        return integrated(fit.log_evidence, squares, freedom)
+        return integrated(fit.log_evidence, squares, self.freedom)
 
     def _scatter_slope(self, noise: float, scale: float) -> float:
         """What copies of rows add to the slope in the log noise variance."""
@@ -108,17 +152,24 @@ class Laplace:
     objective: InformedLaplace
     data: Responses
 
-    def at(self, kernel: Kernel, noise: float) -> Point:
-        information = self.objective.information(kernel, noise)
-        value, gradient = self.objective(kernel, noise)
-        return Point(value, gradient, information)
+    @property
+    def freedom(self) -> float:
+        return float(self.data.weight.sum()) - self.data.rows.trend.shape[1]
 
-    def value(self, kernel: Kernel, noise: float) -> tuple[float, float]:
-        return self.objective.value(kernel, noise), 1.0
+    def precision(self, variance: float) -> FloatArray | None:
+        return self.data.trend_precision
 
-    def surface(self, kernel: Kernel, noise: float, places: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def at(self, theta: Theta) -> Point:
+        information = self.objective.information(theta.kernel, theta.noise)
+        value, gradient = self.objective(theta.kernel, theta.noise)
+        return Point(value, np.r_[gradient, 0.0], linalg.block_diag(information, 0.0))
+
+    def value(self, theta: Theta) -> tuple[float, float]:
+        return self.objective.value(theta.kernel, theta.noise), 1.0
+
+    def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
         data = replace(self.data, family=self.objective.family)
-        mode = ExactBound(kernel, noise, data).mode(data, self.objective.starts[0])
+        mode = ExactBound(theta.kernel, theta.noise, data).mode(data, self.objective.starts[0])
         fit = mode.fit
         assert isinstance(fit, ExactFit)
         return _surface(fit, places, 1.0)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bochner.arrays import FloatArray
+from bochner.arrays import BoolArray, FloatArray
 from bochner.choices import Choice
 from bochner.inference.evidence.informed_laplace import InformedLaplace
-from bochner.inference.learning.evidence import Evidence, Exact, Laplace
+from bochner.inference.learning.evidence import Evidence, Exact, Laplace, Theta
 from bochner.inference.learning.forms import Form, OneField, Sizes
 from bochner.inference.learning.integrate import Peak, integrate, peaks
 from bochner.inference.learning.policy import POLICY
@@ -16,7 +16,6 @@ from bochner.inference.observed.average import Average
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
-from bochner.kernels import Kernel
 
 
 def is_few(task: Task, scheme: Scheme) -> bool:
@@ -48,13 +47,13 @@ def learned_of_few(task: Task, noise: float | None) -> tuple[Average, tuple[Choi
     mass = np.concatenate([w * each.mass for w, each in zip(share, nodes, strict=True)])
     points = [(some[0].posterior, x) for some, each in zip(kept, nodes, strict=True) for x in each.points]
     order = [i for i in np.argsort(-mass, kind="stable") if mass[i] > POLICY.least_mass]
-    pairs = [_pair(task, *points[i]) for i in order]
+    learned = [_theta(*points[i]) for i in order]
     masses = mass[order] / mass[order].sum()
-    average = Average(tuple(k for k, _ in pairs), np.array([s2 for _, s2 in pairs]), masses)
-    order_of_forms = sorted(
-        zip(logs, (some[0].posterior.form for some in kept), strict=True), key=lambda pair: -pair[0]
-    )
-    return average, _told(task, order_of_forms, len(masses))
+    precision = kept[0][0].posterior.evidence.precision(_typical([t.effects for t in learned], masses))
+    kernels, noises = tuple(t.kernel for t in learned), np.array([t.noise for t in learned])
+    average = Average(kernels, noises, masses, trend_precision=precision)
+    order = sorted(zip(logs, (some[0].posterior.form for some in kept), strict=True), key=lambda pair: -pair[0])
+    return average, _told(task, order, len(masses))
 
 
 def _judged(form: Form, log_evidence: float) -> float:
@@ -66,17 +65,23 @@ def forms(task: Task, noise: float | None) -> list[Form]:
     """Forms that are compared: a field alike in all directions, and one that is not."""
     free = task.gaussian and noise is None and not task.obs.error.any()
     sizes = Sizes.of(task.obs.rows.coords, float(np.sqrt(task.scale.variance)) if task.gaussian else 1.0)
-    found = [OneField(sizes, task.dim, noise, free, stretched=False)]
-    if task.dim > 1:
-        found.append(OneField(sizes, task.dim, noise, free, stretched=True))
-    return found
+    n_effects = int(np.count_nonzero(_shrunk(task)))
+    return [OneField(sizes, task.dim, noise, free, stretched, n_effects) for stretched in (False, True)[: task.dim]]
 
 
 def evidence_of(task: Task, form: Form) -> Evidence:
     """The exact evidence of all rows."""
     if isinstance(task.data, Responses):
         return Laplace(InformedLaplace([task.data], reml=True), task.data)
-    return Exact(task.obs, form.free)
+    return Exact(task.obs, form.free, _shrunk(task))
+
+
+def _shrunk(task: Task) -> BoolArray:
+    """Columns of the trend that are covariates, whose effects share a prior variance; not the intercept."""
+    trend = task.obs.rows.trend
+    varies = np.ptp(trend, axis=0) > 1e-9 * np.abs(trend).max(axis=0, initial=0.0)
+    plain = not task.settings.shrinks or not task.gaussian or np.count_nonzero(~varies) != 1
+    return np.zeros(len(varies), dtype=bool) if plain else varies
 
 
 def probes(coords: FloatArray, predict_at: FloatArray | None) -> FloatArray:
@@ -96,14 +101,15 @@ def probes(coords: FloatArray, predict_at: FloatArray | None) -> FloatArray:
     return np.array(middles)
 
 
-def _pair(task: Task, posterior: Posterior, x: FloatArray) -> tuple[Kernel, float]:
-    """Kernel and noise variance of a node; the mean of the common factor where that is integrated out."""
-    kernel, noise = posterior.form.at(x)
-    if not posterior.form.free:
-        return kernel, noise
-    freedom = task.obs.total - task.obs.n_trend
-    factor = posterior.scale(x) * freedom / max(freedom - 2, 1)
-    return kernel.scaled(factor), noise * factor
+def _theta(posterior: Posterior, x: FloatArray) -> Theta:
+    """Hyperparameters of a node; with the mean of the common factor, where that is integrated out."""
+    theta, factor = posterior.form.at(x), posterior.factor(x)
+    return Theta(theta.kernel.scaled(factor), theta.noise * factor, theta.effects * factor)
+
+
+def _typical(variances: list[float], mass: FloatArray) -> float:
+    """Geometric mean of the nodes' variances of the effects."""
+    return float(np.exp(mass @ np.log(variances))) if np.isfinite(variances).all() else np.inf
 
 
 def _told(task: Task, forms: list[tuple[float, Form]], n_nodes: int) -> tuple[Choice, ...]:

@@ -11,6 +11,7 @@ from scipy import special
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray
+from bochner.inference.learning.evidence import Theta
 from bochner.inference.learning.policy import POLICY
 from bochner.kernels import Kernel, Matern
 
@@ -63,6 +64,7 @@ class OneField:
     noise: float | None  # None: learned
     free: bool
     stretched: bool = True
+    n_effects: int = 0  # effects of covariates that are shrunk together
 
     @property
     def log_odds(self) -> float:
@@ -86,28 +88,33 @@ class OneField:
     def names(self) -> tuple[str, ...]:
         """Of the entries of a point."""
         sizes = ("share",) if self.free else ("variance", *(["noise_variance"] if self.noise is None else []))
-        return ("length_scale", *(f"stretch[{i}]" for i in range(self.n_stretch)), "nu", *sizes)
+        effects = ("effects",) if self.n_effects else ()
+        return ("length_scale", *(f"stretch[{i}]" for i in range(self.n_stretch)), "nu", *sizes, *effects)
 
-    def at(self, x: FloatArray) -> tuple[Kernel, float]:
-        """Kernel and noise variance at a point; their sum is 1 where a common factor is integrated out."""
+    def at(self, x: FloatArray) -> Theta:
+        """Hyperparameters at a point; kernel and noise variance sum to 1 where a common factor is integrated out."""
         n = 1 + self.n_stretch
         if self.free:
             variance, noise = special.log_expit(x[n + 1]), float(special.expit(-x[n + 1]))
         else:
-            variance, noise = x[n + 1], float(np.exp(x[-1])) if self.noise is None else self.noise
-        return self._kernel().with_theta(np.r_[x[:n], variance, x[n]]), noise
+            variance, noise = x[n + 1], float(np.exp(x[n + 2])) if self.noise is None else self.noise
+        kernel = self._kernel().with_theta(np.r_[x[:n], variance, x[n]])
+        return Theta(kernel, noise, float(np.exp(x[-1])) / self.n_effects) if self.n_effects else Theta(kernel, noise)
 
     def slopes(self, x: FloatArray) -> FloatArray:
-        """Derivatives of [theta, log noise variance] in a point, (entries, k)."""
+        """Derivatives of [theta of the kernel, log noise variance, log variance of the effects] in a point."""
         n = 1 + self.n_stretch
-        slopes = np.zeros((n + 3, len(x)))
+        slopes = np.zeros((n + 4, len(x)))
         slopes[:n, :n] = np.eye(n)
         slopes[n + 1, n] = 1.0
         if self.free:
-            slopes[n, n + 1], slopes[n + 2, n + 1] = special.expit(-x[-1]), -special.expit(x[-1])
+            slopes[n, n + 1], slopes[n + 2, n + 1] = special.expit(-x[n + 1]), -special.expit(x[n + 1])
         else:
             slopes[n, n + 1] = 1.0
-            slopes[n + 2, n + 2 :] = 1.0
+            if self.noise is None:
+                slopes[n + 2, n + 2] = 1.0
+        if self.n_effects:
+            slopes[n + 3, -1] = 1.0
         return slopes
 
     def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
@@ -121,6 +128,8 @@ class OneField:
             parts.append((n + 1, sd_prior(x[n + 1], POLICY.field_rate / self.sizes.sd)))
             if self.noise is None:
                 parts.append((n + 2, sd_prior(x[n + 2], POLICY.noise_rate / self.sizes.sd)))
+        if self.n_effects:
+            parts.append((len(x) - 1, sd_prior(x[-1], POLICY.effect_rate / (1.0 if self.free else self.sizes.sd))))
         for i, (density, slope) in parts:
             value, gradient[i] = value + density, slope
         if self.n_stretch:
@@ -154,7 +163,9 @@ class OneField:
         level = 2 * np.log(self.sizes.sd)
         sizes = [(-9.0, 16.0)] if self.free else [(level - 10, level + 5), (level - 12, level + 4)]
         lengths = [(extent - 7, extent + 2), *[(-6.0, 6.0)] * self.n_stretch]
-        return np.array([*lengths, (np.log(0.2), np.log(6.0)), *sizes])[: len(self.names)]
+        sizes = sizes[: len(self.names) - len(lengths) - 1 - bool(self.n_effects)]
+        effects = [(-14.0 + (0.0 if self.free else level), 5.0 + (0.0 if self.free else level))] * bool(self.n_effects)
+        return np.array([*lengths, (np.log(0.2), np.log(6.0)), *sizes, *effects])
 
     def starts(self, begun: Sequence[FloatArray] = ()) -> list[FloatArray]:
         """Points from which a search may begin: on a grid, and modes of the form without a stretch."""
@@ -166,7 +177,10 @@ class OneField:
             POLICY.start_ranges, POLICY.start_shares, POLICY.start_nus, self._stretches()
         ):
             size = [share] if self.free else [level + special.log_expit(share), level + special.log_expit(-share)]
-            found.append(np.r_[np.log(reach * self.sizes.extent), stretch, np.log(nu), size][: len(self.names)])
+            if not self.free and self.noise is not None:
+                size = size[:1]
+            effects = [0.0 if self.free else level] * bool(self.n_effects)
+            found.append(np.r_[np.log(reach * self.sizes.extent), stretch, np.log(nu), size, effects])
         return found
 
     def _stretches(self) -> list[FloatArray]:

@@ -175,6 +175,6 @@ def _that_matter(posterior: Posterior, mode: Mode, steps: FloatArray, places: Fl
 def _surface(posterior: Posterior, x: FloatArray, places: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     low, high = posterior.form.bounds().T
     try:
-        return posterior.evidence.surface(*posterior.form.at(np.clip(x, low, high)), places)
+        return posterior.evidence.surface(posterior.form.at(np.clip(x, low, high)), places)
     except (linalg.LinAlgError, ValueError):
         return None

@@ -23,6 +23,7 @@ class Policy:
     stretch_freedom: float = 4.0  # ... and its degrees of freedom
     field_rate: float = 1.0  # rate of the exponential prior of the field's sd
     noise_rate: float = 2.0  # the same of the noise's sd
+    effect_rate: float = 1.0  # the same of the sd that all covariates together explain
     log_odds_of_addition: float = -1.0  # nats: log prior odds of a form with one part more
     exact_rows: int = 500  # Gaussian rows that are learned from by the exact evidence
     laplace_rows: int = 200  # the same of other families: each evaluation takes several factors

@@ -49,7 +49,7 @@ class Posterior:
         """Value, gradient and about minus the Hessian."""
         nothing = Mode(x, NOTHING, np.zeros(len(x)), np.eye(len(x)), "failed")
         try:
-            point = self.evidence.at(*self.form.at(x))
+            point = self.evidence.at(self.form.at(x))
         except FAILURES:
             return nothing
         if not (np.isfinite(point.value) and np.all(np.isfinite(point.gradient))):
@@ -57,22 +57,26 @@ class Posterior:
         slopes, (prior, slope) = self.form.slopes(x), self.form.log_prior(x)
         information = point.information
         if self.form.free:  # the common factor takes its part of it
-            factor = information[:, -1] + information[:, self.form.variance]
-            information = information - np.outer(factor, factor) / (factor[-1] + factor[self.form.variance])
+            scaled = [self.form.variance, -2, -1]  # a flat prior of effects has no part in it
+            factor = information[:, scaled].sum(axis=1)
+            information = information - np.outer(factor, factor) / factor[scaled].sum()
         bend = slopes.T @ information @ slopes + self.form.prior_bend(x)
         return Mode(x, point.value + prior, slopes.T @ point.gradient + slope, bend, "passed")
 
     def value(self, x: FloatArray) -> float:
         """Value alone."""
         try:
-            value = self.evidence.value(*self.form.at(x))[0]
+            value = self.evidence.value(self.form.at(x))[0]
         except FAILURES:
             return NOTHING
         return value + self.form.log_prior(x)[0] if np.isfinite(value) else NOTHING
 
-    def scale(self, x: FloatArray) -> float:
-        """Factor of the variances that the evidence integrates over, at its best."""
-        return self.evidence.value(*self.form.at(x))[1]
+    def factor(self, x: FloatArray) -> float:
+        """Posterior mean of the factor of the variances that the evidence integrates over; 1 where there is none."""
+        if not self.form.free:
+            return 1.0
+        scale, freedom = self.evidence.value(self.form.at(x))[1], self.evidence.freedom
+        return scale * freedom / max(freedom - 2, 1)
 
 
 def search(posterior: Posterior, begun: Sequence[Mode] = ()) -> list[Mode]:

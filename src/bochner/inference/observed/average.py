@@ -19,6 +19,7 @@ class Average:
     noise_variances: FloatArray
     mass: FloatArray
     amplitude: Amplitude | None = None  # of the field over space, relative to the kernels'
+    trend_precision: FloatArray | None = None  # learned prior precision of the fixed effects, (q, q)
     starts: tuple[FloatArray | None, ...] = ()  # linear predictors of the rows at the modes, as far as they are known
 
     @classmethod

@@ -24,6 +24,8 @@ class Settings:
         Whether hyperparameters are learned, or kept as they were given.
     criterion : str
         "evidence" (fixed effects integrated out) or "likelihood" (fixed effects at their maximum).
+    shrinks : bool
+        Whether the effects of covariates share a learned prior variance; else their priors are flat.
     seed : int
         Of everything random.
     resources : Resources
@@ -37,6 +39,7 @@ class Settings:
     noise_variance: float | None = None
     learns: bool = True
     criterion: str = "evidence"
+    shrinks: bool = False
     seed: int = 0
     resources: Resources = field(default_factory=Resources)
 

@@ -60,6 +60,15 @@ class Task:
         data, obs = _distinct(responses)
         return cls(settings, responses, data, obs, scale_of(obs), folds, domain or Domain())
 
+    def with_prior(self, trend_precision: FloatArray | None) -> Task:
+        """The same with a prior of the fixed effects; None: as they are."""
+        if trend_precision is None:
+            return self
+        obs = replace(self.obs, trend_precision=trend_precision)
+        if isinstance(self.data, Observations):
+            return replace(self, data=obs, obs=obs)
+        return replace(self, data=replace(self.data, trend_precision=trend_precision), obs=obs)
+
     @property
     def dim(self) -> int:
         """Number of coordinates."""
