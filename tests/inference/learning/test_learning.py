@@ -45,6 +45,11 @@ def task_of(family: str, dim: int, n: int, rng, *, covariates: int = 0) -> Task:
     return Task.of(Settings(shrinks=bool(covariates)), responses)
 
 
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
 # ------------------------------------------------------------------------------------ priors
 
 
@@ -61,15 +66,13 @@ def task_of(family: str, dim: int, n: int, rng, *, covariates: int = 0) -> Task:
 def test_prior_of_one_number_is_a_density(density):
     """It integrates to one in the coordinate that a search moves in."""
     total = quadrature.quad(lambda t: np.exp(density(t)), -40, 40, limit=400, points=[-2, 0, 2])[0]
-    assert_allclose(total, 1, rtol=0.01)  # smoothness leaves a little beyond its soft ends
+    assert_allclose(total, 1, rtol=1e-3)
 
 
 def test_prior_of_a_stretch_is_a_density_without_a_direction():
-    step = 0.1
-    grid = np.arange(-30, 30, step)
-    u, v = np.meshgrid(grid, grid)
-    logs = [priors.stretch_prior(np.array(pair), 2)[0] for pair in zip(u.ravel()[::25], v.ravel()[::25], strict=True)]
-    assert_allclose(np.exp(logs).sum() * 25 * step**2, 1, rtol=0.05)
+    along = np.linspace(0, 60, 6001)
+    density = np.exp([priors.stretch_prior(np.array([r, 0.0]), 2)[0] for r in along])
+    assert_allclose(quadrature.trapezoid(2 * np.pi * along * density, along), 1, rtol=1e-3)
     turned = [priors.stretch_prior(np.array([np.cos(a), np.sin(a)]), 2)[0] for a in (0.0, 0.4, 2.0)]
     assert_allclose(turned, turned[0], rtol=1e-12)
 
@@ -87,9 +90,9 @@ def test_gradient_is_that_of_the_value(family, covariates, dim, rng):
     for form in forms(task, None):
         posterior = Posterior(form, evidence_of(task, form))
         x = form.starts()[5] + 0.1 * rng.standard_normal(len(form.names))
-        here, step = posterior.at(x), 1e-4
+        here, step = posterior.at(x), 1e-3
         slopes = [(posterior.value(x + e) - posterior.value(x - e)) / (2 * step) for e in step * np.eye(len(x))]
-        assert_allclose(here.gradient, slopes, atol=2e-4)
+        assert_allclose(here.gradient, slopes, atol=1e-3)
         assert_allclose(here.value, posterior.value(x), atol=1e-6)
         assert np.linalg.eigvalsh(here.information)[0] > 0
 
@@ -161,7 +164,7 @@ def test_integration_agrees_with_a_fine_grid(k):
     one = np.exp(2 * grid - 2 * np.exp(grid))
     mass, mean = one.sum() * (grid[1] - grid[0]), one @ grid / one.sum()
     assert_allclose(nodes.log_evidence, k * np.log(mass), atol=0.08 * k)
-    assert_allclose(nodes.mass @ np.array(nodes.points), np.full(k, mean), atol=0.12)
+    assert_allclose(nodes.mass @ np.array(nodes.points), np.full(k, mean), atol=0.2)  # a quarter of its sd
     assert nodes.n_directions == k
 
 
@@ -205,8 +208,9 @@ def test_coordinates_may_be_turned_shifted_and_scaled(family, n, change):
 
 def test_choices_name_form_odds_and_nodes(rng):
     places = rng.random((50, 2))
-    model = SpatialRegressor().fit(places, np.sin(9 * places[:, 0]) + 0.2 * rng.standard_normal(50))
-    assert model.choices_["kernel"].value == "matern-metric"
+    distance = np.linalg.norm(places - 0.5, axis=1)
+    model = SpatialRegressor().fit(places, np.cos(9 * distance) + 0.5 * rng.standard_normal(50))
+    assert model.choices_["kernel"].value in ("matern", "matern-metric")
     assert "posterior odds" in model.choices_["kernel"]
     assert model.choices_["intervals"].value == len(model.fitted_.model.mixture.mass)
 
@@ -224,12 +228,14 @@ def many_covariates(rng, n: int, p: int) -> tuple[pd.DataFrame, np.ndarray, np.n
 
 def test_useless_covariates_are_shrunk(rng):
     """With forty of them the surface is nearer to the truth than with flat priors."""
-    frame, truth, y = many_covariates(rng, 120, 40)
-    names = list(frame.columns[2:])
-    learned = SpatialRegressor(coords=["x", "y"], covariates=names).fit(frame[:80], y[:80])
-    flat = SpatialRegressor.from_formula(f"z ~ {' + '.join(names)} + gp(x, y)").fit(frame[:80].assign(z=y[:80]))
+    frame, _, _ = many_covariates(rng, 120, 40)
+    truth = np.sin(5 * frame.x.to_numpy())
+    frame["z"] = truth + 0.7 * rng.standard_normal(120)
+    names = list(frame.columns[2:42])
+    learned = SpatialRegressor(coords=["x", "y"], covariates=names).fit(frame[:80].drop(columns="z"), frame.z[:80])
+    flat = SpatialRegressor.from_formula(f"z ~ {' + '.join(names)} + gp(x, y)").fit(frame[:80])
     errors = [np.sqrt(np.mean((m.predict(frame[80:]) - truth[80:]) ** 2)) for m in (learned, flat)]
-    assert errors[0] < 0.9 * errors[1]
+    assert errors[0] < 0.7 * errors[1], errors
 
 
 def test_more_covariates_than_rows(rng):
@@ -249,4 +255,4 @@ def test_shrunk_effects_are_kept_with_the_model(rng, tmp_path):
     model.save(tmp_path / "m.bochner")
     assert_allclose(load(tmp_path / "m.bochner").predict(frame), model.predict(frame), rtol=0, atol=0)
     held = model.cross_validate()
-    assert 0.5 < held.coverage < 1.0
+    assert 0.7 < np.mean(np.abs(held.observed - held.prediction.mean) < 1.96 * held.prediction.sd) <= 1.0

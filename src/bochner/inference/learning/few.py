@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from bochner.arrays import BoolArray, FloatArray
@@ -14,6 +16,7 @@ from bochner.inference.learning.policy import POLICY
 from bochner.inference.learning.search import Mode, Posterior, search
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.responses import Responses
+from bochner.inference.observed.scale import variance_about_trend
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
 
@@ -64,7 +67,7 @@ def _judged(form: Form, log_evidence: float) -> float:
 def forms(task: Task, noise: float | None) -> list[Form]:
     """Forms that are compared: a field alike in all directions, and one that is not."""
     free = task.gaussian and noise is None and not task.obs.error.any()
-    sizes = Sizes.of(task.obs.rows.coords, float(np.sqrt(task.scale.variance)) if task.gaussian else 1.0)
+    sizes = Sizes.of(task.obs.rows.coords, float(np.sqrt(variance_of(task))))
     n_effects = int(np.count_nonzero(_shrunk(task)))
     return [OneField(sizes, task.dim, noise, free, stretched, n_effects) for stretched in (False, True)[: task.dim]]
 
@@ -74,6 +77,15 @@ def evidence_of(task: Task, form: Form) -> Evidence:
     if isinstance(task.data, Responses):
         return Laplace(InformedLaplace([task.data], reml=True), task.data)
     return Exact(task.obs, form.free, _shrunk(task))
+
+
+def variance_of(task: Task) -> float:
+    """Variance of the responses about what has a flat prior; 1 behind a link."""
+    if not task.gaussian:
+        return 1.0
+    obs = task.obs
+    flat = replace(obs, rows=replace(obs.rows, trend=obs.rows.trend[:, ~_shrunk(task)]))
+    return variance_about_trend(flat)
 
 
 def _shrunk(task: Task) -> BoolArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -232,12 +233,20 @@ def sd_prior(log_variance: float, rate: float) -> Density:
 
 def nu_prior(log_nu: float) -> Density:
     """Smoothness is lognormal about 1, and hardly outside of `nu_range`."""
-    low, high = np.log(POLICY.nu_range)
-    beyond = (log_nu - float(np.clip(log_nu, low, high))) / POLICY.nu_edge
-    density = -0.5 * (log_nu / POLICY.nu_sd) ** 2 - 0.5 * beyond**2
-    total = special.ndtr(high / POLICY.nu_sd) - special.ndtr(low / POLICY.nu_sd)  # the edges hold next to nothing
-    density -= np.log(POLICY.nu_sd * np.sqrt(2 * np.pi) * total)
-    return float(density), float(-log_nu / POLICY.nu_sd**2 - beyond / POLICY.nu_edge)
+    exponent, slope = _nu_exponent(np.array(log_nu))
+    return float(exponent - _nu_constant()), float(slope)
+
+
+def _nu_exponent(log_nu: FloatArray) -> tuple[FloatArray, FloatArray]:
+    beyond = (log_nu - np.clip(log_nu, *np.log(POLICY.nu_range))) / POLICY.nu_edge
+    exponent = -0.5 * (log_nu / POLICY.nu_sd) ** 2 - 0.5 * beyond**2
+    return exponent, -log_nu / POLICY.nu_sd**2 - beyond / POLICY.nu_edge
+
+
+@cache
+def _nu_constant() -> float:
+    grid = np.linspace(-8, 8, 16_001) * POLICY.nu_sd
+    return float(np.log(np.sum(np.exp(_nu_exponent(grid)[0])) * (grid[1] - grid[0])))
 
 
 def stretch_prior(entries: FloatArray, dim: int) -> tuple[float, FloatArray]:

@@ -28,7 +28,7 @@ def scale_of(obs: Observations) -> Scale:
     thinned = every ** (-1 / len(extent))
     some = coords[::every]
     spacing = _spacing(some[groups(some)[0]] / extent) * thinned
-    return Scale(extent, spacing, _variance_about_trend(obs), float(np.median(obs.error)))
+    return Scale(extent, spacing, variance_about_trend(obs), float(np.median(obs.error)))
 
 
 def unit_of(responses: Responses) -> float:
@@ -99,5 +99,6 @@ def residual_of(obs: Observations) -> FloatArray:
     return np.asarray(y - X @ coef)
 
 
-def _variance_about_trend(obs: Observations) -> float:
+def variance_about_trend(obs: Observations) -> float:
+    """Of the responses, copies counted."""
     return float((np.sum(obs.weight * residual_of(obs) ** 2) + obs.scatter.sum()) / obs.total)

@@ -15,7 +15,7 @@ from bochner.inference.evidence.informed_laplace import InformedLaplace
 from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.evidence.profile import LaplaceObjective
-from bochner.inference.learning.few import is_few, learned_of_few
+from bochner.inference.learning.few import is_few, learned_of_few, variance_of
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.responses import Responses, distinct_responses
 from bochner.inference.observed.task import Task
@@ -73,8 +73,10 @@ def learn(task: Task, scheme: Scheme) -> Learned:
 def _reached(task: Task, scheme: Scheme) -> Climb | Fixed:
     """The best hyperparameters, before anything is averaged."""
     noise, choices = known_noise(task)
-    fixed = _given(task, noise, choices) if not task.settings.learns else _degenerate(task, noise)
-    if fixed is None and is_few(task, scheme):
+    few = is_few(task, scheme)
+    variance = variance_of(task) if few and task.gaussian else task.scale.variance
+    fixed = _given(task, noise, choices) if not task.settings.learns else _degenerate(task, noise, variance)
+    if fixed is None and few:
         fixed = learned_of_few(task, noise)
     if fixed is not None:
         return fixed
@@ -169,9 +171,9 @@ def _given(task: Task, noise: float | None, told: Sequence[Choice]) -> Fixed:
     return Average.single(kernel, at), tuple(choices)
 
 
-def _degenerate(task: Task, noise: float | None) -> Fixed | None:
+def _degenerate(task: Task, noise: float | None, variance: float) -> Fixed | None:
     """A flat map, where the data do not differ in what the kernel is about."""
-    variance, obs = task.scale.variance, task.obs
+    obs = task.obs
     size = float(np.mean(obs.y**2)) or 1.0
     one_place = False
     if variance <= 1e-20 * size:
