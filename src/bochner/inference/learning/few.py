@@ -39,13 +39,13 @@ def learned_of_few(task: Task, noise: float | None) -> tuple[Average, tuple[Choi
         posterior = Posterior(form, evidence_of(task, form))
         modes = search(posterior, modes)
         found.append(peaks(posterior, modes))
-    found = sorted(filter(None, found), key=lambda some: -_judged(some[0].posterior.form, some[0].log_evidence))
+    found = sorted(filter(None, found), key=lambda some: -some[0].log_evidence)
     if not found:
         return None
-    best = _judged(found[0][0].posterior.form, found[0][0].log_evidence)
-    kept = [some for some in found if _judged(some[0].posterior.form, some[0].log_evidence) > best - POLICY.ruled_out]
+    best = found[0][0].log_evidence
+    kept = [some for some in found if some[0].log_evidence > best - POLICY.ruled_out]
     nodes = [integrate(some, places) for some in kept]
-    logs = np.array([_judged(s[0].posterior.form, n.log_evidence) for s, n in zip(kept, nodes, strict=True)])
+    logs = np.array([each.log_evidence for each in nodes])  # prior odds of the forms are even
     share = np.exp(logs - np.logaddexp.reduce(logs))
     mass = np.concatenate([w * each.mass for w, each in zip(share, nodes, strict=True)])
     points = [(some[0].posterior, x) for some, each in zip(kept, nodes, strict=True) for x in each.points]
@@ -57,11 +57,6 @@ def learned_of_few(task: Task, noise: float | None) -> tuple[Average, tuple[Choi
     average = Average(kernels, noises, masses, trend_precision=precision)
     order = sorted(zip(logs, (some[0].posterior.form for some in kept), strict=True), key=lambda pair: -pair[0])
     return average, _told(task, order, len(masses))
-
-
-def _judged(form: Form, log_evidence: float) -> float:
-    """Log posterior odds of a form, up to a constant."""
-    return log_evidence + form.log_odds
 
 
 def forms(task: Task, noise: float | None) -> list[Form]:

@@ -68,11 +68,6 @@ class OneField:
     n_effects: int = 0  # effects of covariates that are shrunk together
 
     @property
-    def log_odds(self) -> float:
-        """Log prior odds against one field alike in all directions."""
-        return POLICY.log_odds_of_addition if self.n_stretch else 0.0
-
-    @property
     def name(self) -> str:
         return "matern-metric" if self.n_stretch else "matern"
 

@@ -19,12 +19,11 @@ class Policy:
     nu_sd: float = 0.75  # sd of log smoothness about smoothness 1
     nu_range: tuple[float, float] = (0.25, 4.5)  # smoothness is unlikely outside
     nu_edge: float = 0.1  # sd of log smoothness beyond these limits
-    stretch_scale: float = 0.6  # log ratio of length scales: scale of its Student prior ...
+    stretch_scale: float = 0.3  # log ratio of length scales: scale of its Student prior ...
     stretch_freedom: float = 4.0  # ... and its degrees of freedom
     field_rate: float = 1.0  # rate of the exponential prior of the field's sd
     noise_rate: float = 2.0  # the same of the noise's sd
     effect_rate: float = 1.0  # the same of the sd that all covariates together explain
-    log_odds_of_addition: float = -1.0  # nats: log prior odds of a form with one part more
     exact_rows: int = 500  # Gaussian rows that are learned from by the exact evidence
     laplace_rows: int = 200  # the same of other families: each evaluation takes several factors
     start_ranges: tuple[float, ...] = (0.05, 0.15, 0.5)  # of the extent
