@@ -59,6 +59,7 @@ INNER_FLOORS = {
         ("evidence",),
         ("adaptive",),
         ("schemes",),
+        ("learning",),
         ("tuning",),
         (
             "curvature",

@@ -226,7 +226,7 @@ def test_a_row_that_alone_tells_an_effect_is_no_reason_for_alarm(family):
 def test_as_many_effects_as_rows_leave_none_to_be_scored(n):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(n, 2 + n - 1)), rng.normal(size=n)
-    model = SpatialRegressor(covariates=list(range(2, n + 1))).fit(X, y)
+    model = SpatialRegressor(tune="likelihood", covariates=list(range(2, n + 1))).fit(X, y)
     model.check()
     with pytest.raises(InputError, match="as many effects as there are rows"):
         model.cross_validate()

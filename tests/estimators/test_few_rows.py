@@ -98,33 +98,30 @@ def test_smoothness_is_averaged_not_picked():
     X, _, y = drawn(50, noise=1.0)
     model = SpatialRegressor().fit(X[:50], y[:50])
     mixture = model.fitted_.model.mixture
-    mass = {nu: sum(m for m, c in zip(mixture.mass, mixture.components, strict=True) if c.kernel.nu == nu)
-            for nu in (0.5, 1.5, 2.5)}  # fmt: skip
-    assert min(mass.values()) > 0.05
-    assert_allclose(sum(mass.values()), 1.0)
+    log_nu = np.log([c.kernel.nu for c in mixture.components])
+    assert np.sqrt(mixture.mass @ (log_nu - mixture.mass @ log_nu) ** 2) > 0.3
+    assert_allclose(sum(mixture.mass), 1.0)
     told = model.choices_["intervals"]
-    assert told.value == np.count_nonzero(mixture.mass) and "smoothness 0.5" in told
+    assert told.value == np.count_nonzero(mixture.mass) and "nu" in told
 
 
-def test_the_best_hyperparameters_come_first_and_have_no_mass():
+def test_the_heaviest_node_comes_first():
     X, _, y = drawn(60)
     model = SpatialRegressor().fit(X[:60], y[:60])
     mixture = model.fitted_.model.mixture
-    assert mixture.mass[0] == 0 and mixture.components[0].kernel == model.kernel_
+    assert mixture.mass[0] == max(mixture.mass) and mixture.components[0].kernel == model.kernel_
     obs = model.training_responses().observations()
     values = [ExactEngine(c.kernel, s2).fit(obs).log_evidence
               for c, s2 in zip(mixture.components, mixture.noise_variance, strict=True)]  # fmt: skip
     assert_allclose(values[0], model.log_evidence_)
-    assert values[0] > max(values[1:]) - 1.0  # a weak prior moves the best a little
+    assert values[0] > max(values[1:]) - 3.0  # priors move the best
 
 
-def test_a_stretched_field_has_a_length_scale_per_axis():
+def test_a_stretched_field_has_length_scales_along_its_axes():
     X, surface, y = drawn(120, reach=(0.1, 1.0), noise=0.2)
     model = SpatialRegressor().fit(X[:120], y[:120])
-    assert "a length scale per axis" in model.choices_["intervals"]
-    ratios = [c.kernel.length_scale[1] / c.kernel.length_scale[0] for c in model.fitted_.model.mixture.components[1:]
-              if isinstance(c.kernel.length_scale, tuple)]  # fmt: skip
-    assert min(ratios) > 1 and len(set(np.round(ratios, 6))) == 3
+    long, short = model.kernel_.length_scale
+    assert long > 2 * short and abs(abs(model.kernel_.rotation) - np.pi / 2) < 0.3
     assert covered(model, X[120:], surface[120:]) > 0.85
 
 

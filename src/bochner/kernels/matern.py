@@ -158,7 +158,7 @@ def _by_table(s: FloatArray, nu: float, order: float, power: int, at_zero: float
     ends = _whole_logs(flat, SMALLEST, largest)
     for i in range(0, s.size, TABLE_CHUNK):
         here = flat[i : i + TABLE_CHUNK]
-        values = _tabulated(np.clip(here, SMALLEST, largest), nu, order, power, ends)
+        values = _tabulated(np.clip(here, np.exp(ends[0]), largest), nu, order, power, ends)
         out[i : i + TABLE_CHUNK] = np.where(here > SMALLEST, values, at_zero)
     return out.reshape(s.shape)
 
@@ -208,7 +208,7 @@ def _nu_slope(r: FloatArray, nu: float) -> FloatArray:
 
 def _tabulated_nu_slope(r: FloatArray, nu: float) -> FloatArray:
     ends = _whole_logs(r, SMALLEST, LARGEST)
-    return _on_equal_knots(_nu_slope_table(nu, ends), np.log(np.maximum(r, SMALLEST)))
+    return _on_equal_knots(_nu_slope_table(nu, ends), np.log(np.maximum(r, np.exp(ends[0]))))
 
 
 @lru_cache(maxsize=64)

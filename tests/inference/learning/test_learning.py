@@ -17,13 +17,13 @@ from bochner.inference.learning import forms as priors
 from bochner.inference.learning.few import evidence_of, forms
 from bochner.inference.learning.forms import Sizes
 from bochner.inference.learning.integrate import _corners, integrate, peaks
+from bochner.inference.learning.modes import Mode, Posterior, search
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.search import Mode, Posterior, search
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task
 
-SIZES = Sizes(extent=3.0, spacing=0.1, sd=2.0, spread=np.eye(2))
+SIZES = Sizes(extent=3.0, spacing=0.1, sd=2.0)
 
 
 def task_of(family: str, dim: int, n: int, rng, *, covariates: int = 0) -> Task:

@@ -12,22 +12,12 @@ from bochner.inference.evidence.informed_laplace import InformedLaplace
 from bochner.inference.learning.evidence import Evidence, Exact, Laplace, Theta
 from bochner.inference.learning.forms import Form, OneField, Sizes
 from bochner.inference.learning.integrate import Peak, integrate, peaks
+from bochner.inference.learning.modes import Mode, Posterior, search
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.search import Mode, Posterior, search
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.scale import variance_about_trend
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes.base import Scheme
-
-
-def is_few(task: Task, scheme: Scheme) -> bool:
-    """Whether the exact evidence of one field is what a fit learns by."""
-    s, domain = task.settings, task.domain
-    plain = s.kernel is None and s.reml and task.folds is None and scheme.own_draw(task) is None
-    places = task.dim <= 2 and not domain.last_is_time and domain.shared is None and not task.obs.rows.has_areas
-    most = POLICY.exact_rows if task.gaussian else POLICY.laplace_rows
-    return plain and places and scheme.exact and not scheme.fixed_features and len(task.data) < most
 
 
 def learned_of_few(task: Task, noise: float | None) -> tuple[Average, tuple[Choice, ...]] | None:

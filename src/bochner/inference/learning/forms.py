@@ -32,14 +32,11 @@ class Sizes:
         Median distance to the nearest other place.
     sd : float
         Of the linear predictor: of the responses about the trend, or 1 behind a link.
-    spread : (dim, dim)
-        Covariance of the coordinates.
     """
 
     extent: float
     spacing: float
     sd: float
-    spread: FloatArray
 
     @classmethod
     def of(cls, coords: FloatArray, sd: float) -> Sizes:
@@ -47,8 +44,7 @@ class Sizes:
         centred = coords - coords.mean(axis=0)
         places = np.unique(coords, axis=0)
         spacing = float(np.median(cKDTree(places).query(places, k=2)[0][:, 1]))
-        spread = centred.T @ centred / len(coords)
-        return cls(1.2 * float(np.sqrt((centred**2).sum(axis=1).max())), spacing, sd, spread)
+        return cls(1.2 * float(np.sqrt((centred**2).sum(axis=1).max())), spacing, sd)
 
 
 @dataclass(frozen=True)
@@ -164,40 +160,24 @@ class OneField:
         return np.array([*lengths, (np.log(0.2), np.log(6.0)), *sizes, *effects])
 
     def starts(self, begun: Sequence[FloatArray] = ()) -> list[FloatArray]:
-        """Points from which a search may begin: on a grid, and modes of the form without a stretch."""
+        """Points from which a search may begin: on a grid, or the modes of the form without a stretch."""
+        still = np.zeros(self.n_stretch)
         if self.n_stretch and begun:
-            return [np.r_[x[:1], stretch, x[1:]] for x in begun for stretch in self._stretches()]
+            return [np.r_[x[:1], still, x[1:]] for x in begun]
         level = 2 * np.log(self.sizes.sd)
+        effects = [0.0 if self.free else level] * bool(self.n_effects)
         found = []
-        for reach, share, nu, stretch in product(
-            POLICY.start_ranges, POLICY.start_shares, POLICY.start_nus, self._stretches()
-        ):
+        for reach, share, nu in product(POLICY.start_ranges, POLICY.start_shares, POLICY.start_nus):
             size = [share] if self.free else [level + special.log_expit(share), level + special.log_expit(-share)]
-            if not self.free and self.noise is not None:
-                size = size[:1]
-            effects = [0.0 if self.free else level] * bool(self.n_effects)
-            found.append(np.r_[np.log(reach * self.sizes.extent), stretch, np.log(nu), size, effects])
+            size = size[: 1 if self.noise is not None else 2]
+            found.append(np.r_[np.log(reach * self.sizes.extent), still, np.log(nu), size, effects])
         return found
-
-    def _stretches(self) -> list[FloatArray]:
-        """None, and that of the coordinates, where they are unlike."""
-        stretches = [np.zeros(self.n_stretch)]
-        values, vectors = np.linalg.eigh(self.sizes.spread)
-        if self.n_stretch and values[0] > 0 and values[-1] > POLICY.unlike**2 * values[0]:
-            stretches.append(_entries((vectors * np.log(values) / 2) @ vectors.T))
-        return stretches
 
     def _kernel(self) -> Kernel:
         if not self.n_stretch:
             return Matern(1.0, nu=1.0, learn_nu=True)
         rotation = 0.0 if self.dim == 2 else (0.0, 0.0, 0.0)
         return Matern((1.0,) * self.dim, nu=1.0, learn_nu=True, rotation=rotation)
-
-
-def _entries(b: FloatArray) -> FloatArray:
-    """Entries of a symmetric matrix without its mean diagonal, as a rotated kernel has them."""
-    mean = np.trace(b) / len(b)
-    return np.r_[np.diag(b)[:-1] - mean, b[np.triu_indices(len(b), 1)]]
 
 
 Form = OneField

@@ -9,11 +9,8 @@ import numpy as np
 from scipy import linalg
 
 from bochner.arrays import FloatArray
+from bochner.inference.learning.modes import Mode, Posterior
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.search import Mode, Posterior
-
-STEP = 0.1  # of the differences of gradients
-GENERATORS = {5: ((0, 1, 2, 3),), 6: ((0, 1, 2, 3, 4),), 7: ((0, 1, 2, 3, 4, 5),), 8: ((0, 1, 2, 3), (0, 1, 4, 5))}
 
 
 @dataclass(frozen=True)
@@ -84,8 +81,8 @@ def information(posterior: Posterior, mode: Mode) -> FloatArray:
     frame = posterior.form.frame(mode.x)
     rows = []
     for direction in frame.T:
-        x = mode.x + STEP * direction
-        step = STEP if np.all((low <= x) & (x <= high)) else -STEP
+        x = mode.x + POLICY.difference * direction
+        step = POLICY.difference if np.all((low <= x) & (x <= high)) else -POLICY.difference
         gradient = posterior.at(mode.x + step * direction).gradient
         rows.append(-frame.T @ (gradient - mode.gradient) / step)
     hessian = np.array(rows)
@@ -146,12 +143,10 @@ def _corners(k: int) -> FloatArray:
     """A two-level design of resolution V: signs, (m, k)."""
     if k == 1:
         return np.zeros((0, 1))
-    base = k if k < 5 else k - len(GENERATORS.get(k, ((),)))
+    words = {5: ["0123"], 6: ["01234"], 7: ["012345"], 8: ["0123", "0145"]}.get(k, [])
+    base = k - len(words)
     full = np.array(np.meshgrid(*[[-1.0, 1.0]] * base, indexing="ij")).reshape(base, -1).T
-    if k < 5:
-        return full
-    extra = [np.prod(full[:, list(word)], axis=1) for word in GENERATORS[k]]
-    return np.column_stack([full, *extra])
+    return np.column_stack([full, *(np.prod(full[:, [int(i) for i in word]], axis=1) for word in words)])
 
 
 def _that_matter(posterior: Posterior, mode: Mode, steps: FloatArray, places: FloatArray) -> FloatArray:

@@ -24,12 +24,9 @@ class Policy:
     field_rate: float = 1.0  # rate of the exponential prior of the field's sd
     noise_rate: float = 2.0  # the same of the noise's sd
     effect_rate: float = 1.0  # the same of the sd that all covariates together explain
-    exact_rows: int = 500  # Gaussian rows that are learned from by the exact evidence
-    laplace_rows: int = 200  # the same of other families: each evaluation takes several factors
     start_ranges: tuple[float, ...] = (0.05, 0.15, 0.5)  # of the extent
     start_shares: tuple[float, ...] = (-1.0, 2.0)  # logits of the field's share
     start_nus: tuple[float, ...] = (0.6, 1.8)
-    unlike: float = 3.0  # ratio of the sds of coordinates from which a search begins with their stretch, too
     climbs: int = 2  # climbs from the best starts
     steps: int = 60  # of a climb
     longest: float = 1.0  # step of a climb, in any entry
@@ -37,6 +34,7 @@ class Policy:
     apart: float = 2.0  # sds between modes that count as two
     ruled_out: float = 6.0  # nats below the best: a mode that is left out
     widest: float = 1.5  # largest sd of a direction
+    difference: float = 0.1  # step of the differences that make a Hessian
     design: float = 1.1  # radius of the design points, sds
     moved: float = 0.02  # sds: a direction that moves the surface by less stays at the mode
     probes: int = 50  # locations at which that is measured

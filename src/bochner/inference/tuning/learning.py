@@ -15,7 +15,7 @@ from bochner.inference.evidence.informed_laplace import InformedLaplace
 from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.objective import Objective
 from bochner.inference.evidence.profile import LaplaceObjective
-from bochner.inference.learning.few import is_few, learned_of_few, variance_of
+from bochner.inference.learning.few import learned_of_few, variance_of
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.responses import Responses, distinct_responses
 from bochner.inference.observed.task import Task
@@ -73,8 +73,8 @@ def learn(task: Task, scheme: Scheme) -> Learned:
 def _reached(task: Task, scheme: Scheme) -> Climb | Fixed:
     """The best hyperparameters, before anything is averaged."""
     noise, choices = known_noise(task)
-    few = is_few(task, scheme)
-    variance = variance_of(task) if few and task.gaussian else task.scale.variance
+    few = _is_few(task, scheme)
+    variance = variance_of(task) if few and task.gaussian else None
     fixed = _given(task, noise, choices) if not task.settings.learns else _degenerate(task, noise, variance)
     if fixed is None and few:
         fixed = learned_of_few(task, noise)
@@ -82,6 +82,28 @@ def _reached(task: Task, scheme: Scheme) -> Climb | Fixed:
         return fixed
     climb = _by_evidence(task, scheme, noise)
     return climb if task.folds is None else _by_folds(task, scheme, climb)
+
+
+def _is_few(task: Task, scheme: Scheme) -> bool:
+    """Whether the exact evidence of one field is what a fit learns by."""
+    s, domain = task.settings, task.domain
+    plain = s.kernel is None and s.reml and task.folds is None and scheme.own_draw(task) is None
+    places = (
+        task.dim <= 2
+        and not _of_unlike_units(task.obs.rows.coords)
+        and not domain.last_is_time
+        and domain.shared is None
+        and not task.obs.rows.has_areas
+    )
+    most = limits.MAX_AVERAGING_ROWS if task.gaussian else limits.MAX_LAPLACE_GRID_ROWS
+    free = not (scheme.adaptive or scheme.fixed_features)
+    return plain and places and free and len(task.data) < min(most, limits.MAX_EXACT_TUNING_ROWS)
+
+
+def _of_unlike_units(coords: FloatArray) -> bool:
+    """Whether coordinates scatter so differently along their principal axes that they hardly share a unit."""
+    sizes = np.linalg.svd(coords - coords.mean(axis=0), compute_uv=False)
+    return bool(sizes[0] > limits.UNLIKE_UNITS * sizes[-1])
 
 
 def _learned(task: Task, scheme: Scheme, reached: Climb | Fixed) -> Learned:
@@ -171,9 +193,9 @@ def _given(task: Task, noise: float | None, told: Sequence[Choice]) -> Fixed:
     return Average.single(kernel, at), tuple(choices)
 
 
-def _degenerate(task: Task, noise: float | None, variance: float) -> Fixed | None:
+def _degenerate(task: Task, noise: float | None, variance: float | None = None) -> Fixed | None:
     """A flat map, where the data do not differ in what the kernel is about."""
-    obs = task.obs
+    obs, variance = task.obs, task.scale.variance if variance is None else variance
     size = float(np.mean(obs.y**2)) or 1.0
     one_place = False
     if variance <= 1e-20 * size:

@@ -387,6 +387,9 @@ HARDLY_STRETCHED       3.0                                  ratio of length scal
 UNLIKE_EXTENTS         3.0                                  ratio of longest to shortest axis   benchmarks/dependent
                                                             above which axes are taken to have
                                                             different units
+UNLIKE_UNITS           30.0                                 ratio of principal sds of the       tests/inference/
+                                                            coordinates above which few rows    tuning
+                                                            are not learned by one metric
 AXIS_STARTS            (0.03, 0.3)                          of the extent: length scales to     benchmarks/dependent
                                                             start from along axes of their own
 COARSE_ITERATIONS      40                                   of a climb on the coarse            benchmarks/competition
@@ -738,6 +741,7 @@ TURNED_START = 1.4
 TURNED_ANGLES = (0.0, 0.785, 1.571, 2.356)
 HARDLY_STRETCHED = 3.0
 UNLIKE_EXTENTS = 3.0
+UNLIKE_UNITS = 30.0
 AXIS_STARTS = (0.03, 0.3)
 COARSE_ITERATIONS = 40
 FINE_ITERATIONS = 15

@@ -12,8 +12,6 @@ from bochner.inference.learning.evidence import FAILURES, Evidence
 from bochner.inference.learning.forms import OneField
 from bochner.inference.learning.policy import POLICY
 
-NOTHING = -1e10  # where there is no evidence
-
 
 @dataclass(frozen=True)
 class Mode:
@@ -47,7 +45,7 @@ class Posterior:
 
     def at(self, x: FloatArray) -> Mode:
         """Value, gradient and about minus the Hessian."""
-        nothing = Mode(x, NOTHING, np.zeros(len(x)), np.eye(len(x)), "failed")
+        nothing = Mode(x, -np.inf, np.zeros(len(x)), np.eye(len(x)), "failed")
         try:
             point = self.evidence.at(self.form.at(x))
         except FAILURES:
@@ -68,8 +66,8 @@ class Posterior:
         try:
             value = self.evidence.value(self.form.at(x))[0]
         except FAILURES:
-            return NOTHING
-        return value + self.form.log_prior(x)[0] if np.isfinite(value) else NOTHING
+            return -np.inf
+        return value + self.form.log_prior(x)[0] if np.isfinite(value) else -np.inf
 
     def factor(self, x: FloatArray) -> float:
         """Posterior mean of the factor of the variances that the evidence integrates over; 1 where there is none."""
