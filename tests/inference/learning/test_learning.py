@@ -206,6 +206,15 @@ def test_coordinates_may_be_turned_shifted_and_scaled(family, n, change):
     assert np.max(np.abs(other_sd / sd - 1)) < 1e-3
 
 
+@pytest.mark.parametrize(("n", "weight"), [(2, 1.0), (3, 1.0), (4, 1.0), (30, 0.01)])
+def test_hardly_any_rows_are_learned_from(n, weight, rng):
+    """Two rows, or many of next to no weight: an answer that is wide and finite."""
+    places = rng.random((n, 2))
+    model = SpatialRegressor().fit(places, rng.standard_normal(n), sample_weight=np.full(n, weight))
+    mean, sd = model.predict(rng.random((5, 2)), return_std=True)
+    assert np.all(np.isfinite(mean)) and np.all(sd > 0)
+
+
 def test_choices_name_form_odds_and_nodes(rng):
     places = rng.random((50, 2))
     distance = np.linalg.norm(places - 0.5, axis=1)

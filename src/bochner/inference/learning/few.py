@@ -51,9 +51,11 @@ def learned_of_few(task: Task, noise: float | None) -> tuple[Average, tuple[Choi
 
 def forms(task: Task, noise: float | None) -> list[Form]:
     """Forms that are compared: a field alike in all directions, and one that is not."""
-    free = task.gaussian and noise is None and not task.obs.error.any()
+    shrunk = _shrunk(task)
+    told = task.obs.total - np.count_nonzero(~shrunk) > 2  # a common factor has a mean then
+    free = task.gaussian and noise is None and told and not task.obs.error.any()
     sizes = Sizes.of(task.obs.rows.coords, float(np.sqrt(variance_of(task))))
-    n_effects = int(np.count_nonzero(_shrunk(task)))
+    n_effects = int(np.count_nonzero(shrunk))
     return [OneField(sizes, task.dim, noise, free, stretched, n_effects) for stretched in (False, True)[: task.dim]]
 
 

@@ -74,7 +74,7 @@ class Posterior:
         if not self.form.free:
             return 1.0
         scale, freedom = self.evidence.value(self.form.at(x))[1], self.evidence.freedom
-        return scale * freedom / max(freedom - 2, 1)
+        return scale * freedom / (freedom - 2)
 
 
 def search(posterior: Posterior, begun: Sequence[Mode] = ()) -> list[Mode]:
