@@ -142,7 +142,8 @@ def _told(names: list[str], constant: set[str], n_learned: int, n_columns: int) 
         return (
             f"{', '.join(names)} {verb} the same in every row and can say nothing: the coefficient is 0. Leave it out."
         )
+    listed = names if len(names) <= 8 else [*names[:8], f"{len(names) - 8} more"]
     return (
-        f"trend columns {names} are collinear: {n_learned} of {n_columns} directions can be learned. The coefficients "
+        f"trend columns {listed} are collinear: {n_learned} of {n_columns} directions can be learned. The coefficients "
         f"of least norm are taken; predictions are unaffected. Drop one of the columns to read them."
     )
