@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -165,4 +166,9 @@ def test_a_place_and_a_date_of_every_kind_of_file(ok, data, tmp_path):
     np.testing.assert_allclose(means[2], means[0], rtol=1e-6)
     for name, how in (("dated.csv", "--coords lon,lat,date"), ("dated.gpkg", "--coords x,y,date")):
         done = ok("fit", name, "--target", "temp", *QUICK, "-o", "m.bochner")
-        assert how in done.out + done.err and "not used: date" in done.out + done.err
+        assert how in done.out + done.err and re.search(r"not used: .*\bdate\.", done.out + done.err)
+
+
+def test_columns_that_are_not_used_are_named(ok, data, tmp_path):
+    done = ok("fit", "data.csv", "--target", "temp", "--covariates", "height", *QUICK, "-o", "m.bochner")
+    assert "not used: examined, positive, station." in done.out and "not used" not in done.err

@@ -75,6 +75,12 @@ def test_columns_that_a_pipeline_brings_and_nothing_uses_are_warned_of(pandas_ou
         pipeline.fit(table[["soil", "lon", "lat"]], table.temp)
 
 
+def test_many_columns_that_are_not_used_are_counted():
+    rng = np.random.default_rng(0)
+    with pytest.warns(CheckWarning, match=r"columns not used: 2, 3, 4, 5, 6, 7, 8, 9, 4 more\. Name those"):
+        fixed(coords=[0, 1]).fit(rng.random((60, 14)), rng.random(60))
+
+
 def test_one_hot_columns_of_an_array_without_coords_are_named():
     rng = np.random.default_rng(0)
     X, y = rng.random((60, 6)), rng.random(60)

@@ -24,7 +24,7 @@ from bochner.exceptions import InputError
 from bochner.families import family_named
 from bochner.kernels import kernel_named
 from bochner.layout import Given
-from bochner.layout.columns import timed_columns, told_of_unused
+from bochner.layout.columns import told_of_unused
 from bochner.report.words import CHOICES
 from bochner.spelling import Size, check_sizes
 
@@ -53,10 +53,10 @@ def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
         model.learn_table(rows.table, columns.pop("target"), Given(**columns), wanted)
     if rows.places.left_out:
         model.tell(Choice("rows left out", len(rows.places), text=" ".join(rows.places.left_out)))
-    timed = timed_columns(rows.places.unread)
-    if timed and not model.fitted_.layout.last_is_time:
-        how = f"--coords {','.join(rows.places.coords)},{{}}"
-        model.tell(Choice("columns", tuple(timed), text=told_of_unused(timed, how)))
+    unused = rows.places.unread
+    if unused:
+        how = None if model.fitted_.layout.last_is_time else f"--coords {','.join(rows.places.coords)},{{}}"
+        model.tell(Choice("columns", unused, text=told_of_unused(unused, how)))
     for choice in model.choices_.values():
         speak("choice", f"{CHOICES.get(choice.name, choice.name)}: {choice}")
     return model, rows

@@ -190,7 +190,8 @@ def told_of_unused(unused: Sequence[str], how: str | None) -> str:
         if how and times
         else ""
     )
-    return f"not used: {', '.join(unused)}.{hint}"
+    listed = unused if len(unused) <= 8 else [*unused[:8], f"{len(unused) - 8:,} more"]
+    return f"not used: {', '.join(listed)}.{hint}"
 
 
 def _numbers_rows(column: Any, name: str) -> bool:
