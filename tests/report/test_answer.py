@@ -122,6 +122,10 @@ def test_districts_without_data_are_marked_and_not_counted(page_of_islands, open
     assert "Island" not in shown.inner_text("#hotspots")
     assert shown.locator("#areas-table thead th").last.inner_text() == "rows"
     assert any(one["name"] == "Island: no data" for one in shown.evaluate("window.bochner.labels()"))
+    assert "Hatched areas have no data nearby." in shown.inner_text("#map-card")
+    with shown.expect_download() as waiting:
+        shown.click("#save-svg")
+    assert waiting.value.path().read_text(encoding="utf-8").count("url(#hatch)") == 1
 
 
 def test_people_far_from_the_data_are_not_counted(model, tmp_path):

@@ -164,12 +164,13 @@ export class MapPanel {
   }
 
   words(layer) {
-    const { response, unit } = this.data;
+    const { response, unit, areas } = this.data;
+    const hatched = areas.some((area) => area.no_data) ? " Hatched areas have no data nearby." : "";
     return {
       mean: `Predicted ${response} (mean)${unit ? `, in ${unit}` : ""}.`,
       sd: `Standard deviation of that mean${unit ? `, in ${unit}` : ""}.`,
       exceedance: `Probability that the ${response} lies above ${limitText(this.threshold, this.data)}.`,
-    }[layer];
+    }[layer] + hatched;
   }
 
   legendTitle(layer) {

@@ -27,7 +27,7 @@ export function picture(panel, ratio = 2) {
     context.textBaseline = "middle";
     context.fillText(panel.title, panel.map.view.margin.left, 15);
     context.font = `13px ${FONT}`;
-    context.fillText(panel.words(panel.layer), panel.map.view.margin.left, 35);
+    context.fillText(panel.words(panel.layer), panel.map.view.margin.left, 35, panel.map.view.inner.width);
     context.translate(0, head);
     panel.map.view.draw(context, panel.image(panel.layer), (c, v) => panel.marks(c, v));
     printLegend(context, panel.scales[panel.layer], panel.layer, panel.data, panel.map.view.margin.left, height + 6, panel.map.view.inner.width);
@@ -59,6 +59,8 @@ export function svgPicture(panel) {
     `<g clip-path="url(#frame)"><image href="${image.toDataURL()}" x="${x0}" y="${y0}" width="${x1 - x0}" height="${y1 - y0}" preserveAspectRatio="none"/>`,
     lines(data.background.coast ?? [], 'stroke="#24313b" stroke-width="1"'),
     lines(data.background.border ?? [], 'stroke="#24313b" stroke-dasharray="5 3"'),
+    '<pattern id="hatch" width="9" height="9" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M3 0V9" stroke="#ffffff" stroke-width="3" stroke-opacity="0.7"/><path d="M3 0V9" stroke="#182026" stroke-width="1.2"/></pattern>',
+    ...data.areas.filter((area) => area.no_data).map(({ rings }) => `<path d="${rings.map(path).join("")}" fill="url(#hatch)" fill-rule="evenodd"/>`),
     lines(data.areas.flatMap((area) => area.rings), 'stroke="#182026" stroke-width="0.9"'),
     ...names,
     `</g><rect x="${left}" y="${top}" width="${width}" height="${height}" fill="none" stroke="#9aa6af"/></svg>`,
