@@ -230,6 +230,17 @@ def test_a_phone_in_the_dark_and_the_keyboard_are_served(visit, survey):
     assert page.is_hidden("#drawer") and page.evaluate("document.activeElement.id") == "drawer-toggle"
 
 
+def test_a_map_has_the_pixels_that_are_on_the_screen(survey):
+    page, asked = survey.page, re.compile(r"/fits/\d+/jobs$")
+    page.route(asked, lambda route: route.fulfill(status=422, json={"error": "not now"}))
+    page.fill("#resolution", "0.3deg")
+    with page.expect_request(asked) as sent:
+        page.evaluate("document.getElementById('draw-map').click()")  # as assistive programs do: moves no focus
+    assert sent.value.post_data_json["resolution"] == "0.3deg"
+    page.unroute(asked)
+    page.fill("#resolution", "0.15deg")
+
+
 def test_a_large_map_follows_the_slider(visit, survey):
     """Every frame has its threshold; how many there are in a second is measured by `benchmarks/studio.py`."""
     page = visit("&project=none", PHONE)

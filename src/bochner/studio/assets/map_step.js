@@ -32,7 +32,7 @@ function controls(root) {
   const rasters = files("raster").map((one) => [one.name, one.name]);
   const held = chosenFit().spec?.covariates ?? [], image = state.view.data?.kind !== "table";
   return el("div", { class: "questions" },
-    !image && field("resolution", "Side of a pixel", el("input", { id: "resolution", type: "text", value: state.map.resolution, placeholder: "automatic", autocomplete: "off", onchange: (event) => { state.map.resolution = event.target.value.trim(); changed("options"); } }), "E.g. 5km or 0.05deg; empty: as fine as is quick."),
+    !image && field("resolution", "Side of a pixel", el("input", { id: "resolution", type: "text", value: state.map.resolution, placeholder: "automatic", autocomplete: "off", oninput: (event) => { state.map.resolution = event.target.value.trim(); changed("options"); } }), "E.g. 5km or 0.05deg; empty: as fine as is quick."),
     !image && polygons.length > 0 && field("map-areas", "Outlines and cut", select("map-areas", [["", "none"], ...polygons], state.map.areas || state.decide.areas, (value) => { state.map.areas = value; state.map.cut = true; changed("options"); }), "The map is cut to these polygons."),
     !image && held.map((name, k) => field(`held-${k}`, `Where ${name} comes from`, select(`held-${k}`, [["", "its mean everywhere"], ...rasters], state.map.covariate[name] ?? "", (value) => { state.map.covariate[name] = value; changed("options"); }))),
     button("Draw the map again", { id: "draw-map", onclick: () => attempt(root, () => draw()) }));
