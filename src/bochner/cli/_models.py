@@ -53,8 +53,7 @@ def fit_spec(spec: Spec) -> tuple[SpatialRegressor, Training]:
         model.learn_table(rows.table, columns.pop("target"), Given(**columns), wanted)
     if rows.places.left_out:
         model.tell(Choice("rows left out", len(rows.places), text=" ".join(rows.places.left_out)))
-    unused = rows.places.unread
-    if unused:
+    if unused := rows.places.unread:
         how = None if model.fitted_.layout.last_is_time else f"--coords {','.join(rows.places.coords)},{{}}"
         model.tell(Choice("columns", unused, text=told_of_unused(unused, how)))
     for choice in model.choices_.values():

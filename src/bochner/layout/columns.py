@@ -169,9 +169,8 @@ def told_of_axes(X: Any, columns: Columns, table: FloatArray) -> tuple[str, bool
     told = f"{len(columns.coords)} columns are taken as coordinates: {', '.join(names[j] for j in columns.coords)}."
     flags = ", ".join(names[j] for j in columns.coords if np.isin(table[:, j], (0.0, 1.0)).all())
     hint = f" Columns that hold only 0 and 1 ({flags}) look like categories, which are no coordinates. Name the"
-    return told + (f"{hint} coordinates, coords=[...], and the others as covariates=[...]." if flags else ""), bool(
-        flags
-    )
+    told += f"{hint} coordinates, coords=[...], and the others as covariates=[...]." if flags else ""
+    return told, bool(flags)
 
 
 def timed_columns(names: Sequence[str]) -> list[str]:

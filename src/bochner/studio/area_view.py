@@ -86,12 +86,8 @@ def _row(answer: Answer, i: int) -> dict[str, Any]:
     row = answer.areas.iloc[i]
     known = {"mean": "mean", "sd": "sd", "low": "lower", "high": "upper", "people": "weight", "total": "total"}
     numbers = {name: _finite(row[column]) for name, column in known.items() if column in answer.areas}
-    return {
-        "name": answer.names[i],
-        **numbers,
-        "probability": _finite(answer.chance[i]),
-        "no_data": bool(answer.no_data[i]),
-    }
+    judged = {"probability": _finite(answer.chance[i]), "no_data": bool(answer.no_data[i])}
+    return {"name": answer.names[i], **numbers, **judged}
 
 
 def _shapes(places: Any) -> list[list[list[float]]]:
