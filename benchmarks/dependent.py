@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import linalg
+from scipy import linalg, optimize
 from sklearn.model_selection import LeaveOneGroupOut
 
 from bochner import SpatialRegressor
@@ -44,10 +44,9 @@ from bochner.frequencies import MonteCarlo, resample
 from bochner.inference import Observations
 from bochner.inference.adaptive.ascent import noise_of_few_waves
 from bochner.inference.adaptive.pool import pool_of, pool_scores, pool_size
-from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.fits.linear import LinearEngine
-from bochner.inference.observed.scale import scale_of
-from bochner.inference.tuning.search import Search
+from bochner.inference.learning.evidence import Exact, Parts
+from bochner.inference.learning.theta import Theta
 from bochner.kernels import Kernel, Matern, OnAxes, Separable, SquaredExponential, total_variance
 from bochner.moments import moments_of
 from bochner.random import generator
@@ -261,12 +260,15 @@ def one_kernel(X: np.ndarray, y: np.ndarray, days: list[np.ndarray], start: Kern
         zero, trend = np.zeros(len(i)), np.column_stack([np.ones(len(i)), X[i, 2:]])
         parts.append(Observations(Rows(X[i, :2], trend), y[i], zero + 1, zero, zero))
 
-    def objective(kernel: Kernel, noise: float) -> tuple[float, np.ndarray]:
-        found = [ExactEvidence(obs, True)(kernel, noise) for obs in parts]
-        return sum(value for value, _ in found), np.sum([slope for _, slope in found], axis=0)
+    flat = np.full(parts[0].n_trend, -1)
+    evidence = Parts([Exact(obs, flat) for obs in parts])
 
-    best = Search(objective, scale_of(parts[0]), None).maximise(start, 0.03)
-    return best.kernel, best.noise_variance
+    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
+        point = evidence.at(Theta(start.with_theta(x[:-1]), float(np.exp(x[-1]))))
+        return -point.value, -point.gradient
+
+    best = optimize.minimize(loss, np.r_[start.theta, np.log(0.03)], jac=True, method="L-BFGS-B").x
+    return start.with_theta(best[:-1]), float(np.exp(best[-1]))
 
 
 def whole_year(X: np.ndarray, y: np.ndarray, station: np.ndarray, altitude: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -122,14 +122,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "how much goes by waves, of one product",
     ),
     ("features/operators/split.py", "COEFFICIENTS_PER_ROW", "Mult -> Div", "how much goes by waves, of one product"),
-    (
-        "inference/tuning/integration.py",
-        "if size < 1e-8",
-        "constant 1",
-        "when rounding has used the nodes up",
-    ),
     ("posterior/quadrature.py", "tail = np.minimum", "constant 25", "how far nodes reach where nothing is left"),
-    ("inference/tuning/search.py", "max_iterations: int = 200", "constant 200", "steps that a climb never needs"),
     (
         "inference/chunked.py",
         "prior_variance(obs.rows.coords[:1])",
@@ -181,20 +174,11 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("posterior/quadrature.py", "(eta >= low) & (eta <= high)", "LtE -> Gt", "halving finds the same mode, later"),
     ("posterior/quadrature.py", "(eta >= low) & (eta <= high)", "GtE -> Lt", "halving finds the same mode, later"),
     ("kernels/empirical.py", "COSINES_AT_ONCE // rows", "constant 1", "cosines that are treated at once"),
-    ("inference/tuning/sums.py", "limits.SUM_COARSE_POINTS, 12", "constant 12", "neighbours of a first draft"),
     ("inference/evidence/profile.py", "(seen.z - part.offset) * root", "Mult -> Div", "where a search begins"),
     ("posterior/ranked.py", "if needed <= _MOST_NODES", "LtE -> Gt", "by nodes or one by one, the same sum"),
     ("frequencies/lattice.py", "MARGINS = tuple(", "constant 2", "one of a dozen margins that are tried"),
     ("frequencies/lattice.py", "MARGINS = tuple(", "constant 10", "one of a dozen margins that are tried"),
-    ("inference/tuning/varying_amplitude.py", "noise): Sub -> Add: 1", "Sub -> Add", "errors in gaps are not read"),
     ("families/stirling.py", "1 / 1680", "constant 1680", "the last digit of a double"),
-    ("inference/tuning/selection.py", "slope.sum() / ranges.sum()", "Div -> Mult", "they sum to zero at the best"),
-    (
-        "inference/tuning/multiscale.py",
-        "nats = 0.0 if axial is None",
-        "constant 0.0",
-        "less than what decides, either way",
-    ),
     ("inference/fits/iterative_folds.py", "default_rng(0).choice(n", "constant 0", "which rows are watched"),
     ("inference/observed/responses.py", "np.all(self.weight > 0)", "constant 0", "whether a copy is made"),
     (
@@ -209,7 +193,6 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "Mult -> Div",
         "slopes are of counts of one",
     ),
-    ("inference/tuning/informed_climb.py", "limits.LEAST_BEND *", "Mult -> Div", "when a climb trusts its curvature"),
     ("frequencies/structured.py", "walsh_hadamard(rows) * d2", "Mult -> Div", "signs are their own inverses"),
     ("posterior/ranked.py", "_MOST_NODES = 512", "constant 512", "by nodes or one by one, the same sum"),
     (
@@ -224,12 +207,6 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "value: float = 0.0",
         "constant 0.0",
         "not read before there is a theta",
-    ),
-    (
-        "inference/tuning/guided_search.py",
-        "max_iterations: int = 200",
-        "constant 200",
-        "steps that a climb never needs",
     ),
     (
         "neighbours/compiled_loops.py",
@@ -257,13 +234,6 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("posterior/patches.py", "near = np.minimum(limits.NEAR_SHARE", "Mult -> Div", "how large patches are begun with"),
     ("kernels/matern.py", "tabulate: bool = True", "constant True", "by a table or by the formula, the same number"),
     ("neighbours/inverse_root.py", "index = np.int32 if", "Pow -> Mult", "whole numbers of four or of eight bytes"),
-    (
-        "inference/tuning/multiscale.py",
-        "of_space = task.domain.groups is None and not",
-        "constant 3",
-        "rows of more than three dimensions are learned by another way",
-    ),
-    ("inference/tuning/averaging.py", "/ mass[chosen].sum()", "Div -> Mult", "masses are made to sum to one again"),
     (
         "posterior/operator.py",
         "_cache: dict[str, Any] = field(",

@@ -32,9 +32,9 @@ from bochner import SpatialRegressor
 from bochner.families import Family, family_named
 from bochner.features import FourierMap
 from bochner.frequencies import lattice_frequencies
-from bochner.inference.evidence.laplace import ExactBound
-from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.fits.fixed_effects import held_where_separated
+from bochner.inference.learning.evidence import Laplace
+from bochner.inference.learning.theta import Theta
 from bochner.kernels import Kernel, Matern
 
 N_NEW = 5_000
@@ -216,18 +216,18 @@ def below_optimum(case: Case, model: SpatialRegressor) -> float:
     """Nats of the dense Laplace evidence between the learned hyperparameters and the best ones."""
     fit = model.fitted_
     responses = held_where_separated(replace(model.training_responses(), family=fit.model.family))[0]
-    objective = LaplaceObjective([responses], ExactBound, reml=True)
+    evidence = Laplace(responses, np.full(responses.rows.trend.shape[1], -1))
     kernel, noise = fit.model.kernel, fit.model.noise_variance
-    learned = objective(kernel, noise)[0]
+    learned = evidence.value(Theta(kernel, noise))[0]
     learns_noise = noise > 0
 
     def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
         at = kernel.with_theta(x[: len(kernel.theta)])
         try:
-            value, slope = objective(at, float(np.exp(x[-1])) if learns_noise else 0.0)
+            point = evidence.at(Theta(at, float(np.exp(x[-1])) if learns_noise else 0.0))
         except Exception:
             return 1e10, np.zeros(len(x))
-        return -value, -slope[: len(x)]
+        return -point.value, -point.gradient[: len(x)]
 
     own = np.r_[kernel.theta, [np.log(noise)] if learns_noise else []]
     ranges = [i for i, h in enumerate(kernel.hyperparameters) if h.role.is_range]

@@ -41,8 +41,6 @@ NOISE = 0.05
 CLOUDS = 0.25
 WINDOW_ROWS = 0.8  # rows of a window of scattered ones, of the pixels of an image
 LEAST_GAPS = 0.05  # of the pixels: an image with fewer has no gaps to move
-SHORT = {"one Matern field": "one", "a sum of short, middle and long Matern fields": "sum3"}
-SHORT |= {"one exponential field": "exp", "a sum of two exponential fields": "exp2"}
 
 
 def main() -> None:
@@ -87,7 +85,7 @@ def score_all(args: argparse.Namespace, earlier: Path | None) -> None:
         gained.append(found["default"] / found["before"])
         worst.append(found["default"] / min(found["single"].values()))
         true.append(found["default"] / found["true"])
-        singles = " ".join(f"{SHORT.get(k, k)} {v:.4g}" for k, v in found["single"].items())
+        singles = " ".join(f"{k} {v:.4g}" for k, v in found["single"].items())
         print(
             f"{image.name:<26} {found['rows']:>7,} {found['default']:>8.4g} {found['before']:>8.4g} "
             f"{found['true']:>8.4g} "
@@ -279,10 +277,7 @@ def in_units(image: Image) -> Iterator[tuple[Any, Any]]:
 
 def weights_of(model: Any) -> str:
     """Kernels and weights, in short."""
-    told = str(model.choices_["kernel"])
-    for long, short in SHORT.items():
-        told = told.replace(long, short)
-    return told[: told.index(":")] + told[told.find(", in ") : told.find(" gaps")]
+    return f"{model.choices_['kernel'].value}, {model.choices_['judge'].value}"
 
 
 # --------------------------------------------------------------------------- who judges kernels
@@ -318,10 +313,11 @@ def judged_by_engine() -> Iterator[None]:
     from bochner import SpatialRegressor
     from bochner.inference.fits.folds import HeldOut, stacked
     from bochner.inference.fits.limits import MAX_LOCAL_TARGETS
-    from bochner.inference.tuning import multiscale
+    from bochner.inference.learning import judge
     from bochner.random import generator
 
-    def by_engine(pairs: Any, obs: Any, folds: Any, most: int = MAX_LOCAL_TARGETS) -> list[Any]:
+    def by_engine(pairs: Any, obs: Any, folds: Any, nearest: Any = None) -> list[Any]:
+        most = MAX_LOCAL_TARGETS
         parts: list[list[Any]] = [[] for _ in pairs]
         for k, (train, test) in enumerate(folds):
             if len(test) > most:
@@ -333,11 +329,11 @@ def judged_by_engine() -> Iterator[None]:
                 done.append(HeldOut(np.asarray(test), np.full(len(test), k), mean, sd**2))
         return [stacked(done) for done in parts]
 
-    locally, multiscale.held_out_by_each = multiscale.held_out_by_each, by_engine
+    locally, judge.held_out_by_each = judge.held_out_by_each, by_engine
     try:
         yield
     finally:
-        multiscale.held_out_by_each = locally
+        judge.held_out_by_each = locally
 
 
 # --------------------------------------------------------------------------- scores
@@ -410,7 +406,7 @@ def scored(image: Image, earlier: Path | None) -> dict[str, Any]:
         "rows": len(y),
         "default": default,
         "before": by_earlier(earlier, X, y, places, truth),
-        "single": {name: alone(t.kernel, t.noise_variance) for part in seen for name, t in part} or {"all": default},
+        "single": {name: alone(*pair) for part in seen for name, pair in part} or {"all": default},
         "true": alone(image.kernel, NOISE) if image.kernel is not None else float("nan"),
         "cover": float(coverage(truth, low, high)),
         "seconds": seconds,
@@ -421,20 +417,20 @@ def scored(image: Image, earlier: Path | None) -> dict[str, Any]:
 @contextmanager
 def recorded() -> Iterator[list[list[tuple[str, Any]]]]:
     """The candidates of a fit."""
-    from bochner.inference.tuning import multiscale
+    from bochner.inference.learning import learned
 
     kept: list[list[tuple[str, Any]]] = []
-    stacked = multiscale._stacked
+    judge = learned.judge
 
-    def recording(candidates: Any, *rest: Any, **named: Any) -> Any:
-        kept.append(candidates)
-        return stacked(candidates, *rest, **named)
+    def recording(geometry: Any, names: Any, pairs: Any, odds: Any) -> Any:
+        kept.append(list(zip(names, pairs, strict=True)))
+        return judge(geometry, names, pairs, odds)
 
-    multiscale._stacked = recording
+    learned.judge = recording
     try:
         yield kept
     finally:
-        multiscale._stacked = stacked
+        learned.judge = judge
 
 
 if __name__ == "__main__":

@@ -228,23 +228,25 @@ def test_names_of_files_are_unique() -> None:
 
 
 @every_module
-def test_thresholds_stand_in_the_table_of_their_room(path: Path) -> None:
-    """A number with a name is found in `limits.py`, with what it costs; private ones are details of their file."""
+def test_numbers_say_what_they_mean(path: Path) -> None:
+    """A number with a name has its unit and meaning on its line, or a row in the `limits.py` of its room."""
     module = module_name(path).removeprefix("bochner.")
     if path.stem == "limits":
         table = ast.get_docstring(parsed(path)) or ""
         untold = [name for name in numbers_in(parsed(path)) if not re.search(rf"^`?{name}\b", table, re.MULTILINE)]
         assert not untold, f"{untold} have no row in the table"
         return
+    told = set(re.findall(r"^([A-Z][A-Z_0-9]*)\b.*  # \S", path.read_text(encoding="utf-8"), re.MULTILINE))
     apart = [name for name in numbers_in(parsed(path)) if not is_private(name) and not is_exempt(f"{module}.{name}")]
-    assert not apart, f"{apart}: give each a row in the limits.py of its room"
+    untold = sorted(set(apart) - told)
+    assert not untold, f"{untold}: say on the line what each is, and in which unit"
 
 
 def test_a_name_has_one_value() -> None:
-    """No two files mean different numbers by one name."""
+    """No two tables of limits mean different numbers by one name."""
     found: dict[str, dict[str, list[str]]] = {}
     for path in PATHS:
-        if room_of(module_name(path)) not in OWN_NUMBERS:
+        if path.stem == "limits" and room_of(module_name(path)) not in OWN_NUMBERS:
             for name, value in numbers_in(parsed(path)).items():
                 found.setdefault(name.strip("_"), {}).setdefault(value, []).append(str(path.relative_to(SOURCE)))
     twice = {name: values for name, values in found.items() if len(values) > 1}

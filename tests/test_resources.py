@@ -290,7 +290,7 @@ cases = {
     "exact": (300, {"kernel": Matern(0.3)}),
     "lattice": (4_000, {"kernel": SquaredExponential(0.5, 1.0), **given}),
     "conjugate gradients": (4_000, {"kernel": Matern(0.3, 1.0, nu=0.5), **given}),
-    "vecchia": (1_200, {"kernel": Matern(0.3)}),
+    "nearest": (1_200, {"kernel": Matern(0.3)}),
     "orthogonal": (2_000, {"features": "orthogonal", **waves}),
     "nystroem": (2_000, {"features": "nystroem", **waves}),
     "counts": (2_500, {"family": "poisson", "kernel": Matern(0.4, 0.5), "tune": None}),

@@ -116,11 +116,6 @@ def of_a_level_without_cases(r: Generator) -> SpatialRegressor:
     return model.fit(np.column_stack([places(r, 700), level]), y * (1 - level))
 
 
-def of_steps(r: Generator) -> SpatialRegressor:
-    X = r.uniform(size=(1_001, 5))
-    return SpatialRegressor().fit(X, np.sign(X - 0.3).sum(axis=1) + 0.1 * r.normal(size=1_001))
-
-
 SLOPE = SpatialRegressor(SquaredExponential(), tune="likelihood", fit_intercept=False)
 FINDINGS: dict[str, Fit] = {
     "the map is flat": lambda r: fixed(Matern(0.2, 0.001), 1.0).fit(places(r, 50), r.normal(size=50)),
@@ -161,13 +156,12 @@ FINDINGS: dict[str, Fit] = {
     "is 2024-05-01 in every row": of_days("x", "y", "date"),
     "last of the coordinates it is a time": of_days("day", "x", "y"),
     "to do without the prior": of_a_level_without_cases,
-    "looks like precisions or survey (sampling) weights": lambda r: fixed(Matern(0.3)).fit(
+    "Did you mean measurement_variance?": lambda r: fixed(Matern(0.3)).fit(
         *rows(80), sample_weight=np.linspace(50.5, 300, 80)
     ),
     "no noise was learned": lambda r: SpatialRegressor(Matern()).fit(
         *rows(80, noise=0.3), sample_weight=np.full(80, 2)
     ),
-    "trees would serve better": of_steps,
 }
 
 

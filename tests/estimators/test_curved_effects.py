@@ -141,7 +141,7 @@ def test_the_unit_of_a_covariate_does_not_matter():
 
 @pytest.mark.parametrize("family", ["poisson", "bernoulli"])
 def test_bends_of_other_families(family):
-    assert asked(survey(bend=0.5, n=300, family=family), family) == {"height": 1}
+    assert asked(survey(bend=0.5, n=300, family=family), family).keys() == {"height"}
 
 
 def test_a_square_that_was_given_is_not_offered_again():

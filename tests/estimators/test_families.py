@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bochner import SpatialRegressor, load
 from bochner.exceptions import CheckWarning, InputError
 from bochner.families import Binomial, NegativeBinomial, Poisson
-from bochner.inference.tuning import limits
+from bochner.inference.learning import ladder
 from bochner.kernels import Matern
 from tests.estimators.families import FAMILIES, KERNEL, model_of, survey
 from tests.estimators.fields import draw
@@ -269,7 +269,7 @@ def test_likelihood_of_many_rows_is_that_of_all_of_them(monkeypatch):
     """A climb that begins on parts of the rows ends at the same maximum, trend and value included."""
     s = survey(FAMILIES["poisson"], 150)
     whole = model_of(s.family, tune="likelihood", kernel=Matern()).fit(s.X, s.y, **s.known)
-    monkeypatch.setattr(limits, "MAX_EXACT_TUNING_ROWS", 100)
+    monkeypatch.setattr(ladder, "exact_rows", lambda *, gaussian: 100)
     parts = model_of(s.family, tune="likelihood", kernel=Matern()).fit(s.X, s.y, **s.known)
     assert parts.choices_["tuning"].value == "exact"
     assert_allclose(parts.log_likelihood_, whole.log_likelihood_, atol=1e-4)

@@ -5,16 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import integrate, special
 
 from bochner import SpatialRegressor, load
-from bochner.features import Rows
-from bochner.inference.evidence.share_evidence import ShareEvidence
 from bochner.inference.fits.exact import ExactEngine
-from bochner.inference.observed.observations import Observations
-from bochner.inference.tuning.integration import is_one_field
-from bochner.inference.tuning.node_rules import gauss_rule, thinned
-from bochner.kernels import Matern, Periodic, RationalQuadratic, SquaredExponential
+from bochner.kernels import Matern, SquaredExponential
 from bochner.posterior import Latent
 
 
@@ -98,7 +92,7 @@ def test_smoothness_is_averaged_not_picked():
     X, _, y = drawn(50, noise=1.0)
     model = SpatialRegressor().fit(X[:50], y[:50])
     mixture = model.fitted_.model.mixture
-    log_nu = np.log([c.kernel.nu for c in mixture.components])
+    log_nu = np.log([next(iter(c.kernel.leaves())).nu for c in mixture.components])
     assert np.sqrt(mixture.mass @ (log_nu - mixture.mass @ log_nu) ** 2) > 0.3
     assert_allclose(sum(mixture.mass), 1.0)
     told = model.choices_["intervals"]
@@ -120,8 +114,9 @@ def test_the_heaviest_node_comes_first():
 def test_a_stretched_field_has_length_scales_along_its_axes():
     X, surface, y = drawn(120, reach=(0.1, 1.0), noise=0.2)
     model = SpatialRegressor().fit(X[:120], y[:120])
-    long, short = model.kernel_.length_scale
-    assert long > 2 * short and abs(abs(model.kernel_.rotation) - np.pi / 2) < 0.3
+    field = next(iter(model.kernel_.leaves()))
+    long, short = field.length_scale
+    assert long > 2 * short and abs(abs(field.rotation) - np.pi / 2) < 0.3
     assert covered(model, X[120:], surface[120:]) > 0.85
 
 
@@ -131,18 +126,6 @@ def test_a_kernel_that_was_given_keeps_its_form(kernel):
     model = SpatialRegressor(kernel).fit(X[:50], y[:50])
     for component in model.fitted_.model.mixture.components:
         assert component.kernel.replace(length_scale=kernel.length_scale, variance=1.0) == kernel
-
-
-def test_one_field_is_told_from_other_kernels():
-    assert is_one_field(Matern()) and is_one_field(SquaredExponential((1.0, 2.0)))
-    for kernel in (
-        Matern() + Matern(),
-        Matern(learn_nu=True),
-        RationalQuadratic(),
-        Periodic(),
-        Matern((1.0, 2.0), rotation=0.1),
-    ):
-        assert not is_one_field(kernel)
 
 
 def test_copies_and_weights_are_the_same_thing():
@@ -181,68 +164,6 @@ def test_loaded_models_predict_the_same_bits(tmp_path):
 
 
 # ------------------------------------------------------------------------------ the mathematics
-
-
-def observations(n: int = 25, *, copies: bool = False, error: float = 0.0) -> Observations:
-    rng = np.random.default_rng(3)
-    coords = rng.uniform(size=(n, 2))
-    weight = rng.integers(1, 4, size=n).astype(float) if copies else np.ones(n)
-    scatter = np.where(weight > 1, rng.uniform(size=n), 0.0)
-    trend = np.column_stack([np.ones(n), coords[:, 0]])
-    return Observations(Rows(coords, trend), rng.normal(size=n), weight, np.full(n, error), scatter)
-
-
-@pytest.mark.parametrize("copies", [False, True])
-def test_the_total_variance_is_integrated_out(copies):
-    """Along the shares, against quadrature of the evidence of the exact kernel over the log of the variance."""
-    obs, kernel = observations(copies=copies), Matern(0.3)
-    logit = np.array([-2.0, 0.0, 3.0])
-    line = ShareEvidence.of(obs).along_shares(kernel(obs.rows.coords), logit)
-
-    def numerically(share: float) -> float:
-        def log_value(log_s2: float) -> float:
-            s2 = np.exp(log_s2)
-            return ExactEngine(kernel.scaled(s2 * share), s2 * (1 - share)).fit(obs).log_evidence
-
-        top = max(log_value(x) for x in np.linspace(-4, 4, 33))
-        return top + np.log(integrate.quad(lambda x: np.exp(log_value(x) - top), -6, 8, limit=200)[0])
-
-    expected = np.array([numerically(float(special.expit(x))) for x in logit])
-    assert_allclose(np.diff(line.log_evidence), np.diff(expected), atol=1e-6)
-
-
-@pytest.mark.parametrize("error", [0.0, 0.3])
-def test_evidence_along_fields_is_that_of_the_exact_kernel(error):
-    obs, kernel = observations(copies=True, error=error), Matern(0.3)
-    line = ShareEvidence.of(obs).along_fields(kernel(obs.rows.coords), 0.2, np.array([-1.0, 0.5, 2.0]), 1.5)
-    exact = [ExactEngine(kernel.scaled(f), 0.2).fit(obs).log_evidence for f in line.field]
-    assert_allclose(np.diff(line.log_evidence), np.diff(exact), rtol=1e-8)
-
-
-@pytest.mark.parametrize("order", [1, 2, 3, 5])
-def test_gauss_rule_keeps_the_moments_of_a_discrete_law(order):
-    x = np.linspace(-4, 6, 30)
-    mass = special.softmax(-0.3 * (x - 1) ** 2)
-    at, share = gauss_rule(x, mass, order)
-    assert len(at) == order
-    for power in range(2 * order):
-        assert_allclose(share @ at**power, mass @ x**power, rtol=1e-9)
-
-
-def test_gauss_rule_of_one_point():
-    at, share = gauss_rule(np.arange(3.0), np.array([0.0, 1.0, 0.0]), 3)
-    assert_allclose((at, share), ([1.0], [1.0]))
-
-
-def test_thinning_keeps_heavy_nodes_and_the_sum():
-    mass = np.random.default_rng(0).dirichlet(np.full(300, 0.2))
-    kept, new = thinned(mass, 40)
-    assert len(kept) == len(new) == 40
-    assert_allclose(new.sum(), 1.0)
-    heavy = mass[kept] > new.min() * (1 + 1e-9)
-    assert heavy.any()
-    assert_allclose(new[heavy], mass[kept][heavy], rtol=1e-9)
-    assert set(np.flatnonzero(mass > 1 / 40)) <= set(kept)
 
 
 def test_quantiles_of_mixtures_invert_their_cdf():

@@ -51,7 +51,7 @@ def test_learns_by_default_on_many_rows():
     mean, sd = model.predict(T, return_std=True)
     assert np.sqrt(np.mean((mean - truth) ** 2)) < 0.02
     assert model.noise_variance_ == pytest.approx(0.01, rel=0.15)
-    assert model.choices_["tuning"].value in ("vecchia", "lattice") and not model.choices_["kernel"].given
+    assert model.choices_["tuning"].value in ("nearest", "lattice") and not model.choices_["kernel"].given
     assert np.mean(np.abs(mean - truth) < 1.96 * sd) > 0.85
 
 

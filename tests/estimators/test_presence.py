@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,17 +12,14 @@ from bochner import SpatialClassifier, SpatialRegressor
 from bochner.families import family_named
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import lattice_frequencies
-from bochner.inference.evidence.laplace import ExactBound
 from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_plan
-from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.fits.fixed_effects import fixed_effects, held_where_separated
+from bochner.inference.learning.evidence import Parts
+from bochner.inference.learning.ladder import _parts, with_shared_trend
+from bochner.inference.learning.theta import Theta
 from bochner.inference.observed.responses import Responses
-from bochner.inference.tuning.bounds import starts
-from bochner.inference.tuning.lattice_search import LatticeSearch, field_gain
-from bochner.inference.tuning.limits import FAILED_SEARCH
-from bochner.inference.tuning.objectives import composite_parts, with_shared_trend
-from bochner.inference.tuning.search import Search
-from bochner.kernels import Matern, Scale
+from bochner.kernels import Matern
+from tests.inference.learning.evidences import laplace, slopes_at
 
 TRUTH = Matern(0.25, 1.5, nu=1.5)
 
@@ -77,21 +73,10 @@ def test_a_cluster_of_one_class_and_a_rare_covariate():
 
 @pytest.mark.slow
 def test_five_percent_of_six_thousand_rows_are_asked_as_a_whole():
-    """Parts of them hold some dozen cases and prefer any range; all of them know it, wherever the climb begins."""
-    X, y = table(6_000, 0.05)
-    data = responses(X, y, "bernoulli")
-    parts = LaplaceObjective(composite_parts(with_shared_trend(data), 0, 4, 150, 300), ExactBound, reml=True)
-    scale = Scale(np.ones(2), 0.013, 1.0)
-    search = LatticeSearch.of(data, scale, 0.0, parts)
-    short = Matern(0.002, 1.0, nu=1.5)
-    begun = search.begun([(short, 0.0), *starts(short, scale, 0.0)])
-    assert begun is not None
-    found = search.maximise(*begun)
-    assert 0.12 < found.kernel.length_scale < 0.6 and 0.5 < found.kernel.variance < 5
-    # plans made for two kernels may differ by SETTLED_NATS
-    assert found.value > search.evaluate(TRUTH, 0.0)[0] - 0.3
-    n_parts = sum(len(part) for part in parts.parts)
-    assert search.gain(found) > 20 > field_gain(parts, replace(found, kernel=short)) * len(y) / n_parts
+    """Parts of them hold some dozen cases and prefer any range; all of them know it."""
+    model = default(*table(6_000, 0.05), kernel=Matern(nu=1.5))
+    assert model.choices_["tuning"].value == "lattice"
+    assert 0.12 < model.kernel_.length_scale < 0.6 and 0.5 < model.kernel_.variance < 5
 
 
 @pytest.mark.slow
@@ -111,12 +96,10 @@ def test_parts_of_one_class_have_an_evidence(family):
     """A flat trend in each part had none, and failed the sum of all."""
     X, y = table(2_000, 0.05)
     y[X[:, 0] < 0.6] = 0.0
-    data = responses(X, y, family)
-    parts = composite_parts(with_shared_trend(data), 0, 6, 150, 300)
+    parts = _parts(with_shared_trend(responses(X, y, family)), 0)
     assert any(part.y.sum() == 0 for part in parts)
-    search = Search(LaplaceObjective(parts, ExactBound, reml=True), None, 0.0)
-    value, slope = search.evaluate(Matern(0.2, 1.0, nu=1.5), 0.0)
-    assert value > FAILED_SEARCH and np.all(np.isfinite(slope))
+    point = Parts([laplace(part) for part in parts]).at(Theta(Matern(0.2, 1.0, nu=1.5), 0.0))
+    assert np.isfinite(point.value) and np.all(np.isfinite(point.gradient))
 
 
 def test_a_factor_level_with_a_single_class():
@@ -158,15 +141,12 @@ def test_evidence_on_waves_is_that_of_the_kernel(family):
     data = responses(X, y, family)
     kernel, noise = Matern(0.3, 1.2, nu=2.5), 0.0 if family == "bernoulli" else 0.2
     plan = lattice_plan(kernel, data.rows.coords, 1e3, 200)
-    waves = LaplaceObjective([data], lambda k, s2, _: LatticeBound(plan, k, s2), reml=True)
-    exact = LaplaceObjective([data], ExactBound, reml=True)
-    value, slope = waves(kernel, noise)
+    theta, waves = Theta(kernel, noise), laplace(data, lambda at, _: LatticeBound(plan, at.kernel, at.noise))
+    found, exact = waves.at(theta), laplace(data).at(theta)
     # PLAN_MARGIN lets the ends of the box see each other by 3e-3 of the variance
-    assert abs(value - exact(kernel, noise)[0]) < 0.1
-    np.testing.assert_allclose(slope, exact(kernel, noise)[1], atol=0.5)
-    for j, step in enumerate(1e-4 * np.eye(3)[: 2 if noise == 0 else 3]):
-        ends = [waves(kernel.with_theta(kernel.theta + s * step[:2]), noise * np.exp(s * step[2]))[0] for s in (1, -1)]
-        np.testing.assert_allclose(slope[j], (ends[0] - ends[1]) / 2e-4, rtol=1e-3, atol=1e-3)
+    assert abs(found.value - exact.value) < 0.1
+    np.testing.assert_allclose(found.gradient, exact.gradient, atol=0.5)
+    np.testing.assert_allclose(found.gradient, slopes_at(waves, theta), rtol=1e-3, atol=1e-3)
 
 
 def test_fixed_effects_without_a_field_are_those_of_a_glm():
@@ -198,6 +178,6 @@ def test_households_and_districts_are_two_scales():
     )
     y = (rng.uniform(size=4_000) < 1 / (1 + np.exp(1 - far - near))).astype(float)
     model = SpatialRegressor(family="bernoulli").fit(places, y)
-    assert model.choices_["kernel"].value == "sum of two scales"
+    assert model.choices_["kernel"].value == "near-far"
     short, long = sorted(float(k.length_scale) for k in model.kernel_.leaves())
     assert short < 0.05 < long

@@ -1,9 +1,8 @@
-"""Counts in a few rows, by brute force: the sampler, fixed effects, Newton's method, and the evidence on waves."""
+"""Counts in a few rows, by brute force: the sampler, fixed effects, and Newton's method."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,21 +10,15 @@ from numpy.testing import assert_allclose
 from scipy import optimize, stats
 
 from bochner.exceptions import ConvergenceError, InputError
-from bochner.families import Bernoulli, Binomial, Gamma, Gaussian, NegativeBinomial, Poisson
+from bochner.families import Bernoulli, Binomial, Gamma, NegativeBinomial, Poisson
 from bochner.features import Rows
 from bochner.inference import Responses
-from bochner.inference.evidence.laplace import ExactBound
-from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.fits import fixed_effects as fixed
 from bochner.inference.fits import limits, newton
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.sampling import sample_posterior
-from bochner.inference.observed.scale import crowding, scale_of, spacing_units
-from bochner.inference.tuning import lattice_search
-from bochner.inference.tuning import limits as tuning_limits
-from bochner.inference.tuning.lattice_search import LatticeSearch, field_gain
-from bochner.inference.tuning.search import Tuned
-from bochner.kernels import Matern, Separable, SquaredExponential
+from bochner.inference.observed.scale import crowding, spacing_units
+from bochner.kernels import Matern, Separable
 
 pytestmark = pytest.mark.every_case
 
@@ -209,91 +202,3 @@ def test_space_and_time_have_units_of_their_own():
     assert_allclose(time, 99 / 100, rtol=1e-6)
     widest = np.ptp(stations, axis=0).max()
     assert_allclose(space, widest / np.sqrt(10), rtol=1e-6)
-
-
-# --------------------------------------------------------------------------------------------- the evidence on waves
-
-KERNEL, NOISE = SquaredExponential(0.3, 0.6), 0.02
-
-
-def searched(n: int = 150) -> tuple[LatticeSearch, LaplaceObjective]:
-    given = responses_of(Poisson(), n)
-    exact = LaplaceObjective([given], ExactBound, reml=True)
-    return LatticeSearch.of(given, scale_of(given.linearised(given.start()).observations()), None, exact), exact
-
-
-def test_waves_have_the_evidence_of_the_exact_kernel():
-    looked, exact = searched()
-    for kernel, noise in ((KERNEL, NOISE), (KERNEL.replace(length_scale=0.6), 0.2)):
-        value, slopes = replace(looked, prior=False).evaluate(kernel, noise)
-        wanted, exact_slopes = exact(kernel, noise)
-        assert_allclose(value, wanted, atol=0.1)
-        assert_allclose(slopes, exact_slopes, rtol=0.03, atol=0.15)
-    assert looked.holds(KERNEL) and not looked.holds(SquaredExponential(1e-4))
-    value, slopes = looked.evaluate(SquaredExponential(1e-4), NOISE)
-    assert value == tuning_limits.FAILED_SEARCH and not slopes.any() and len(slopes) == 3
-    gain = looked.gain(Tuned(KERNEL, NOISE, 0.0, 1, ()))
-    assert_allclose(gain, field_gain(exact, Tuned(KERNEL, NOISE, 0.0, 1, ())), atol=0.1)
-    assert gain > 5 and looked.gain(Tuned(SquaredExponential(1e-4), NOISE, 0.0, 1, ())) == 0.0
-
-
-def test_a_climb_on_waves_ends_where_the_exact_evidence_does():
-    looked, exact = searched()
-    looked = replace(looked, prior=False)
-    found = looked.maximise(KERNEL, NOISE)
-    assert not found.failed and found.by_all_rows and found.n_evaluations > 1
-    plain = looked.plain(exact).maximise(KERNEL, NOISE)
-    assert_allclose(exact.value(found.kernel, found.noise_variance), plain.value, atol=0.3)
-    assert looked.maximise(SquaredExponential(1e-4), NOISE).failed
-    begun = looked.begun(
-        [(SquaredExponential(1e-4), NOISE), (KERNEL, NOISE), (KERNEL.replace(length_scale=4.0), NOISE)]
-    )
-    assert begun == (KERNEL, NOISE)
-    assert looked.begun([(SquaredExponential(1e-4), NOISE)]) is None
-
-
-def test_few_cases_have_a_prior_and_a_coarse_scale():
-    """Rows that tell as much as fewer measurements would are spaced as these, and their ranges have a prior."""
-    assert not searched()[0].prior
-    looked, _ = searched(60)
-    assert looked.prior
-    given = looked.responses
-    total, _ = fixed.information_of(given)
-    thinned = looked.scale.spacing * max(len(given) / total, 1.0)
-    assert_allclose(looked.prior_scale.spacing, min(thinned, 0.5))
-    assert looked.prior_scale.variance == 1.0
-    rare = replace(given, y=(np.arange(60) < 3).astype(float), family=Poisson())
-    fewer = LatticeSearch.of(rare, looked.scale, None, LaplaceObjective([rare], ExactBound, reml=True))
-    assert 3 * looked.prior_scale.spacing < fewer.prior_scale.spacing <= 0.5
-
-
-@pytest.mark.parametrize(("n", "most"), [(300, 100), (9_000, 2_500), (80_000, 5_000), (10**7, 5_000), (20_000, 3_149)])
-def test_more_rows_may_have_more_waves(monkeypatch, n, most):
-    """A third of few rows; then a bound that grows by their cube root, to twice its size."""
-    monkeypatch.setattr(tuning_limits, "LATTICE_WAVES", 2_500)
-    asked: list[int] = []
-    monkeypatch.setattr(lattice_search, "lattice_plan", lambda *given: asked.append(given[-1]))
-    looked, _ = searched(60)
-    rows = SimpleNamespace(coords=np.zeros((1, 1)))
-    sized = type("Sized", (SimpleNamespace,), {"__len__": lambda self: n})(rows=rows)
-    assert replace(looked, responses=sized).plan(KERNEL) is None
-    assert asked[-1] == most
-
-
-def test_an_objective_says_the_same_however_it_is_asked():
-    """With its gradient, without, and with all that it learns held; a dispersion is settled at its best."""
-    for family, reml in ((Poisson(), True), (NegativeBinomial(), True), (Poisson(), False)):
-        given = responses_of(family, 40)
-        objective = LaplaceObjective([given], ExactBound, reml=reml)
-        value = objective.settle(KERNEL, NOISE)
-        for other in (objective(KERNEL, NOISE)[0], objective.held(KERNEL, NOISE)[0], objective.value(KERNEL, NOISE)):
-            assert_allclose(other, value, atol=1e-3)
-        assert objective.learns == (family == NegativeBinomial())
-        if objective.learns:
-            best = objective.family.dispersion
-            for factor in (0.7, 1.4):
-                objective.family = objective.family.replace(dispersion=best * factor)
-                assert objective.held(KERNEL, NOISE)[0] < value
-    two = LaplaceObjective([given, given], ExactBound, reml=True)
-    assert_allclose(two.value(KERNEL, NOISE), 2 * LaplaceObjective([given], ExactBound, reml=True).value(KERNEL, NOISE))
-    assert two.largest == 40 and isinstance(replace(given, family=Gaussian()).gaussian, bool)

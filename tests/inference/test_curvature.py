@@ -1,17 +1,18 @@
-"""Whether effects bend: columns gain what regression says they gain, part by part, and chance is not followed."""
+"""Whether effects bend: columns are as likely as regression says they are, part by part; chance is not followed."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 
 from bochner.families import Gaussian, Poisson
 from bochner.features import Rows
 from bochner.inference import Domain, Responses, Settings, curvature, limits
-from bochner.inference.tuning.search import Tuned
+from bochner.inference.learning import priors
+from bochner.inference.learning.policy import POLICY
+from bochner.inference.learning.theta import Theta
 from bochner.kernels import Matern, Separable
 
 pytestmark = pytest.mark.every_case
@@ -22,41 +23,40 @@ def responses_of(coords, trend, y, family=None) -> Responses:
     return Responses(family or Gaussian(), Rows(coords, trend), y, one, zero, one, zero)
 
 
-def test_columns_gain_what_regression_explains():
-    """Of unit noise: half the sum of squares that they explain; no columns, and columns twice, gain no more."""
+@pytest.mark.parametrize("columns", [[], [2], [2, 3, 4]])
+def test_columns_are_as_likely_as_in_a_regression(columns):
+    """Of unit noise: normal densities, their prior variance integrated over by a fine sum; linear columns are free."""
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((40, 5)), rng.standard_normal(40)
-    X[:, 4] = X[:, 3]
+    X, y, variance = rng.standard_normal((40, 5)), rng.standard_normal(40), 1.7
+    y += 0.4 * X[:, 2]
     found = curvature.Information(X.T @ X, X.T @ y)
-    for columns in ([0], [1, 2], [0, 1, 2, 3], [3, 4]):
-        fitted = X[:, columns] @ np.linalg.lstsq(X[:, columns], y, rcond=None)[0]
-        assert_allclose(found.gain(np.array(columns)), 0.5 * fitted @ fitted)
-    assert found.gain(np.zeros(0, dtype=np.intp)) == 0.0
-    assert_allclose(found.gain(np.array([3, 4])), found.gain(np.array([3])))
+
+    def dense(chosen):
+        wide = np.eye(40) + 1e6 * X[:, :2] @ X[:, :2].T
+        if not chosen:
+            return stats.multivariate_normal(np.zeros(40), wide).logpdf(y)
+        logs, part = np.log(variance) + np.linspace(-10, 2, 241), X[:, chosen]
+        laws = [stats.multivariate_normal(np.zeros(40), wide + np.exp(v) / len(chosen) * part @ part.T) for v in logs]
+        prior = [priors.sd_prior(v, POLICY.effect_rate / np.sqrt(variance))[0] for v in logs]
+        return np.logaddexp.reduce([law.logpdf(y) + p for law, p in zip(laws, prior, strict=True)]) + np.log(0.05)
+
+    ours = found.log_evidence(2, np.array(columns, dtype=np.intp), variance)
+    ours -= found.log_evidence(2, np.empty(0, dtype=np.intp), variance)
+    assert_allclose(ours, dense(columns) - dense([]), atol=0.03)
 
 
-@pytest.mark.parametrize("n", [50.0, 5_000.0])
-@pytest.mark.parametrize("excess", [-0.2, 0.2])
-def test_a_bend_must_gain_what_its_columns_cost(n, excess):
-    """Half a log of the rows for each column, and a toll for each covariate that bends; more where many are asked."""
-    widths, n_linear = (3, 2, 1), 2
-    toll = limits.CURVE_TOLL + np.log(3)
-    cost = {k: 0.5 * k * np.log(n) + toll for k in (1, 2, 3)}
-    gains = np.zeros(8)
-    gains[:2] = 100.0  # of the straight lines, which are there in any case
-    gains[2 + 3 : 2 + 5] = cost[2] * np.array([0.05, 0.95])  # the second covariate bends by two columns, or not at all
-    gains[5] += excess
-    found = curvature.Information(np.eye(8), np.sqrt(2 * gains))
-    assert curvature._greedy(found, n_linear, widths, n) == ((0, 2, 0) if excess > 0 else (0, 0, 0))
-    gains[2 + 5] = cost[1] + 0.2  # the third, too
-    found = curvature.Information(np.eye(8), np.sqrt(2 * gains))
-    assert curvature._greedy(found, n_linear, widths, n) == ((0, 2, 1) if excess > 0 else (0, 0, 1))
+@pytest.mark.parametrize(("size", "wanted"), [(0.5, (0, 2, 0)), (0.02, (0, 0, 0))])
+def test_covariates_bend_where_rows_tell_so(size, wanted):
+    """With all of their columns, or with none."""
+    effect = np.array([2.0, -1.0, 0.0, 0.0, 0.0, size, -size, 0.0])
+    found = curvature.Information(100 * np.eye(8), 100 * effect)
+    assert curvature._bends(found, 2, (3, 2, 1), 1.0) == wanted
 
 
-def test_all_columns_are_taken_where_all_gain():
-    found = curvature.Information(np.eye(6), np.full(6, 50.0))
-    assert curvature._greedy(found, 1, (3, 2), 100.0) == (3, 2)
-    assert curvature._greedy(found, 0, (6,), 100.0) == (6,)
+def test_all_covariates_may_bend():
+    found = curvature.Information(100 * np.eye(6), np.full(6, 50.0))
+    assert curvature._bends(found, 1, (3, 2), 1.0) == (3, 2)
+    assert curvature._bends(found, 0, (6,), 1.0) == (6,)
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e5])
@@ -104,7 +104,7 @@ def test_parts_add_what_regression_with_a_level_for_each_would_say(n_parts):
     assert_array_equal(about, np.zeros(3))
     assert_allclose(steady.trend_precision, np.eye(3) / (limits.WEAK_EFFECT_SD**2 * np.var(y)))
     parts = [steady[rows] for rows in np.split(np.arange(90), n_parts)] if n_parts > 1 else [steady]
-    found = curvature._information(parts, Tuned(Matern(0.1, 1e-9), noise, 0.0, 1, ()), about)
+    found = curvature._information(parts, Theta(Matern(0.1, 1e-9), noise), about)
     precision, shift = np.zeros((2, 2)), np.zeros(2)
     for part in parts:
         X, r = part.rows.trend[:, 1:] - part.rows.trend[:, 1:].mean(axis=0), part.y - part.y.mean()
@@ -136,22 +136,22 @@ def test_the_field_beside_a_trend_has_the_units_of_its_axes(dim, domain, kind):
     rng = np.random.default_rng(5)
     coords = rng.uniform(size=(40, dim))
     found = responses_of(coords, np.ones((40, 1)), np.sin(3 * coords[:, 0]) + 0.1 * rng.normal(size=40))
-    tuned, family = curvature._field(Settings(), found, domain)
-    assert kind(tuned.kernel) and not tuned.failed
+    theta, family = curvature._field(Settings(), found, domain)
+    assert kind(theta.kernel)
     assert family.name == "gaussian"
-    assert curvature._field(Settings(noise_variance=0.04), found, domain)[0].noise_variance == 0.04
+    assert curvature._field(Settings(noise_variance=0.04), found, domain)[0].noise == 0.04
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e4])
 def test_bends_are_found_where_they_are(unit):
-    """Two covariates, of which the first bends; in any unit of the response, and no more columns than it has."""
+    """Two covariates, of which the first bends; in any unit of the response."""
     rng = np.random.default_rng(6)
     coords, z = rng.uniform(size=(120, 2)), rng.uniform(-1, 1, size=(120, 2))
     trend = np.column_stack([np.ones(120), z])
     y = unit * (z[:, 0] + 2 * z[:, 0] ** 2 - z[:, 1] + 0.3 * np.sin(3 * coords[:, 0]) + 0.2 * rng.normal(size=120))
     offered = [np.column_stack([c**2 - np.mean(c**2), c**3]) for c in z.T]
     found = curvature.columns_worth(Settings(), responses_of(coords, trend, y), offered, Domain())
-    assert found == (1, 0)
+    assert found == (2, 0)
     straight = y - unit * 2 * z[:, 0] ** 2
     assert curvature.columns_worth(Settings(), responses_of(coords, trend, straight), offered, Domain()) == (0, 0)
 
@@ -164,9 +164,8 @@ def test_rows_that_cannot_be_asked_say_so(monkeypatch):
     offered, field, tries = [(z**2 - np.mean(z**2))[:, None]], curvature._field, []
 
     def failing(settings, responses, domain):
-        tuned, family = field(settings, responses, domain)
         tries.append(responses.rows.trend.shape[1])
-        return (replace(tuned, value=-1e300) if len(tries) >= fails_at else tuned), family
+        return field(settings, responses, domain) if len(tries) < fails_at else None
 
     monkeypatch.setattr(curvature, "_field", failing)
     for fails_at, wanted in ((1, None), (2, (1,)), (9, (1,))):

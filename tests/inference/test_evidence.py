@@ -12,14 +12,14 @@ from scipy import linalg, stats
 from bochner.features import Rows
 from bochner.frequencies import MonteCarlo, Orthogonal, QuasiMonteCarlo, StructuredOrthogonal, shares_of
 from bochner.inference import Observations, merge_equal_rows
-from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.evidence.feature_evidence import linear_objective
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.linear import LinearEngine
+from bochner.inference.learning.theta import Theta
 from bochner.inference.observed import limits as observed_limits
 from bochner.inference.observed.scale import scale_of
-from bochner.inference.tuning.bounds import log_priors
 from bochner.kernels import Cauchy, Laplacian, Matern, Polynomial, RationalQuadratic, SquaredExponential
+from tests.inference.learning.evidences import exact, slopes
 from tests.laws.registry import DIMS
 from tests.laws.registry_models import OBSERVATIONS, observe, waves
 
@@ -43,15 +43,12 @@ every_dimension = pytest.mark.parametrize("dim", DIMS)
 both_criteria = pytest.mark.parametrize("reml", [True, False], ids=["evidence", "likelihood"])
 
 
-def slopes(value_at, point: np.ndarray, h: float = 1e-4) -> np.ndarray:
-    return np.array([(value_at(point + h * e) - value_at(point - h * e)) / (2 * h) for e in np.eye(len(point))])
-
-
 def check_exact(kernel, obs: Observations, noise: float, reml: bool) -> None:
     def value_at(point):
-        return ExactEvidence(obs, reml)(kernel.with_theta(point[:-1]), float(np.exp(point[-1])))[0]
+        return evidence.value(Theta(kernel.with_theta(point[:-1]), float(np.exp(point[-1]))))[0]
 
-    _, gradient = ExactEvidence(obs, reml)(kernel, noise)
+    evidence = exact(obs, reml=reml)
+    gradient = evidence.at(Theta(kernel, noise)).gradient
     # central differences of values near 100: h^2 = 1e-8 and rounding 1e-14 * 100 / h = 1e-8
     assert_allclose(gradient, slopes(value_at, np.r_[kernel.theta, np.log(noise)]), rtol=1e-5, atol=1e-5)
 
@@ -69,7 +66,7 @@ def test_information_is_that_of_dense_matrices(kernel_of, dim):
     moved = np.column_stack([change @ (pi @ obs.y) for change in (*gradients, spread)])
     expected = 0.5 * moved.T @ pi @ moved
     expected[-1, -1] += 0.5 * (obs.total - len(obs))
-    assert_allclose(ExactEvidence(obs, True).information(kernel, noise), expected, rtol=1e-7, atol=1e-9)
+    assert_allclose(exact(obs).at(Theta(kernel, noise)).information, expected, rtol=1e-7, atol=1e-9)
 
 
 def check_linear(rule, kernel, obs: Observations, noise: float, reml: bool, m: int = 15) -> None:
@@ -128,13 +125,14 @@ def test_linear_gradient_for_all_observations(observe_in, reml, m):
 def test_gradient_without_noise_is_finite(reml):
     """noise_variance=0 may be held while the kernel is tuned: an interpolator."""
     obs, kernel = OBSERVATIONS["trend"](2), Matern(0.3, 1.3, nu=0.5)
-    value, gradient = ExactEvidence(obs, reml)(kernel, 0.0)
-    assert np.isfinite(value) and gradient[-1] == 0
+    evidence = exact(obs, reml=reml)
+    point = evidence.at(Theta(kernel, 0.0))
+    assert np.isfinite(point.value) and point.gradient[-1] == 0
 
     def value_at(theta):
-        return ExactEvidence(obs, reml)(kernel.with_theta(theta), 0.0)[0]
+        return evidence.value(Theta(kernel.with_theta(theta), 0.0))[0]
 
-    assert_allclose(gradient[:-1], slopes(value_at, kernel.theta), rtol=1e-5, atol=1e-5)
+    assert_allclose(point.gradient[:-1], slopes(value_at, kernel.theta), rtol=1e-5, atol=1e-5)
     draw = lambda theta: QuasiMonteCarlo().draw(kernel.with_theta(theta), 60, 2, np.random.default_rng(0))  # noqa: E731
     value, gradient = linear_objective(draw, kernel.theta, obs, 0.0, reml=reml)
     assert np.isfinite(value) and gradient[-1] == 0
@@ -157,26 +155,6 @@ def test_evidence_holds_for_tiny_noise(m, trend):
     found = LinearEngine(features, noise).fit(obs).log_evidence
     # a search stops at differences far below 1; the sizes are up to 1e7
     assert_allclose(found, expected, rtol=1e-8, atol=1e-3)
-
-
-def test_prior_is_a_density_whatever_the_unit():
-    """Kernels with different numbers of length scales are compared by it: metres or kilometres must not matter."""
-    a, b = observe(2), observe(2)
-    b = Observations(Rows(1000 * b.rows.coords, b.rows.trend), b.y, b.weight, b.error, b.scatter)
-    for kernel in (Matern(0.6), Matern((0.6, 0.9)), Matern(0.3) + Matern(0.9)):
-        scaled = kernel.with_theta(
-            kernel.theta + [np.log(1000) * (h.role.name == "length_scale") for h in kernel.hyperparameters]
-        )
-        assert_allclose(log_priors(scaled, scale_of(b))[0].sum(), log_priors(kernel, scale_of(a))[0].sum(), rtol=1e-12)
-
-
-def test_gradient_of_the_prior():
-    obs = observe(2)
-    kernel, scale = Matern((0.6, 0.9), 1.4, nu=1.2, learn_nu=True) + SquaredExponential(0.3), scale_of(obs)
-    found = log_priors(kernel, scale)[1]
-    assert_allclose(
-        found, slopes(lambda theta: log_priors(kernel.with_theta(theta), scale)[0].sum(), kernel.theta), rtol=1e-6
-    )
 
 
 @pytest.mark.parametrize("trend", [0, 2])
@@ -244,12 +222,10 @@ def test_gradient_where_the_noise_is_less_than_any_row_may_have(noise):
     obs = Observations(
         Rows(X, np.ones((12, 1))), X[:, 0] ** 2 + X[:, 0] * X[:, 1], np.ones(12), np.zeros(12), np.zeros(12)
     )
-    objective, kernel, h = ExactEvidence(obs, reml=True), Matern((0.8, 1.2), nu=2.5), 1e-4
-    _, gradient = objective(kernel, noise)
-    point = np.r_[kernel.theta, np.log(noise)]
+    evidence, kernel = exact(obs), Matern((0.8, 1.2), nu=2.5)
+    gradient = evidence.at(Theta(kernel, noise)).gradient
 
     def value(x):
-        return objective.value(kernel.with_theta(x[:-1]), float(np.exp(x[-1])))
+        return evidence.value(Theta(kernel.with_theta(x[:-1]), float(np.exp(x[-1]))))[0]
 
-    slopes = [(value(point + h * e) - value(point - h * e)) / (2 * h) for e in np.eye(len(point))]
-    assert_allclose(gradient, slopes, rtol=1e-3, atol=1e-3)
+    assert_allclose(gradient, slopes(value, np.r_[kernel.theta, np.log(noise)]), rtol=1e-3, atol=1e-3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,16 +14,18 @@ from bochner.families import Bernoulli, Binomial, Family, Gamma, NegativeBinomia
 from bochner.features import Rows
 from bochner.frequencies import QuasiMonteCarlo
 from bochner.inference import Observations, Responses, next_order_evidence
-from bochner.inference.evidence import limits
 from bochner.inference.evidence.laplace import ExactBound, LinearBound
 from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_plan
-from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.fits.exact import ExactEngine
+from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.fits.newton import find_mode
+from bochner.inference.learning.evidence import Parts, bound_exactly
+from bochner.inference.learning.ladder import CLUSTERS, PART_ROWS, SPREAD_ROWS, _parts
+from bochner.inference.learning.theta import Theta
 from bochner.inference.observed.responses import merge_equal_responses
 from bochner.inference.schemes.exact_kernel import exact_mode
-from bochner.inference.tuning.objectives import composite_parts
 from bochner.kernels import Kernel, Matern, SquaredExponential
+from tests.inference.learning.evidences import laplace, slopes_at
 from tests.laws.registry import DIMS
 
 FAMILIES: dict[str, Family] = {
@@ -73,59 +74,63 @@ def respond(family: Family, dim: int, rows: str = "trend", n: int = 30) -> Respo
     return Responses(family, Rows(coords, trend), y, size, offset, weight, error)
 
 
-def linear_bind(kernel: Kernel, noise_variance: float, part: Responses, m: int = 12) -> LinearBound:
+def linear_bind(at: Theta, part: Responses, m: int = 12) -> LinearBound:
     dim = part.rows.coords.shape[1]
 
     def draw(theta):
-        return QuasiMonteCarlo().draw(kernel.with_theta(theta), m, dim, np.random.default_rng(0))
+        return QuasiMonteCarlo().draw(at.kernel.with_theta(theta), m, dim, np.random.default_rng(0))
 
-    return LinearBound(draw, kernel.theta, noise_variance)
+    return LinearBound(draw, at.kernel.theta, at.noise)
 
 
-BINDERS = {"exact": ExactBound, "linear": linear_bind}
+def theta_for(data: Responses, reml: bool, noise: float, kernel: Kernel = KERNEL) -> Theta:
+    """With a dispersion where it is to be learned, and a trend near its best where the likelihood is asked for."""
+    family = data.with_dispersion().family
+    dispersion = 1.2 if family is not data.family else None
+    trend = None if reml else fixed_effects(data).coef + 0.05
+    return Theta(kernel, noise, (), dispersion, trend)
+
+
+def check_gradient(data: Responses, bind, reml: bool, noise: float = 0.1) -> None:
+    """Slopes in all that is learned are those of the value, and the information is never negative."""
+    evidence, theta = laplace(data, bind), theta_for(data, reml, noise)
+    point = evidence.at(theta)
+    # values near 100 known to 1e-10, so slopes to 1e-6
+    assert_allclose(
+        point.gradient, slopes_at(evidence, theta, 1e-3 if bind is bound_exactly else 1e-4), rtol=1e-4, atol=5e-5
+    )
+    assert_allclose(evidence.value(theta)[0], point.value, atol=1e-3)
+    assert_allclose(point.information, point.information.T)
+    assert np.linalg.eigvalsh(point.information).min() > -1e-8 * np.trace(point.information)
+
+
+BINDERS = {"exact": bound_exactly, "linear": linear_bind}
 every_bound = pytest.mark.parametrize("bind", BINDERS.values(), ids=BINDERS.keys())
-
-
-def check_gradient(parts, bind, reml: bool, noise: float = 0.1, h: float = 1e-4) -> None:
-    """Gradient in the hyperparameters, with whatever is learned inside at its maximum."""
-    objective = LaplaceObjective(parts, bind, reml=reml)
-    free = len(KERNEL.theta) + (noise > 0)
-
-    def value_at(point):
-        return objective(KERNEL.with_theta(point[:-1]), float(np.exp(point[-1])) if noise else 0.0)[0]
-
-    point = np.r_[KERNEL.theta, np.log(noise) if noise else 0.0]
-    _, gradient = objective(KERNEL, noise)
-    steps = h * np.eye(len(point))[:free]
-    expected = [(value_at(point + e) - value_at(point - e)) / (2 * h) for e in steps]
-    # values near 100 known to 1e-10, so slopes to 1e-6; an inner maximum is known to a slope of 1e-5
-    assert_allclose(gradient[:free], expected, rtol=1e-4, atol=5e-5)
-    assert len(gradient) == len(point) and (noise or gradient[-1] == 0)
 
 
 @in_turn
 @every_bound
 def test_gradient_of_the_evidence(family, dim, bind):
-    check_gradient([respond(family, dim)], bind, True)
+    check_gradient(respond(family, dim), bind, True)
 
 
 @every_family
 @every_bound
 def test_gradient_of_the_likelihood(family, bind):
-    check_gradient([respond(family, 2)], bind, False)
+    check_gradient(respond(family, 2), bind, False)
 
 
 @pytest.mark.parametrize("rows", ROWS)
 @every_bound
 @both_criteria
 def test_gradient_for_all_kinds_of_rows(rows, bind, reml):
-    check_gradient([respond(Binomial(), 2, rows)], bind, reml)
+    check_gradient(respond(Binomial(), 2, rows), bind, reml)
 
 
 @pytest.mark.parametrize("rows", ROWS)
 @every_bound
 def test_gradient_for_all_kinds_of_rows_beside_a_dispersion(rows, bind):
-    check_gradient([respond(Gamma(), 2, rows, n=20)], bind, rows != "everything")
+    check_gradient(respond(Gamma(), 2, rows, n=20), bind, rows != "everything")
 
 
 @pytest.mark.parametrize("family", [Binomial(), Gamma()])
@@ -133,7 +138,7 @@ def test_gradient_on_a_lattice(family):
     """Of waves whose masses are the kernel's, and of what they leave out beside the noise."""
     r = respond(family, 2, n=120)
     plan = lattice_plan(KERNEL, r.rows.coords, 1.0, 20)
-    check_gradient([r], lambda kernel, noise, _: LatticeBound(plan, kernel, noise), True)
+    check_gradient(r, lambda theta, _: LatticeBound(plan, theta.kernel, theta.noise), True)
 
 
 @pytest.mark.parametrize("rows", ["plain", "everything"])
@@ -143,8 +148,8 @@ def test_information_on_a_lattice_is_that_of_the_exact_kernel(dim, rows):
     kernel, noise, n = SquaredExponential(1.2, 0.8), 0.1, (60, 150, 500)[dim - 1]
     r = respond(Binomial(), dim, rows, n=n)
     plan = lattice_plan(kernel, r.rows.coords, 50.0 * n, n // 3)
-    waves, exact = LatticeBound(plan, kernel, noise), ExactBound(kernel, noise, r)
-    found, expected = (bound.information(bound.point(r, None)) for bound in (waves, exact))
+    waves = laplace(r, lambda theta, _: LatticeBound(plan, theta.kernel, theta.noise))
+    found, expected = (each.at(Theta(kernel, noise)).information for each in (waves, laplace(r)))
     scale = np.sqrt(np.diag(expected))
     assert_allclose(found / np.outer(scale, scale), expected / np.outer(scale, scale), atol=0.1)
     assert np.linalg.eigvalsh(found).min() > -1e-9 * np.trace(found)
@@ -153,42 +158,41 @@ def test_information_on_a_lattice_is_that_of_the_exact_kernel(dim, rows):
 @every_bound
 @both_criteria
 def test_gradient_without_an_effect_of_single_rows(bind, reml):
-    check_gradient([respond(Binomial(), 2, "everything")], bind, reml, noise=0.0)
+    check_gradient(respond(Binomial(), 2, "everything"), bind, reml, noise=0.0)
 
 
 @both_criteria
 def test_gradient_of_several_parts(reml):
     """A composite: parts share kernel, dispersion and trend, and overlap as they like."""
     data = respond(NegativeBinomial(), 2, "everything", n=60)
-    check_gradient([data[:25], data[20:40], data[40:]], ExactBound, reml)
+    parts, theta = (
+        [laplace(data[rows]) for rows in (slice(25), slice(20, 40), slice(40, 60))],
+        theta_for(data, reml, 0.1),
+    )
+    point = Parts(parts).at(theta)
+    assert_allclose(point.gradient, slopes_at(Parts(parts), theta), rtol=1e-4, atol=5e-5)
+    assert_allclose(point.value, sum(part.at(theta).value for part in parts), rtol=1e-8)
+    assert_allclose(point.information, sum(part.at(theta).information for part in parts))
 
 
 @pytest.mark.parametrize("name", ["poisson-log", "negative-binomial-learned", "gamma-learned", "binomial-logit"])
 @both_criteria
 def test_an_evaluation_does_not_depend_on_the_ones_before(name, reml):
-    """A line search may look at absurd kernels; the dispersion and the trend of those must not stay."""
+    """A search may look at absurd kernels; nothing of those may stay."""
     r = respond(FAMILIES[name], 2, n=40)
-    objective = LaplaceObjective([r], ExactBound, reml=reml)
-    fresh = LaplaceObjective([r], ExactBound, reml=reml)(KERNEL, 0.0)
+    evidence, theta = laplace(r), theta_for(r, reml, 0.0)
+    fresh = laplace(r).at(theta)
     for absurd in (Matern(0.05, 700.0), Matern(20.0, 1e4), Matern(1.0, 1e-6)):
-        objective(absurd, 0.0)
-        value, gradient = objective(KERNEL, 0.0)
-        assert_allclose(value, fresh[0], atol=1e-5)
-        assert_allclose(gradient, fresh[1], atol=1e-3)
-
-
-def test_parts_add():
-    data = respond(Poisson(), 2, n=60)
-    parts = [data[:25], data[25:]]
-    whole, _ = LaplaceObjective(parts, ExactBound, reml=True)(KERNEL, 0.1)
-    each = [LaplaceObjective([part], ExactBound, reml=True)(KERNEL, 0.1)[0] for part in parts]
-    assert_allclose(whole, sum(each), rtol=1e-10)
+        evidence.at(replace(theta, kernel=absurd))
+        point = evidence.at(theta)
+        assert_allclose(point.value, fresh.value, atol=1e-5)
+        assert_allclose(point.gradient, fresh.gradient, atol=1e-3)
 
 
 def test_parts_are_clusters_and_a_sample_from_everywhere():
-    data = respond(Poisson(), 2, n=400)
-    *clusters, spread = composite_parts(data, 0, 3, 40, 80)
-    assert [len(c) for c in clusters] == [40, 40, 40] and len(spread) == 80
+    data = respond(Poisson(), 2, n=4_000)
+    *clusters, spread = _parts(data, 0)
+    assert [len(c) for c in clusters] == [PART_ROWS] * CLUSTERS and len(spread) == SPREAD_ROWS
     extent = np.ptp(data.rows.coords, axis=0)
     assert all(np.all(np.ptp(c.rows.coords, axis=0) < 0.6 * extent) for c in clusters)
     assert np.all(np.ptp(spread.rows.coords, axis=0) > 0.8 * extent)
@@ -243,8 +247,9 @@ def test_features_and_kernel_have_one_evidence(family):
     """Many waves: the primal and the dual view of nearly the same field."""
     family = family.replace(dispersion=0.5) if family.has_dispersion else family
     r, kernel = respond(family, 1, "everything"), SquaredExponential(0.8, 0.5)
-    waves = LaplaceObjective([r], lambda *a: linear_bind(*a, m=400), reml=True)(kernel, 0.2)[0]
-    exact = LaplaceObjective([r], ExactBound, reml=True)(kernel, 0.2)[0]
+    theta = Theta(kernel, 0.2)
+    waves = laplace(r, lambda *a: linear_bind(*a, m=400)).at(theta).value
+    exact = laplace(r).at(theta).value
     assert_allclose(waves, exact, atol=0.02)
 
 
@@ -257,24 +262,10 @@ def test_copies_are_weights(family, bind):
     copies = replace(copies, weight=np.ones(len(copies)))
     merged = merge_equal_responses(copies)
     assert len(merged) == 20
-    a, b, c = (LaplaceObjective([part], bind, reml=True)(KERNEL, 0.2) for part in (r, merged, copies))
-    assert_allclose(b[0], a[0], rtol=1e-9)
-    assert_allclose(b[0], c[0], rtol=1e-7)
-    assert_allclose(b[1], c[1], atol=5e-5)
-
-
-@every_family
-def test_likelihood_is_at_its_maximum_in_the_trend_and_the_dispersion(family):
-    r = respond(family, 2, "everything")
-    objective = LaplaceObjective([r], ExactBound, reml=False)
-    best = objective.settle(KERNEL, 0.05)
-    law, beta = objective.family, objective.trend
-    near = [(law, beta + step) for step in 0.05 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])]
-    if family.has_dispersion and family.dispersion is None:
-        near += [(law.replace(dispersion=law.dispersion * factor), beta) for factor in (0.9, 1.1)]
-    for other, trend in near:
-        held = replace(r, family=other).held_trend(trend)
-        assert ExactBound(KERNEL, 0.05, held).point(held, None).value < best
+    a, b, c = (laplace(part, bind).at(theta_for(part, True, 0.2)) for part in (r, merged, copies))
+    assert_allclose(b.value, a.value, rtol=1e-9)
+    assert_allclose(b.value, c.value, rtol=1e-7)
+    assert_allclose(b.gradient, c.gradient, atol=5e-5)
 
 
 # ----------------------------------------------------------------------- Newton's method
@@ -316,21 +307,6 @@ def test_much_data_in_every_row_is_a_gaussian_response(name, dim):
     constants = family.log_density(y, own, size) - 0.5 * np.log(curvature / (2 * np.pi))
     assert_allclose(mode.log_evidence, gaussian.log_evidence + constants.sum(), atol=1e-2)
     assert mode.n_steps <= 4
-
-
-AT_BOUNDS = {  # share of the lower or upper bound, slope found, slope told
-    "low": [(1.0, -2.0, 0.0), (1.0, 2.0, 2.0), (1.5, -2.0, -2.0)],
-    "high": [(1.0, 2.0, 0.0), (1.0, -2.0, -2.0), (0.6, 2.0, 2.0)],
-}
-
-
-@pytest.mark.parametrize("bound", AT_BOUNDS)
-def test_a_dispersion_at_its_bound_is_not_led_beyond(bound):
-    objective = LaplaceObjective([respond(Gamma(), 1)], ExactBound, reml=True)
-    for share, slope, told in AT_BOUNDS[bound]:
-        dispersion = share * limits.DISPERSION_RANGE[bound == "high"]
-        objective.family = objective.family.replace(dispersion=dispersion)
-        assert objective.slope_of_dispersion([SimpleNamespace(dispersion_slope=lambda slope=slope: slope)]) == told
 
 
 @pytest.mark.parametrize("family", [Bernoulli(), Poisson()], ids=["presence", "counts"])

@@ -11,10 +11,11 @@ from numpy.testing import assert_allclose
 from bochner import SpatialRegressor
 from bochner.features import Rows
 from bochner.frequencies import lattice_frequencies, lattice_mass
-from bochner.inference.evidence.exact_evidence import ExactEvidence
 from bochner.inference.evidence.lattice_evidence import lattice_objective
+from bochner.inference.learning.theta import Theta
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Matern, OnAxes, Periodic, SquaredExponential
+from tests.inference.learning.evidences import exact
 
 KERNELS = {
     1: Matern(0.5, 2.0, nu=2.5),
@@ -41,9 +42,9 @@ def test_evidence_is_that_of_the_exact_kernel(dim, reml):
     for shift in (0.0, 0.1):
         moved = kernel.with_theta(kernel.theta + shift)
         value, gradient = objective(moved, 0.45)
-        exact, slopes = ExactEvidence(obs, reml)(moved, 0.45)
-        assert abs(value - exact) < 2
-        assert_allclose(gradient, slopes, atol=0.05 * np.abs(slopes).max() + 0.5)
+        point = exact(obs, reml=reml).at(Theta(moved, 0.45))
+        assert abs(value - point.value) < 2
+        assert_allclose(gradient, point.gradient, atol=0.05 * np.abs(point.gradient).max() + 0.5)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

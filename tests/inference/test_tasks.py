@@ -9,13 +9,14 @@ from numpy.testing import assert_allclose
 from bochner.families import Gaussian, Poisson
 from bochner.features import Rows
 from bochner.inference import Observations, Responses
-from bochner.inference.evidence.share_evidence import ShareEvidence
+from bochner.inference.learning.starts import _from_spectrum
+from bochner.inference.learning.theta import Theta
 from bochner.inference.observed.observations import merge_equal_rows
 from bochner.inference.observed.scale import residual_of, scale_of
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task, covered_box
-from bochner.inference.tuning.peaks import informed_starts
 from bochner.kernels import Matern, Periodic
+from tests.inference.learning.evidences import exact
 
 
 @pytest.mark.parametrize("family", [Gaussian(), Poisson()])
@@ -55,7 +56,7 @@ def test_a_period_of_three_rows_is_where_a_climb_begins():
     """Every row of a short series tells of it: of each second one, a period of three would pass for one of six."""
     x = np.arange(60.0)
     obs = observed(x, np.sin(2 * np.pi * x / 3))
-    starts = informed_starts(Periodic(1.0, period=20.0), scale_of(obs), obs, 0.01)
+    starts = _from_spectrum(Periodic(1.0, period=20.0), scale_of(obs), obs, 0.01)
     periods = [kernel.period for kernel, _ in starts]
     assert min(abs(period - 3) for period in periods) < 0.05
     assert {noise for _, noise in starts} == {0.01}
@@ -67,10 +68,10 @@ def test_starts_have_the_size_of_the_field():
     obs = observed(x, np.sin(2 * np.pi * x / 5))
     scale = scale_of(obs)
     for noise, share in ((0.2 * scale.variance, 0.8), (2 * scale.variance, 0.1)):
-        for kernel, _ in informed_starts(Periodic(1.0, period=20.0), scale, obs, noise):
+        for kernel, _ in _from_spectrum(Periodic(1.0, period=20.0), scale, obs, noise):
             assert_allclose(kernel.diag(np.zeros((1, 1)))[0], share * scale.variance)
-    assert informed_starts(Matern(), scale, obs, 0.1) == []
-    assert informed_starts(Periodic(1.0, period=20.0), scale, observed(x[:9], obs.y[:9]), 0.1) == []
+    assert _from_spectrum(Matern(), scale, obs, 0.1) == []
+    assert _from_spectrum(Periodic(1.0, period=20.0), scale, observed(x[:9], obs.y[:9]), 0.1) == []
 
 
 def test_what_is_left_of_a_trend_is_orthogonal_to_it():
@@ -84,18 +85,15 @@ def test_what_is_left_of_a_trend_is_orthogonal_to_it():
 
 
 def test_rows_of_one_place_weigh_the_same_merged():
-    """Evidence of noise and of the share of the field is that of the single rows, but for a constant."""
+    """Evidence of noise and of the field is that of the single rows."""
     rng = np.random.default_rng(2)
     coords, n = np.repeat(rng.uniform(size=(12, 2)), 3, axis=0), 36
     raw = Observations(Rows(coords, np.ones((n, 1))), rng.standard_normal(n), np.ones(n), np.zeros(n), np.zeros(n))
-    merged, logit = merge_equal_rows(raw), np.array([-1.0, 0.0, 1.5])
+    merged = merge_equal_rows(raw)
     assert len(merged) == 12
 
     def values(obs: Observations) -> np.ndarray:
-        evidence, correlation = ShareEvidence.of(obs), obs.rows.covariance_within(Matern(0.4))
-        lines = [evidence.along_fields(correlation, noise, logit, 2.0) for noise in (0.05, 0.4, 3.0)]
-        assert_allclose(lines[0].field, 2.0 * np.exp(logit))
-        return np.concatenate([line.log_evidence for line in lines])
+        thetas = [Theta(Matern(0.4, field), noise) for noise in (0.05, 0.4, 3.0) for field in (0.3, 1.0, 4.0)]
+        return np.array([exact(obs).value(theta)[0] for theta in thetas])
 
-    single, together = values(raw), values(merged)
-    assert_allclose(together - together[0], single - single[0], rtol=1e-8, atol=1e-8)
+    assert_allclose(values(merged), values(raw), rtol=1e-8, atol=1e-8)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -20,8 +18,6 @@ from bochner.frequencies import Frequencies, QuasiMonteCarlo, lattice, lattice_f
 from bochner.frequencies.torus import fade
 from bochner.inference import Observations, Responses
 from bochner.inference.adaptive import ascent
-from bochner.inference.evidence.profile import _usable
-from bochner.inference.evidence.share_evidence import Direct, Tridiagonal
 from bochner.inference.fits import limits as fit_limits
 from bochner.inference.fits.exact import leave_out_exact
 from bochner.inference.fits.fixed_effects import _unknown
@@ -29,12 +25,8 @@ from bochner.inference.fits.folds import HeldOut
 from bochner.inference.fits.iterative_folds import leave_out_iterative
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.fits.newton import find_mode
-from bochner.inference.tuning import limits as tuning_limits
-from bochner.inference.tuning.search import tune
-from bochner.inference.tuning.selection import _alike, select_kernel
-from bochner.inference.tuning.space_time import _with_lasting
-from bochner.inference.tuning.stacking import likeness
-from bochner.kernels import Empirical, Matern, OnAxes, Periodic, Separable, SquaredExponential, gneiting
+from bochner.inference.learning.held_out import likeness
+from bochner.kernels import Empirical, Matern, OnAxes, Periodic, SquaredExponential, gneiting
 from bochner.kernels.anisotropy import stretch_of, unstretch
 from bochner.kernels.axes import Axes
 from bochner.moments import dense_moments, fourier_sums
@@ -46,7 +38,6 @@ from bochner.posterior import Latent, draw_gaussian
 from bochner.posterior.base import _root
 from bochner.posterior.response import Response
 from bochner.solvers import cholesky_factor, conjugate_gradient
-from tests.inference.tuning.objectives import NOISE, quadratic, search
 from tests.laws.registry_models import observe
 
 pytestmark = pytest.mark.every_case
@@ -82,24 +73,6 @@ def test_small_systems_are_lifted_until_they_can_be_solved(short):
         cells._lower(-np.eye(4), np.zeros(4))
 
 
-@pytest.mark.parametrize("form_of", [Tridiagonal.of, Direct])
-@pytest.mark.parametrize("n", [1, 2, 9])
-def test_determinants_along_a_line_are_those_of_the_matrix(n, form_of):
-    """However small, and where rounding has made an eigenvalue negative."""
-    rng = RNG(n)
-    root, columns = rng.normal(size=(n, max(n - 1, 1))), rng.normal(size=(n, 2))
-    matrix = root @ root.T
-    line = form_of(matrix.copy(order="F"), columns)
-    for factor, shift in ((2.0, 0.3), (0.5, 4.0)):
-        log_det, form = line.shifted(factor, shift)
-        whole = factor * matrix + shift * np.eye(n)
-        assert_allclose(log_det, np.linalg.slogdet(whole)[1], rtol=1e-9)
-        assert_allclose(form, columns.T @ np.linalg.solve(whole, columns), rtol=1e-8)
-    below = form_of(np.asfortranarray(matrix - 1e-9 * np.eye(n)), columns)
-    log_det, _ = below.shifted(1.0, 1e-10)
-    assert np.isfinite(log_det)
-
-
 def test_no_columns_have_no_solution_and_one_has_its_own():
     empty = cholesky_factor(np.zeros((0, 0)), 0)
     assert empty.half_solve(np.zeros((0, 3))).shape == (0, 3) and empty.logdet() == 0.0
@@ -117,9 +90,6 @@ def test_directions_that_rows_say_nothing_of_are_found():
     assert (
         _unknown(np.eye(2), np.zeros((2, 2))).shape == (0, 2) and _unknown(np.zeros((0, 0)), np.zeros((0, 0))).size == 0
     )
-    assert _usable(np.diag([1.0, np.nan])) is None and _usable(np.diag([1e-12, 1.0])) is None
-    assert _usable(np.diag([1.0, 1e3])) is None
-    assert_allclose(_usable(np.array([[2.0, 0.2], [0.4, 1.0]])), [[2.0, 0.3], [0.3, 1.0]])
 
 
 # ----------------------------------------------------------------------------------------------------- near rows
@@ -212,18 +182,6 @@ def test_stretches_are_found_again_from_their_entries(scales):
         assert_allclose(found, sorted(scales, reverse=True), rtol=1e-9)
         lag = RNG(0).normal(size=(9, len(scales)))
         assert_allclose(Matern(found, rotation=turn).lag_covariance(lag), kernel.lag_covariance(lag), atol=1e-9)
-
-
-def test_what_lasts_does_not_depend_on_time():
-    product = Separable(Matern(2.0, 1.6, nu=1.5), Matern(0.4, nu=0.5))
-    found = _with_lasting(product, 2.0)
-    places = RNG(0).uniform(size=(6, 2))
-    early, late = (np.column_stack([places, np.full(6, t)]) for t in (0.0, 1e6))
-    lasting = found(early, late)
-    assert_allclose(np.diag(lasting), 0.8)  # half of the variance
-    assert_allclose(np.diag(found(early, early)), 1.6)
-    apart = np.array([[0.0, 0.0, 0.0], [50.0, 0.0, 1e6]])
-    assert found(apart)[0, 1] < 1e-6 < found(apart)[0, 0]
 
 
 def test_waves_of_a_sum_of_lines_lie_on_no_lattice():
@@ -335,43 +293,6 @@ def test_parts_to_learn_from_are_a_fifth_less_than_all():
     # two places cannot be cut into blocks
     known, unknown = ascent.parts_of(np.repeat([[0.0, 0.0], [1.0, 1.0]], 20, axis=0), 4, 0)
     assert len(known) + len(unknown) == 40 and not set(known) & set(unknown)
-
-
-def test_a_kernel_that_cannot_be_judged_is_told():
-    looked = search(failing)
-    found = select_kernel(looked, n_rows=50, dim=2)
-    assert found.tuned.failed and "none could be judged" in str(found.choice) and found.per_axis is None
-    assert tune(looked, Matern()).failed
-    flat = search(lambda kernel, noise: (0.0, np.zeros(len(kernel.theta) + 1)))
-    assert _alike(flat, flat.maximise(Matern(0.3), NOISE), 2, 1.0)
-
-
-class Informed:
-    """An objective that knows its information, or fails to."""
-
-    def __init__(self, works: bool) -> None:
-        self.works = works
-
-    def __call__(self, kernel, noise_variance):
-        return quadratic((0.2, 0.2))(kernel, noise_variance)
-
-    def value(self, kernel, noise_variance):
-        return self(kernel, noise_variance)[0] if self.works else failing()
-
-    def information(self, kernel, noise_variance):
-        return np.diag([4.0, 2.0, 2.0]) if self.works else failing()
-
-
-def test_objectives_that_know_their_information_are_ranked_by_value_alone():
-    for works in (True, False):
-        looked = search(Informed(works))
-        wanted = looked.evaluate(Matern(0.3), 0.1)[0] if works else tuning_limits.FAILED_SEARCH
-        assert looked.rank(Matern(0.3), 0.1) == pytest.approx(wanted)
-        assert_array_equal(looked.information_at(Matern(0.3), 0.1), np.diag([4.0, 2.0, 2.0]) if works else np.eye(3))
-        found = looked.maximise(Matern(0.3), 0.1)
-        assert_allclose([found.kernel.length_scale, found.noise_variance], [0.2, NOISE], rtol=0.02)
-    prior = replace(search(Informed(True)), prior=True)
-    assert prior.rank(Matern(0.3), 0.1) == pytest.approx(prior.evaluate(Matern(0.3), 0.1)[0])
 
 
 def test_held_out_rows_stand_for_as_much_as_is_wanted():

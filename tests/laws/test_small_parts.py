@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,12 +24,9 @@ from bochner.inference.fits.companion import companion
 from bochner.inference.fits.folds import HeldOut
 from bochner.inference.fits.memory import rows_bytes
 from bochner.inference.fits.sampling import _effective
+from bochner.inference.learning.held_out import gaps_of
+from bochner.inference.learning.reweighted import _median_around
 from bochner.inference.schemes import limits as scheme_limits
-from bochner.inference.tuning.branches import _star
-from bochner.inference.tuning.range_grid import RangeGrid
-from bochner.inference.tuning.refinement import _rougher
-from bochner.inference.tuning.reweighting import _median_around
-from bochner.inference.tuning.stacking import gaps_of
 from bochner.kernels import Linear, Matern, Polynomial, Scale
 from bochner.kernels import limits as kernel_limits
 from bochner.kernels.roles import Role, Shape, Start, Variance
@@ -119,14 +115,6 @@ def test_sums_on_a_lattice_are_those_of_single_columns(n_columns):
     assert found.shape == wanted.shape and error < 1e-7
 
 
-def test_a_star_of_nodes_has_the_moments_of_a_normal_law():
-    for k in (1, 2):
-        points, weights = zip(*_star(k), strict=True)
-        assert_allclose(np.sum(weights), 1)
-        assert_allclose(np.einsum("n,ni,nj->ij", weights, points, points), np.eye(k), atol=1e-12)
-        assert_allclose(np.einsum("n,ni->i", weights, np.power(points, 4)), 3 * np.ones(k))
-
-
 def test_shares_of_a_sum_are_whole_and_none_is_empty():
     kernel = Matern(0.3) + Matern(2.0)
     assert MonteCarlo().draw(kernel, 5, 2, np.random.default_rng(0), shares=(4, 1)).n == 5
@@ -165,17 +153,6 @@ def test_only_the_identity_is_linear():
     for family in BY_NAME.values():
         for link in family.links.values():
             assert link.linear == np.allclose(link.mean(eta), eta)
-
-
-def test_a_range_alone_weighs_as_its_lines_do():
-    """One range has width one; of several each has the space between its neighbours."""
-    lines = {t: [SimpleNamespace(log_sum=np.log(w))] for t, w in ((0.0, 2.0), (2.0, 3.0), (5.0, 5.0))}
-    one, two, three = (RangeGrid(None, None, np.zeros(0), dict(list(lines.items())[:k])) for k in (1, 2, 3))
-    assert_allclose(np.exp(one.log_masses), [2.0])
-    assert_allclose(np.exp(two.log_masses), [2.0 * 2, 3.0 * 2])
-    slopes = np.gradient([0.0, 2.0, 5.0])
-    assert_allclose(np.exp(three.log_masses), [2.0, 3.0, 5.0] * slopes)
-    assert_allclose(np.exp(three.log_mass), [2.0, 3.0, 5.0] @ slopes)
 
 
 def test_waves_of_a_rule_are_as_many_as_there_may_be(monkeypatch):
@@ -272,14 +249,3 @@ def test_a_trend_of_which_something_is_known_enters_the_factor():
     b = rng.normal(size=11)
     assert_allclose(factor.solve(b), np.linalg.solve(whole, b), rtol=1e-9)
     assert_allclose(factor.logdet(), np.linalg.slogdet(whole)[1], rtol=1e-10)
-
-
-def test_a_rougher_field_has_the_same_curvature_at_zero():
-    kernel = Matern((0.7, 2.0), 1.3, nu=4.5, learn_nu=True)
-    lag = np.array([[1e-4, 0.0], [0.0, 1e-4]])
-    falls = [
-        (k.variance - k.lag_covariance(lag)) for k in (kernel, _rougher(kernel), _rougher(Matern(0.7, 1.3, nu=4.5)))
-    ]
-    assert _rougher(kernel).nu == 1.5
-    assert_allclose(falls[1], falls[0], rtol=2e-3)
-    assert_allclose(falls[2][0], falls[0][0], rtol=2e-3)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from bochner.estimators import limits
 from bochner.families import Family
 
@@ -30,46 +32,24 @@ def fit_cost(n_rows: int, dim: int, n_trend: int, family: Family, *, learns: boo
     searches : bool
         Whether the kernel is the library's choice: several are learned then.
     """
-    exact = n_rows <= limits.EXACTLY_TIMED_ROWS
-    seconds = _exactly(n_rows, family) if exact else _by_neighbours(n_rows, dim, n_trend, family)
+    seconds = _seconds(n_rows, family) * (limits.WIDE_FACTOR if dim > 2 else 1.0)
+    if not family.observes_eta and n_rows > limits.FEW_TIMED_ROWS:
+        seconds += limits.TREND_SECONDS * n_trend * n_rows / 1e4
     if not searches:
-        seconds *= _one_kernel_share(family, exact=exact)
+        seconds *= limits.ONE_KERNEL_SHARE
     return FitCost(seconds if learns else seconds * limits.SOLVED_SHARE, _bytes(n_rows))
 
 
-def _exactly(n_rows: int, family: Family) -> float:
-    """Seconds of climbs on the exact evidence."""
-    share = (n_rows / limits.EXACTLY_TIMED_ROWS) ** limits.EXACT_POWER
-    if family.observes_eta:
-        return limits.EXACT_SECONDS * share
-    return (limits.REWEIGHTED_SECONDS if family.reweighted else limits.LAPLACE_SECONDS) * share
+def _seconds(n_rows: int, family: Family) -> float:
+    """Seconds of one core, between those measured, and in proportion to the rows beyond."""
+    rows, seconds = np.array(_GAUSSIAN if family.observes_eta else _OTHERS).T
+    found = float(np.exp(np.interp(np.log(n_rows), np.log(rows), np.log(seconds))))
+    return found * max(n_rows / rows[-1], 1.0) * (limits.REWEIGHTED_FACTOR if family.reweighted else 1.0)
 
 
-def _by_neighbours(n_rows: int, dim: int, n_trend: int, family: Family) -> float:
-    """Seconds of climbs on a likelihood of neighbours, and of waves for what is beyond a dense kernel."""
-    more = max(n_rows - limits.FEW_TIMED_ROWS, 0) / 1e4
-    few, rate = limits.FEW_SECONDS, limits.GAUSSIAN_SECONDS
-    if not family.observes_eta:
-        few, rate = limits.OTHER_FEW_SECONDS, limits.OTHER_SECONDS + limits.TREND_SECONDS * n_trend
-    wide = limits.WIDE_FACTOR if dim > 2 else 1.0
-    # beyond some ten thousand rows tuning is by a sample of them, and the rest is linear at a lower rate
-    later = min(more, 3.0) + max(more - 3.0, 0.0) * limits.LATER_SHARE
-    return wide * _factor(family) * (few + rate * later)
-
-
-def _factor(family: Family) -> float:
-    """How much dearer than others a family other than the Gaussian is, of many rows."""
-    if family.observes_eta:
-        return 1.0
-    if family.binary or family.reweighted:
-        return limits.SIMPLE_SHARE
-    return limits.DISPERSION_FACTOR if family.has_dispersion and family.dispersion is None else 1.0
-
-
-def _one_kernel_share(family: Family, *, exact: bool) -> float:
-    if exact:  # few counts or classes choose among kernels by a grid, which costs next to nothing
-        return limits.ONE_KERNEL_SHARE if family.observes_eta or family.reweighted else 1.0
-    return limits.ONE_OF_MANY_SHARE if family.observes_eta else limits.ONE_OF_OTHERS_SHARE
+# rows, and seconds of one core that a fit took (`benchmarks/panel.py`, `benchmarks/fit_estimates.py`)
+_GAUSSIAN = ((30, 0.8), (150, 1.6), (400, 2.5), (1_500, 4.0), (3_000, 4.5), (10_000, 7.0), (30_000, 13.0))
+_OTHERS = ((60, 1.5), (150, 2.2), (400, 5.5), (800, 14.0), (1_500, 10.0), (4_000, 14.0), (30_000, 30.0))
 
 
 def _bytes(n_rows: int) -> int:

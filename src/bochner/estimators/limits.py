@@ -9,7 +9,6 @@ COVARIANCE_DRAWS      2,000  from which a covariance on the response scale is ta
 MAX_NUMBERS           8      of a long list, shown in a summary
 LEAST_SPARE_SD        0.9    sd of the features relative to kriging's, below which they are too small
 FLAT_FIELD            0.01   variance of the field relative to the noise, below which a map is flat
-SERVE_BETTER          0.95   RMSE of boosted trees relative to the field's, below which a user should know
 LEFT_OUT              0.1    variance of the field that waves leave out, of the noise, that a user should know
 MAX_NAMED_ROWS        6      of those that look wrong, by number
 ODD_PAIR_SCATTER      2.0    sd of close rows relative to the learned one (or the inverse) that a user should know
@@ -19,8 +18,6 @@ FEW_COUNTED_ROWS      75     rows of counts or classes below which a learned fie
 SEEN_FIELD            0.25   correlation of rows with what the others say of them, below which a learned field is
                              doubted (``benchmarks/hidden_fields.py``), ...
 SEEN_ERRORS           4.0    ... or, of many rows, so many of its standard errors
-ROUGH_ENOUGH          1.5    smoothness among those judged, up to which a user need not know that rougher ones were not:
-                             intervals of rough fields that are taken for such ones held 88 %
 RIVALS                table  of range and variance, in those learned of single trials, of rougher fields that are asked
 RIVAL_NATS            3.0    that one of them gains from which on a user should know (``benchmarks/calibration.py``)
 MAX_JUDGED_SETS       5      sets of hyperparameters that this is judged by: the heaviest
@@ -39,29 +36,11 @@ GAINED_BY_LOGS        0.2    nats a row, from which on errors are said to be in 
 LOW_SHARE             0.05   of the rows held out lie below the least that is predicted on that scale
 FAR_TOO_MANY_INSIDE   0.8    of 50 % intervals there, from which on given errors are doubted
 SHOWN_FROM            5.0    expected seconds of a fit from which a line tells how it goes
-EXACTLY_TIMED_ROWS    1,000  rows up to which a kernel is learned by the exact evidence, ...
-EXACT_SECONDS         5.5    ... in so many seconds of one core for all of them: half as much again to twice what a
-                             quick core was measured to take, as all that follow, since many are slower. It took 3.2 of
-                             1,000 rows, 0.4 of 300 and 400, 3.5 of an image of 955 (``benchmarks/fit_estimates.py``),
-EXACT_POWER           1.7    ... by this power of the rows for fewer
-REWEIGHTED_SECONDS    14.0   of errors with tails, Student's: 8.8 of 1,000 rows, 0.8 of 300
-LAPLACE_SECONDS       2.2    of other families: 0.6 to 1.6 of 1,000 rows, 0.1 to 0.2 of 300
-ONE_KERNEL_SHARE      0.3    of the same, where the kernel is given: 0.9 of 3.2; counts and classes take as long
-FEW_TIMED_ROWS        3,000  rows up to which the kernel is exact, and the likelihood one of neighbours: ...
-FEW_SECONDS           2.8    ... so many seconds: 1.4 of 2,800 rows, 1.2 of 1,400, 2.1 of an image of 2,800 pixels, ...
-OTHER_FEW_SECONDS     5.5    ... of other families: 3.9 of 2,800 binomial rows, 2.8 of 1,400, 3.3 of 2,800 counts
-ONE_OF_MANY_SHARE     0.5    of the same, where the kernel is given: 1.0 of 1.7 at 5,000 rows, ...
-ONE_OF_OTHERS_SHARE   0.7    ... of other families: 2.2 of 5.8 at 5,000 binomial rows, 4.6 of 4.7 at 10,000
-GAUSSIAN_SECONDS      1.9    for every further ten thousand rows: 1.7 of 5,000, 2.7 of 10,000, 4.1 of 30,000, ...
-OTHER_SECONDS         2.0    ... of other families: 5.8 of 5,000 binomial rows, 4.7 of 10,000, 6.6 of 30,000, ...
-TREND_SECONDS         0.4    ... and for each of their fixed effects
-SIMPLE_SHARE          0.5    of the same, of single trials and of errors with tails: 1.2 of 10,000 Bernoulli rows, 3.0
-                             of 30,000; 4.8 of as many of Student's
-DISPERSION_FACTOR     1.8    of the same, where a dispersion is learned, too: 9.7 of 5,000 gamma rows, 6.1 of as many
-                             negative binomial ones; 12.5 and 15.9 of 30,000
+REWEIGHTED_FACTOR     3.0    times the seconds of Gaussian rows, of errors with tails
+ONE_KERNEL_SHARE      0.4    of the same, where the kernel is given
+FEW_TIMED_ROWS        3,000  rows up to which the kernel is exact
+TREND_SECONDS         0.4    of other families, for each fixed effect and ten thousand rows
 WIDE_FACTOR           1.3    in three dimensions and more
-LATER_SHARE           0.8    of the same, beyond thirty thousand rows: 11.4 of 100,000, of binomial ones 36, of
-                             Bernoulli ones 10
 SOLVED_SHARE          0.3    of a fit that is not learning the kernel
 LEAST_LEFT            0.1    of the time so far, that is left at least
 PROGRAM_BYTES         10 MB  that a fit of a few rows takes, ...
@@ -92,7 +71,6 @@ COVARIANCE_DRAWS = 2_000
 MAX_NUMBERS = 8
 LEAST_SPARE_SD = 0.9
 FLAT_FIELD = 0.01
-SERVE_BETTER = 0.95
 LEFT_OUT = 0.1
 MAX_NAMED_ROWS = 6
 ODD_PAIR_SCATTER = 2.0
@@ -100,7 +78,6 @@ LEAST_JUDGED_ROWS = 50
 FEW_COUNTED_ROWS = 75
 SEEN_FIELD = 0.25
 SEEN_ERRORS = 4.0
-ROUGH_ENOUGH = 1.5
 RIVALS = ((1.0, 1.5), (0.6, 2.2))
 RIVAL_NATS = 3.0
 MAX_JUDGED_SETS = 5
@@ -117,24 +94,11 @@ GAINED_BY_LOGS = 0.2
 LOW_SHARE = 0.05
 FAR_TOO_MANY_INSIDE = 0.8
 SHOWN_FROM = 5.0
-EXACTLY_TIMED_ROWS = 1_000
-EXACT_SECONDS = 5.5
-EXACT_POWER = 1.7
-REWEIGHTED_SECONDS = 14.0
-LAPLACE_SECONDS = 2.2
-ONE_KERNEL_SHARE = 0.3
+REWEIGHTED_FACTOR = 3.0
+ONE_KERNEL_SHARE = 0.4
 FEW_TIMED_ROWS = 3_000
-FEW_SECONDS = 2.8
-OTHER_FEW_SECONDS = 5.5
-ONE_OF_MANY_SHARE = 0.5
-ONE_OF_OTHERS_SHARE = 0.7
-GAUSSIAN_SECONDS = 1.9
-OTHER_SECONDS = 2.0
 TREND_SECONDS = 0.4
-SIMPLE_SHARE = 0.5
-DISPERSION_FACTOR = 1.8
 WIDE_FACTOR = 1.3
-LATER_SHARE = 0.8
 SOLVED_SHARE = 0.3
 LEAST_LEFT = 0.1
 PROGRAM_BYTES = 10_000_000

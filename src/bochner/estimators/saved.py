@@ -10,7 +10,7 @@ from bochner import archive, kernels
 from bochner.archive.typed import check_types
 from bochner.choices import Choice
 from bochner.estimators.fitted import Fitted
-from bochner.features import Amplitude, ArealRows, FourierMap, LocalSpectrumMap, NystroemMap, PairedMap, Rows
+from bochner.features import ArealRows, FourierMap, LocalSpectrumMap, NystroemMap, PairedMap, Rows
 from bochner.frequencies import Frequencies, Lattice, PairedFrequencies
 from bochner.geo import Placement
 from bochner.inference import Model, Scale
@@ -19,7 +19,6 @@ from bochner.posterior import (
     CoefficientPosterior,
     KrigingPosterior,
     Mixture,
-    ModulatedPosterior,
     OperatorPosterior,
     RescaledPosterior,
     StoredPosterior,
@@ -32,7 +31,6 @@ KERNELS = [k for k in vars(kernels).values() if isinstance(k, type) and issubcla
 archive.register(*KERNELS)
 archive.register(Fitted, Layout, Columns, Trend, Curve, Placement, Design, Encoding, Formula, Choice)
 archive.register(Model, Mixture, Scale, CoefficientPosterior, KrigingPosterior, OperatorPosterior, RescaledPosterior)
-archive.register(ModulatedPosterior, Amplitude)
 archive.register(FourierMap, NystroemMap, PairedMap, LocalSpectrumMap, Rows, ArealRows)
 archive.register(Frequencies, Lattice, PairedFrequencies)
 archive.register(StoredPosterior, RowStore)

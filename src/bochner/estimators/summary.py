@@ -10,7 +10,7 @@ import numpy as np
 from bochner.estimators import limits
 from bochner.estimators.fitted import Fitted
 from bochner.inference import Model
-from bochner.inference.tuning.learning import UNTUNED_ADVICE
+from bochner.inference.learning.given import UNTUNED_ADVICE
 from bochner.kernels import Kernel, Product, Sum
 from bochner.layout.row_names import RowName, by_position
 
@@ -66,17 +66,7 @@ def findings(fitted: Fitted, tolerance: float) -> list[str]:
             f"caught in a poor optimum."
         )
     found += _odd_rows(fitted)
-    trees = model.decided.get("trees")
-    if trees is not None and float(trees.value) < limits.SERVE_BETTER:
-        found.append(f"trees would serve better: {trees}. The response is no smooth function of its coordinates.")
     found += _left_out(fitted)
-    judged = model.decided.get("smoothness")
-    if judged is not None and float(judged.value) > limits.ROUGH_ENOUGH:
-        found.append(
-            f"rough fields were not judged: {judged}. If the surface is rough, 95 % intervals of it are too narrow "
-            f"(of a simulated one they held 83 %); those of new observations hold. Up to 2,500 rows features='exact' "
-            f"judges rough fields, too; else compare with kernel='exponential'."
-        )
     if model.kernel_error is not None and model.kernel_error > tolerance:
         found.append(
             f"too few waves: the kernel is approximated to {model.kernel_error:.1e} of its variance, tolerance "

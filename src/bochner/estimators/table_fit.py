@@ -228,6 +228,7 @@ def _modelled(
     domain = layout.domain(laid.coords, places, groups)
     with settings.resources.in_use(len(responses)):
         layout, responses, curves = bent(layout, responses, laid.table, settings, domain)
+    settings = replace(settings, n_bends=layout.trend.n_bends)
     n_rows, dim, n_trend = len(responses), coords.shape[1], responses.rows.trend.shape[1]
     searches = estimator.kernel is None
     cost = fit_cost(n_rows, dim, n_trend, responses.family, learns=settings.learns, searches=searches)

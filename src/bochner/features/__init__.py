@@ -1,6 +1,5 @@
 """Features: places in, columns of the linear model out."""
 
-from bochner.features.amplitude import Amplitude
 from bochner.features.base import FeatureMap
 from bochner.features.fourier import FourierMap, wave_dtype
 from bochner.features.local_spectrum import LocalSpectrumMap, local_spectrum
@@ -10,7 +9,6 @@ from bochner.features.paired import PairedMap
 from bochner.features.rows import ArealRows, Rows
 
 __all__ = [
-    "Amplitude",
     "ArealRows",
     "CovarianceOperator",
     "FeatureMap",

@@ -31,7 +31,6 @@ name                     value      what it bounds
 `BYTES_PER_NEAR_PAIR`    70, 26     while it is made, measured on 60,000 rows of the sphere, and by tables
 `COUNTED_ROWS`           500        rows that they are counted by
 `NUMBERS_OF_AREAS`       2^19       covariances with the points of several areas that are held at once: 4 MiB
-`AMPLITUDE_PAIRS`        2e6        pairs of places and nodes of an amplitude: 16 MB
 `SPLIT_PAIRS`            4,000      pairs of rows by which the split is measured
 `SPLIT_PRODUCT_ERROR`               of the spread of a product: error of the split in 1, 2 and 3 dimensions, most for a
                                     rough kernel in 3-D (``tests/laws/test_operators.py``)
@@ -55,7 +54,6 @@ COEFFICIENTS_PER_ROW = 6
 NEAR_RADIUS = 5.0
 MAX_SPLIT_ERROR = 6e-5
 NUMBERS_OF_AREAS = 2**19
-AMPLITUDE_PAIRS = 2_000_000
 MAX_NEAR_PAIRS = (4e7, 5e7)
 BYTES_PER_NEAR_PAIR = (70, 26)
 COUNTED_ROWS = 500

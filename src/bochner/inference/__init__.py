@@ -1,6 +1,6 @@
 """Inference: hyperparameters, posteriors and held-out predictions from observations.
 
-observed < fits < evidence < adaptive < schemes < tuning < model < chunked
+observed < fits < evidence < adaptive < schemes < learning < model < chunked
 """
 
 from bochner.inference.chunked import Climb, RowSums, WavePlan, plan_waves, solve
@@ -9,6 +9,7 @@ from bochner.inference.evidence.next_order import next_order_evidence
 from bochner.inference.fits.fixed_effects import fixed_effects, held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, stacked
 from bochner.inference.fits.sampling import Chain, sample_posterior
+from bochner.inference.learning.priors import range_density
 from bochner.inference.model import Model, fit_model, leave_out, sample
 from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations, merge_equal_rows
@@ -40,6 +41,7 @@ __all__ = [
     "merge_equal_rows",
     "next_order_evidence",
     "plan_waves",
+    "range_density",
     "register_scheme",
     "residual_of",
     "sample",

@@ -24,6 +24,7 @@ from bochner.inference.fits.fixed_effects import held_where_separated, informati
 from bochner.inference.fits.folds import Fold
 from bochner.inference.fits.linear import LinearEngine, LinearFit, row_precision
 from bochner.inference.fits.newton import find_mode
+from bochner.inference.learning.learn import learn
 from bochner.inference.model import Model
 from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
@@ -37,7 +38,6 @@ from bochner.inference.schemes.choose import choose, scheme_named
 from bochner.inference.schemes.lattice_scheme import LatticeScheme
 from bochner.inference.schemes.lattice_waves import lattice_waves
 from bochner.inference.schemes.rule_waves import FeatureScheme
-from bochner.inference.tuning.learning import learn
 from bochner.kernels import Kernel, Matern, Scale, total_variance
 from bochner.moments import DenseMoments, FourierSums, dense_moments, fourier_sums
 from bochner.posterior import Mixture
@@ -298,10 +298,6 @@ def plan_waves(
     features, choices, error, rough = _features(task, scheme, kernel, noise, n_rows)
     text = f"{len(sample):,} of {n_rows:,} rows, drawn while reading, tuned the model; all of them are in its sums"
     told = (chosen, Choice("rows", n_rows, text=text), *held, *learned.choices, *choices)
-    if learned.average.amplitude is not None:
-        seen = "the same everywhere, though rows of the sample say that it varies in space: sums of rows cannot follow "
-        seen += "it, so intervals are too wide in some parts and too narrow in others; a fit in memory has it"
-        told = (*told, Choice("amplitude", None, text=seen))
     n_waves = features.n_columns // 2 if isinstance(features, FourierMap) else features.n_columns
     plan = WavePlan(
         features,

@@ -1,9 +1,9 @@
-"""Curvature: whether the effect of a covariate is a straight line, and with how many columns it bends if it is not.
+"""Curvature: whether the effect of a covariate is a straight line, or bends.
 
 Beside the linear trend every covariate offers columns, the smoothest first. Their coefficients in a model with all of
-them, at a kernel learned beside those taken so far, are a normal law; from it follows how likely the data are with any
-part of the columns, by the rule of a prior that knows as much as one row (Kass and Wasserman's unit information). Many
-rows are asked in compact parts, each with a level of its own: what neighbours share is then no evidence for a bend.
+them, at a kernel learned beside those taken so far, are a normal law; from it follows how likely the data are with the
+columns of some covariates, which share one learned prior variance. Many rows are asked in compact parts, each with a
+level of its own: what neighbours share is then no evidence for a bend.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import ConvergenceError
 from bochner.families import Family
 from bochner.inference import limits
-from bochner.inference.evidence.profile import LaplaceObjective
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.fits.newton import find_mode
+from bochner.inference.learning import priors
+from bochner.inference.learning.given import known_noise
+from bochner.inference.learning.ladder import rungs, with_shared_trend
+from bochner.inference.learning.learn import searched
+from bochner.inference.learning.policy import POLICY
+from bochner.inference.learning.setting import blocks_of
+from bochner.inference.learning.theta import Theta
 from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes.choose import scheme_named
-from bochner.inference.tuning.first_rows import begun_on_some
-from bochner.inference.tuning.learning import known_noise
-from bochner.inference.tuning.limits import SETTLED
-from bochner.inference.tuning.objectives import gaussian_objectives, laplace_objectives, with_shared_trend
-from bochner.inference.tuning.search import Search, Tuned, tune
 from bochner.kernels import Kernel, Matern, Separable
 from bochner.random import generator
 
@@ -45,11 +45,25 @@ class Information:
     precision: FloatArray
     shift: FloatArray
 
-    def gain(self, columns: IntArray) -> float:
-        """Log likelihood that these columns add, at their best."""
-        part = self.precision[np.ix_(columns, columns)]
-        h = self.shift[columns]
-        return 0.5 * float(h @ np.linalg.lstsq(part, h, rcond=None)[0]) if len(columns) else 0.0
+    def log_evidence(self, n_linear: int, columns: IntArray, variance: float) -> float:
+        """Log likelihood, up to a constant, with some columns beside the linear ones.
+
+        The columns share one prior variance, which is integrated over; those of the linear ones are flat. `variance` is
+        that of the linear predictor.
+        """
+        kept = np.r_[np.arange(n_linear), columns].astype(np.intp)
+        precision, shift = self.precision[np.ix_(kept, kept)], self.shift[kept]
+        grid = np.log(variance) + np.linspace(-10.0, 2.0, 25) if len(columns) else np.zeros(1)
+        values = []
+        for log_variance in grid:
+            prior = np.r_[np.zeros(n_linear), np.full(len(columns), len(columns) / np.exp(log_variance))]
+            whole = precision + np.diag(prior)
+            gain = 0.5 * float(shift @ np.linalg.lstsq(whole, shift, rcond=None)[0])
+            density = priors.sd_prior(log_variance, POLICY.effect_rate / np.sqrt(variance))[0] if len(columns) else 0.0
+            proper = 0.5 * float(np.sum(np.log(prior[n_linear:])))
+            values.append(gain + proper - 0.5 * float(np.linalg.slogdet(whole)[1]) + density)
+        step = float(grid[1] - grid[0]) if len(columns) else 1.0
+        return float(np.logaddexp.reduce(values) + np.log(step))
 
 
 def columns_worth(
@@ -63,19 +77,20 @@ def columns_worth(
     wide = _with_columns(responses, [linear, *offered])
     parts = compact_parts(responses.rows.coords, settings.seed)
     used = np.sort(np.concatenate(parts))
-    n = float(responses.weight[used].sum())
+    variance = float(np.var(responses.y - responses.offset)) if responses.gaussian else 1.0
     taken = (0,) * len(offered)
     for tries in range(limits.CURVATURE_ROUNDS):
         held = [part[:, :k] for part, k in zip(offered, taken, strict=True)]
         try:
-            tuned, family = _field(settings, _with_columns(responses, [responses.rows.trend, *held])[used], domain)
-            if tuned.failed:
+            field = _field(settings, _with_columns(responses, [responses.rows.trend, *held])[used], domain)
+            if field is None:
                 return taken if tries else None
+            theta, family = field
             steady, about = _steadied(replace(wide[used], family=family))
-            found = _information([steady[np.searchsorted(used, rows)] for rows in parts], tuned, about)
+            found = _information([steady[np.searchsorted(used, rows)] for rows in parts], theta, about)
         except (ConvergenceError, np.linalg.LinAlgError):
             return taken if tries else None
-        before, taken = taken, _greedy(found, linear.shape[1] - 1, widths, n)
+        before, taken = taken, _bends(found, linear.shape[1] - 1, widths, variance)
         if taken == before:
             break
     return taken
@@ -85,40 +100,32 @@ def _with_columns(responses: Responses, columns: Sequence[FloatArray]) -> Respon
     return replace(responses, rows=replace(responses.rows, trend=np.column_stack(columns)))
 
 
-def _field(settings: Settings, responses: Responses, domain: Domain) -> tuple[Tuned, Family]:
-    """A rough field beside the trend that is there, and the family with its dispersion."""
+def _field(settings: Settings, responses: Responses, domain: Domain) -> tuple[Theta, Family] | None:
+    """A rough field beside the trend that is there, and the family with its dispersion; None if it is not found."""
     dim = responses.rows.coords.shape[1]
     kernel: Kernel = Matern(nu=0.5)
     if domain.last_is_time:
         kernel = Separable(Matern(nu=0.5), Matern(nu=0.5))
     elif dim > 2 and domain.shared is None:
         kernel = Matern((1.0,) * dim, nu=0.5)
-    task = Task.of(replace(settings, kernel=kernel), responses)
-    noise, scheme = known_noise(task)[0], scheme_named("exact")
-    objectives = gaussian_objectives(task, scheme)[0] if task.gaussian else laplace_objectives(task, scheme)[0]
-    first = objectives[0]
-    search = Search(first, task.scale, noise)
-    begun: tuple[Tuned, ...] = ()
-    if isinstance(task.data, Responses):  # all of them would be dear to rank starts by
-        begun = begun_on_some(search, task.data, kernel, settings.seed).peaks[:1]
-    tuned = next((search.maximise(t.kernel, t.noise_variance, tolerance=SETTLED) for t in begun), None)
-    if tuned is None or tuned.failed:
-        tuned = tune(search, kernel, n_climbs=1, tolerance=SETTLED)
-    if not isinstance(first, LaplaceObjective):
-        return tuned, responses.family
-    if first.learns and not tuned.failed:
-        first.settle(tuned.kernel, tuned.noise_variance)
-    return tuned, first.family
+    task = Task.of(replace(settings, kernel=kernel, shrinks=False), responses)
+    noise = known_noise(task)[0]
+    found = searched(task, rungs(task, None, blocks_of(task)), noise)
+    if not found:
+        return None
+    theta = found[0].theta
+    family = task.responses.family
+    return theta, family if theta.dispersion is None else family.replace(dispersion=theta.dispersion)
 
 
-def _information(parts: Sequence[Responses], tuned: Tuned, about: FloatArray) -> Information:
+def _information(parts: Sequence[Responses], theta: Theta, about: FloatArray) -> Information:
     """What all parts of the rows tell of the coefficients, but for the levels of the parts.
 
     `about` are coefficients that the parts have as a known part already; a part that says nothing adds nothing.
     """
     q = len(about)
     precision, shift = np.zeros((q - 1, q - 1)), np.zeros(q - 1)
-    engine = ExactEngine(tuned.kernel, tuned.noise_variance)
+    engine = ExactEngine(theta.kernel, theta.noise)
     for part in parts:
         try:
             posterior = find_mode(Task.of(Settings(), part).data, engine).posterior
@@ -166,27 +173,24 @@ def _halved(unit: FloatArray, rows: IntArray) -> list[IntArray]:
     return [*_halved(unit, np.sort(rows[order[:middle]])), *_halved(unit, np.sort(rows[order[middle:]]))]
 
 
-def _greedy(found: Information, n_linear: int, widths: Sequence[int], n: float) -> tuple[int, ...]:
-    """Columns are added to the covariate that gains most by them, until none gains more than they cost."""
+def _bends(found: Information, n_linear: int, widths: Sequence[int], variance: float) -> tuple[int, ...]:
+    """Covariates are let bend, each with all of its columns, as long as that makes the data likelier."""
     begins = n_linear + np.cumsum([0, *widths[:-1]])
-    toll = limits.CURVE_TOLL + np.log(len(widths))  # of many lines that are asked, one bends by chance sooner
+    each = [np.arange(b, b + k) for b, k in zip(begins, widths, strict=True)]
 
     def value(taken: Sequence[int]) -> float:
-        bends = [np.arange(b, b + k) for b, k in zip(begins, taken, strict=True)]
-        cost = 0.5 * sum(taken) * np.log(n) + toll * np.count_nonzero(taken)
-        return found.gain(np.concatenate([np.arange(n_linear), *bends]).astype(np.intp)) - float(cost)
+        columns = np.concatenate([np.empty(0, dtype=np.intp), *(each[j] for j in taken)]).astype(np.intp)
+        return found.log_evidence(n_linear, columns, variance) + len(taken) * POLICY.addition
 
-    taken = [0] * len(widths)
+    taken: list[int] = []
     best = value(taken)
-    while True:
-        trials = [
-            [*taken[:j], k, *taken[j + 1 :]] for j, most in enumerate(widths) for k in range(taken[j] + 1, most + 1)
-        ]
+    while len(taken) < len(widths):
+        trials = [[*taken, j] for j in range(len(widths)) if j not in taken]
         values = [value(trial) for trial in trials]
-        if not values or max(values) <= best:
-            return tuple(taken)
-        best = max(values)
-        taken = trials[int(np.argmax(values))]
+        if max(values) <= best:
+            break
+        best, taken = max(values), trials[int(np.argmax(values))]
+    return tuple(k if j in taken else 0 for j, k in enumerate(widths))
 
 
 def _standard(trend: FloatArray) -> FloatArray:

@@ -29,8 +29,6 @@ MAX_CURVATURE_ROWS   1,200  rows up to which all are asked together whether a co
 CURVATURE_PART_ROWS  600    else in cells of at most so many, ...
 CURVATURE_PARTS      16     ... so many of them: 3 s
 CURVATURE_ROUNDS     3      times that it is asked, each with the noise that the bends of the last one leave
-CURVE_TOLL           3.0    nats that a bend must gain beside what its columns cost: one line in twenty bends;
-                            log p is added where p lines are asked
 WEAK_EFFECT_SD       30.0   prior sd of the coefficients in a part that may not tell of all, in sds of the response
 COLLINEAR_EFFECT     1e-6   relative size below which a direction of the trend counts as absent when bends are asked for
 ===================  =====  ============================================================================================
@@ -63,6 +61,5 @@ MAX_CURVATURE_ROWS = 1_200
 CURVATURE_PART_ROWS = 600
 CURVATURE_PARTS = 16
 CURVATURE_ROUNDS = 3
-CURVE_TOLL = 3.0
 WEAK_EFFECT_SD = 30.0
 COLLINEAR_EFFECT = 1e-6

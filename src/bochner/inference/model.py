@@ -21,10 +21,11 @@ from bochner.inference.fits.base import GaussianFit
 from bochner.inference.fits.fixed_effects import held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, none_to_spare, with_weight
 from bochner.inference.fits.memory import check_rows
-from bochner.inference.fits.modulated_fit import ModulatedFit, steadied
 from bochner.inference.fits.newton import find_mode
 from bochner.inference.fits.rescaled_fit import RescaledFit
 from bochner.inference.fits.sampling import Chain, sample_posterior
+from bochner.inference.learning.learn import learn
+from bochner.inference.learning.reweighted import Reweighted, gaussian_task
 from bochner.inference.observed.average import Average
 from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
@@ -33,11 +34,8 @@ from bochner.inference.observed.scale import unit_of
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task
 from bochner.inference.outliers import outliers, pair_scatter
-from bochner.inference.schemes.base import Scheme, Solved
 from bochner.inference.schemes.choose import choose, scheme_named
 from bochner.inference.starvation import starvation
-from bochner.inference.tuning.learning import learn
-from bochner.inference.tuning.reweighting import Reweighted, gaussian_task
 from bochner.kernels import Kernel, Scale
 from bochner.posterior import Mixture, Posterior
 from bochner.resources import side_by_side, small_systems
@@ -216,7 +214,7 @@ def _fitted(task: Task, held: Sequence[Choice]) -> Model:
         task = gaussian_task(task, weights)
     checked = not scheme.adaptive and weights is None
     solved, (odd, pairs) = side_by_side(
-        lambda: _solved(scheme, task, learned.average),
+        lambda: scheme.solve(task, learned.average),
         lambda: _odd_rows(task, learned.average) if checked else ((), None),
     )
     first = solved.modes[0]
@@ -226,7 +224,7 @@ def _fitted(task: Task, held: Sequence[Choice]) -> Model:
     kernel = learned.average.kernels[0] if solved.kernel is None else solved.kernel
     answers = scheme_named(solved.scheme)
     likelihood = first.log_likelihood if learned.log_likelihood is None else learned.log_likelihood
-    starves = answers.may_starve and learned.average.amplitude is None
+    starves = answers.may_starve
     check_finite(first.fit.posterior)
     return Model(
         # noise that is no Gaussian is the family's
@@ -250,21 +248,6 @@ def _fitted(task: Task, held: Sequence[Choice]) -> Model:
         _weights=weights,
         _eta=None if first.linearised is None else first.linearised.eta,
     )
-
-
-def _solved(scheme: Scheme, task: Task, average: Average) -> Solved:
-    """A mode for every set of hyperparameters, of a field whose amplitude may vary in space."""
-    if average.amplitude is None:
-        return scheme.solve(task, average)
-    sizes = average.amplitude.at(task.obs.rows.coords)
-    log_sizes = float(task.obs.weight @ np.log(sizes))
-    done, modes = [], []
-    for kernel, noise in average.pairs:
-        obs, least = steadied(task.obs, average.amplitude, noise)
-        done.append(scheme.solve(replace(task, data=obs, obs=obs), Average.single(kernel, least)))
-        inner = done[-1].modes[0]
-        modes.append(replace(inner, fit=ModulatedFit(inner.fit, average.amplitude, noise, log_sizes), obs=task.obs))
-    return replace(done[0], modes=modes)
 
 
 def leave_out(model: Model, responses: Responses, folds: Sequence[Fold] | None) -> list[HeldOut]:
@@ -315,8 +298,6 @@ def _odd_rows(task: Task, average: Average) -> tuple[tuple[int, ...], float | No
     (kernel, noise_variance), *_ = average.pairs
     kept = np.flatnonzero(task.responses.weight > 0)
     obs = task.responses.observations()[kept]
-    if average.amplitude is not None:
-        obs, noise_variance = steadied(obs, average.amplitude, noise_variance)
     found = kept[outliers(kernel, noise_variance, obs, task.settings.seed)]
     told = tuple(int(row) for row in found[: limits.MAX_OUTLIERS])
     return told, pair_scatter(kernel, noise_variance, obs) if task.settings.learns_noise else None

@@ -79,11 +79,11 @@ def matrix(entries: FloatArray) -> FloatArray:
 
 
 def metric_gradient(entries: FloatArray) -> list[FloatArray]:
-    """Derivatives of W'W = exp(-2 B) in each entry of B, by central differences of a tiny matrix."""
-    step = 1e-6
-    return [(_metric(entries + e) - _metric(entries - e)) / (2 * step) for e in step * np.eye(len(entries))]
-
-
-def _metric(entries: FloatArray) -> FloatArray:
+    """Derivatives of W'W = exp(-2 B) in each entry of B, by divided differences of its eigenvalues."""
     values, vectors = np.linalg.eigh(matrix(entries))
-    return np.asarray((vectors * np.exp(-2 * values)) @ vectors.T)
+    fall = np.exp(-2 * values)
+    apart = values[:, None] - values
+    close = np.abs(apart) < 1e-7
+    divided = np.where(close, -(fall[:, None] + fall), (fall[:, None] - fall) / np.where(close, 1.0, apart))
+    changes = (vectors.T @ matrix(e) @ vectors for e in np.eye(len(entries)))
+    return [np.asarray(vectors @ (divided * change) @ vectors.T) for change in changes]

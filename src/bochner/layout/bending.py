@@ -89,8 +89,7 @@ def _told(taken: Mapping[str, int], unable: Sequence[str]) -> Choice:
     straight = [name for name, k in taken.items() if not k]
     said = []
     if bends:
-        each = [f"{name} ({k} {'column' if k == 1 else 'columns'} beside its line)" for name, k in bends.items()]
-        said.append(f"the effect of {_joined(each)} bends")
+        said.append(f"the effect of {_joined(list(bends))} bends")
     if straight:
         said.append(f"{'' if bends else 'none: '}straight lines serve {_joined(straight)}")
     if unable:

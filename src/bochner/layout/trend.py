@@ -82,6 +82,11 @@ class Trend:
         """Number of the user's covariates."""
         return len(self.centre) - sum(curve.n_columns for curve in self.curves)
 
+    @property
+    def n_bends(self) -> int:
+        """Number of the last columns by which effects bend; none where collinear columns were mixed."""
+        return sum(c.n_columns for c in self.curves) if self.basis.shape[0] == self.basis.shape[1] else 0
+
     def apart(self, covariate: int, values: FloatArray) -> FloatArray:
         """What rows with these values of one covariate have more of each effect than a row at its mean, (n, q)."""
         mean = self.centre[: self.n_covariates]

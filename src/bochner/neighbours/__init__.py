@@ -14,7 +14,7 @@ from bochner.neighbours.cross_covariance import cross_covariance, cross_covarian
 from bochner.neighbours.inverse_root import inverse_root, whitening_rows
 from bochner.neighbours.left_out import left_out
 from bochner.neighbours.nearest_kriging import Covariance, KnownRows, least_noise, local_kriging, nearest_sd
-from bochner.neighbours.ordering import SharedOrder, maximin_order, predecessors
+from bochner.neighbours.ordering import SharedOrder, maximin_order, predecessors, random_order
 from bochner.neighbours.sectors import empty_sectors
 from bochner.neighbours.simulation import conditional_draws
 from bochner.neighbours.vecchia import Vecchia
@@ -37,5 +37,6 @@ __all__ = [
     "maximin_order",
     "nearest_sd",
     "predecessors",
+    "random_order",
     "whitening_rows",
 ]

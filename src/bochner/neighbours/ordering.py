@@ -67,16 +67,25 @@ def maximin_order(coords: FloatArray, seed: int = 0) -> IntArray:
     return rows[np.concatenate(chosen)]
 
 
+def random_order(coords: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Rows in random order, which does not depend on their numbers or on the direction of the axes.
+
+    They are drawn by their rank in the distance from the centroid.
+    """
+    away = np.sum((coords - coords.mean(axis=0)) ** 2, axis=1)
+    return np.argsort(np.round(away / max(float(away.max()), 1e-300), 9), kind="stable")[rng.permutation(len(away))]
+
+
 class CoarseToFine:
-    """Places in an order from coarse to fine; what is asked of it more than once is made once."""
+    """Places in an order, each prefix spread over all; what is asked of it more than once is made once."""
 
     def __init__(self, places: FloatArray, seed: int = 0) -> None:
         self.places, self.seed = places, seed
 
     @cached_property
     def order(self) -> IntArray:
-        """Rows in `maximin_order`."""
-        return maximin_order(self.places, self.seed)
+        """Rows in `random_order`."""
+        return random_order(self.places, generator(self.seed, "order"))
 
     @cached_property
     def close(self) -> IntArray:

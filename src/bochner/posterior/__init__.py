@@ -4,7 +4,6 @@ from bochner.posterior.base import Cost, Patches, Posterior, draw_gaussian
 from bochner.posterior.coefficients import CoefficientPosterior
 from bochner.posterior.kriging import KrigingPosterior
 from bochner.posterior.mixture import Latent, Mixture
-from bochner.posterior.modulated import ModulatedPosterior
 from bochner.posterior.operator import OperatorPosterior
 from bochner.posterior.rescaled import RescaledPosterior
 from bochner.posterior.response import Response
@@ -16,7 +15,6 @@ __all__ = [
     "KrigingPosterior",
     "Latent",
     "Mixture",
-    "ModulatedPosterior",
     "OperatorPosterior",
     "Patches",
     "Posterior",

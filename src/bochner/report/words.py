@@ -25,13 +25,12 @@ CHOICES = {
     "dtype": "Precision",
     "solver": "Solver",
     "kernel": "Kernel",
-    "smoothness": "Smoothness",
-    "amplitude": "Amplitude",
     "tuning": "Learning",
     "noise": "Noise",
     "dof": "Degrees of freedom",
     "unit": "Unit in the fit",
     "dispersion": "Dispersion",
+    "judge": "Held-out rows",
     "intervals": "Intervals",
     "fixed effects": "Fixed effects",
     "curves": "Curved effects",
@@ -41,7 +40,6 @@ CHOICES = {
     "rows": "Rows",
     "rows left out": "Rows left out",
     "store": "Rows sorted by place",
-    "trees": "Boosted trees",
 }
 """What a fit decides, by the name of the choice, as a reader knows it."""
 

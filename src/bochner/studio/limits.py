@@ -30,6 +30,8 @@ VIEW_SECONDS       300             that one view of a model may take
 MAP_SIDE           1,000           pixels along the longer side of a map in the page
 MEAN_NODES         12              of the quadrature over the link, for the difference of two maps
 RANGE_BINS         30              of the chart of the range
+SHORT_END          0.02            of the extent, on that chart at least
+LONG_END           4.0             of the extent, on that chart at least
 BUSY_FACTOR        1.5             by which other work lengthens a fit, from which the page says so
 PICTURE_SIDE       400             pixels along a side of an image as it was dropped
 IMAGE_SIDE         64              pixels of the example image: learned in some 5 s of one core
@@ -67,3 +69,5 @@ RANGE_BINS = 30
 BUSY_FACTOR = 1.5
 PICTURE_SIDE = 400
 IMAGE_SIDE = 64
+SHORT_END = 0.02
+LONG_END = 4.0

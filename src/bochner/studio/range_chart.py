@@ -6,7 +6,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.estimators import Fitted
-from bochner.inference.tuning import limits as tuning
+from bochner.inference import range_density
 from bochner.kernels import Kernel
 from bochner.report.figure import Figure
 from bochner.report.svg import Chart, number
@@ -21,7 +21,7 @@ def range_figure(fitted: Fitted, unit: str) -> Figure | None:
     length, mass = found
     scale = fitted.model.scale
     extent = float(np.exp(np.mean(np.log(scale.extent))))
-    ends = min(length.min(), tuning.LEAST_RANGE * extent), max(length.max(), tuning.LARGEST_RANGE * extent)
+    ends = min(length.min(), limits.SHORT_END * extent), max(length.max(), limits.LONG_END * extent)
     edges = np.geomspace(ends[0] * 0.999, ends[1] * 1.001, limits.RANGE_BINS + 1)
     after, middle = np.histogram(length, edges, weights=mass)[0], np.sqrt(edges[:-1] * edges[1:])
     before = _prior(fitted, middle, extent)
@@ -86,16 +86,8 @@ def _length(kernel: Kernel) -> float:
 
 
 def _prior(fitted: Fitted, length: FloatArray, extent: float) -> FloatArray:
-    """Probability of each bin, equal in the logarithm, before the data: that of the averaging which was done."""
-    scale, kernel = fitted.model.scale, fitted.model.kernel
-    if fitted.model.mixture.mass[0] == 0:  # the integral over one Gaussian field, whose best values have no mass
-        push = min(tuning.SHORT_RANGE, 2 * scale.spacing)
-        log_density = -tuning.RANGE_POWER * np.log(length / extent) - push * extent / length
-    else:
-        held = next(h for h in kernel.hyperparameters if h.role.is_range)
-        sides, (low, high) = held.sides(scale), held.role.bounds(held.sides(scale), scale)
-        known = [held.role.log_prior(float(np.log(one)), sides, scale)[0] for one in length]
-        log_density = np.where((length >= low) & (length <= high), known, -np.inf)
+    """Probability of each bin, equal in the logarithm, before the data."""
+    log_density = range_density(length, extent, fitted.model.scale.spacing * extent)
     density = np.exp(log_density - np.max(log_density))
     return np.asarray(density / density.sum())
 

@@ -37,6 +37,7 @@ class LaplacePoint:
     spread: FloatArray  # posterior variance of each latent value
     pull: FloatArray  # s / W: how far the evidence would like each latent value to move
     b: FloatArray  # Pi (s / W)
+    product: Callable[[FloatArray], FloatArray]  # with Pi
     residual: Residual | None = None  # Pi itself, where that is affordable
 
     @property
@@ -98,6 +99,9 @@ class Bound(Protocol):
     def slopes(self, point: LaplacePoint) -> FloatArray:
         """Gradient of the evidence in [theta, log noise variance]."""
 
+    def moved(self, point: LaplacePoint) -> list[FloatArray]:
+        """dSigma alpha for each entry of the same."""
+
 
 class ExactBound:
     """The exact kernel on the rows of `responses`; O(n^3) a Newton step."""
@@ -130,23 +134,9 @@ class ExactBound:
             by_noise += obs.replicate_terms(self.noise_variance)[1]
         return np.array([*by_theta, by_noise])
 
-    def information(self, point: LaplacePoint, *, dispersion: bool = False) -> FloatArray:
-        """1/2 alpha' dSigma Pi dSigma alpha for each pair of [theta, log noise variance], with curvatures of the mode.
-
-        As of Gaussian observations: about minus the Hessian, and never negative. With `dispersion` its logarithm
-        comes last, as something that moves the error variances.
-        """
-        assert point.residual is not None
-        alpha, obs = point.mode.alpha, point.mode.obs
-        moved = [*self._covariance[1].products(alpha), self.noise_variance / obs.weight * alpha]
-        last = len(moved) - 1
-        if dispersion:
-            moved.append(point.error_slope() / obs.weight * alpha)
-        information = point.residual.between(np.column_stack(moved)) / 2
-        if self.noise_variance > 0:
-            share = self.noise_variance / obs.copy_variance(self.noise_variance)
-            information[last, last] += 0.5 * float(np.sum((obs.weight - 1) * share**2))
-        return information
+    def moved(self, point: LaplacePoint) -> list[FloatArray]:
+        alpha = point.mode.alpha
+        return [*self._covariance[1].products(alpha), self.noise_variance / point.mode.obs.weight * alpha]
 
 
 class LinearBound:
@@ -168,6 +158,23 @@ class LinearBound:
         parts = frequency_gradient(fit, point.mode.obs, reml=True, implicit=point.b)
         return chain_to_theta(self.draw, self.theta, *parts)
 
+    def moved(self, point: LaplacePoint) -> list[FloatArray]:
+        alpha, obs = point.mode.alpha, point.mode.obs
+        by_theta = moved_by_waves(self.draw, self.theta, obs.rows.coords, alpha)
+        return [*by_theta, self.noise_variance / obs.weight * alpha]
+
+
+def moved_by_waves(
+    draw: Callable[[FloatArray], Frequencies], theta: FloatArray, coords: FloatArray, alpha: FloatArray
+) -> list[FloatArray]:
+    """dK alpha for each entry of theta, by differences, where K is the kernel of the waves."""
+    found, step = [], 1e-4
+    for e in step * np.eye(len(theta)):
+        up, down = (FourierMap(draw(theta + s)) for s in (e, -e))
+        moved = up.forward(coords, up.adjoint(coords, alpha)) - down.forward(coords, down.adjoint(coords, alpha))
+        found.append(np.asarray(moved / (2 * step)))
+    return found
+
 
 def feature_point(
     features: FeatureMap, responses: Responses, noise_variance: float, start: FloatArray | None
@@ -188,7 +195,7 @@ def laplace_point(mode: Mode, diagonal: FloatArray, product: Callable[[FloatArra
         diagonal = (1 - 1 / w) / mode.obs.copy_variance(mode.noise_variance) + diagonal / w**2
     spread = 1 / seen.curvature - diagonal / seen.curvature**2
     pull = -0.5 * spread * r.family.derivatives(r.y, seen.eta, r.size).slope / seen.curvature
-    return LaplacePoint(mode, spread, pull, product(pull))
+    return LaplacePoint(mode, spread, pull, product(pull), product)
 
 
 def laplace_mode(

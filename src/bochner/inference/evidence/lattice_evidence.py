@@ -7,6 +7,8 @@ is exact at a price that knows nothing of their number; a likelihood of neighbou
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from bochner.arrays import FloatArray
@@ -15,12 +17,14 @@ from bochner.features import FourierMap
 from bochner.frequencies import Frequencies, lattice_frequencies, lattice_mass
 from bochner.inference.evidence import limits
 from bochner.inference.evidence.feature_evidence import coefficient_covariance
-from bochner.inference.evidence.objective import Objective
 from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import covered_box
 from bochner.kernels import Kernel, total_variance
 from bochner.moments import DenseMoments, moments_of
+
+Objective = Callable[[Kernel, float], tuple[float, FloatArray]]
+"""(kernel, noise variance) to the value, and its gradient in [theta, log noise variance]."""
 
 
 def lattice_objective(

@@ -134,8 +134,7 @@ class LatticeBound:
             by_noise += obs.replicate_terms(self.noise_variance)[1]
         return np.array([*by_theta, by_noise])
 
-    def information(self, point: LaplacePoint) -> FloatArray:
-        """1/2 alpha' dSigma Pi dSigma alpha for each pair of [theta, log noise variance]: see `ExactBound`."""
+    def moved(self, point: LaplacePoint) -> list[FloatArray]:
         fit, obs, alpha = point.mode.fit, point.mode.obs, point.mode.alpha
         assert isinstance(fit, LinearFit)
         coef, m = fit.posterior.coef, len(self.plan.omega)
@@ -143,12 +142,7 @@ class LatticeBound:
             self.features.forward(obs.rows.coords, np.tile(by_mass, 2) * coef[: 2 * m]) + by_missing * alpha
             for by_mass, by_missing in self._moves
         ]
-        moved.append(self.noise_variance / obs.weight * alpha)
-        information = np.array(moved) @ np.column_stack([self._product(v) for v in moved]) / 2
-        if self.noise_variance > 0:
-            share = self.noise_variance / obs.copy_variance(self.noise_variance)
-            information[-1, -1] += 0.5 * float(np.sum((obs.weight - 1) * share**2))
-        return np.asarray(information + information.T) / 2
+        return [*moved, self.noise_variance / obs.weight * alpha]
 
     @cached_property
     def _moves(self) -> list[tuple[FloatArray, float]]:

@@ -1,67 +1,43 @@
-"""Evidence of a point of a form: value, gradient, and whether it could be computed."""
+"""Evidence: how likely the responses are at given hyperparameters, with gradient and information.
+
+An evidence is a pure function of `Theta`. `Exact`, `Nearest`, `OnLattice` and `Waves` are for Gaussian observations;
+`Laplace` is for responses of any family; `Parts` is the sum of several.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
-from scipy import linalg, special
+from scipy import special
 
-from bochner.arrays import BoolArray, FloatArray
+from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import ConvergenceError
-from bochner.inference.evidence.informed_laplace import InformedLaplace
-from bochner.inference.evidence.laplace import ExactBound
+from bochner.features import FourierMap, Rows
+from bochner.inference.evidence.feature_evidence import linear_objective, residual_product
+from bochner.inference.evidence.laplace import Bound, ExactBound, LaplacePoint, moved_by_waves
+from bochner.inference.evidence.lattice_evidence import Objective
+from bochner.inference.fits import limits
 from bochner.inference.fits.exact import ExactEngine, ExactFit, Residual
+from bochner.inference.fits.linear import LinearEngine
+from bochner.inference.fits.whitened_trend import residual_beside
+from bochner.inference.learning.theta import Point, Theta
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
-from bochner.kernels import Kernel
+from bochner.inference.schemes.base import Draw
+from bochner.neighbours import Vecchia, local_kriging
+from bochner.resources import blas_threads
 
-
-@dataclass(frozen=True)
-class Theta:
-    """Everything that is learned.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    noise : float
-        Noise variance.
-    effects : float
-        Prior variance of each effect of the covariates that are shrunk together.
-    """
-
-    kernel: Kernel
-    noise: float
-    effects: float = np.inf
-
-
-@dataclass(frozen=True)
-class Point:
-    """Evidence at given hyperparameters.
-
-    Attributes
-    ----------
-    value : float
-    gradient : array
-        In [theta of the kernel, log noise variance, log variance of the effects].
-    information : array
-        About minus the Hessian in the same, never negative.
-    scale : float
-        Factor of kernel and noise variance at which the evidence is largest; 1 where none is integrated out.
-    """
-
-    value: float
-    gradient: FloatArray
-    information: FloatArray
-    scale: float = 1.0
+FAILURES = (ConvergenceError, np.linalg.LinAlgError, OverflowError)
 
 
 class Evidence(Protocol):
     """Log evidence at given hyperparameters, as a function of nothing else."""
 
     def at(self, theta: Theta) -> Point:
-        """Value and gradient; a LinAlgError or ConvergenceError where there is none."""
+        """Value, gradient and information; one of `FAILURES` is raised where there is none."""
 
     def value(self, theta: Theta) -> tuple[float, float]:
         """Value and scale alone."""
@@ -73,38 +49,58 @@ class Evidence(Protocol):
     def freedom(self) -> float:
         """Rows less flat effects, copies counted."""
 
-    def precision(self, variance: float) -> FloatArray | None:
-        """Prior precision of the trend, (q, q), at a variance of the effects; None where all of it is flat."""
+
+def precision_of(blocks: IntArray, effects: Sequence[float]) -> FloatArray | None:
+    """Prior precision of the trend, (q, q); `blocks` has the block of each column, -1 where its prior is flat."""
+    if not len(effects):
+        return None
+    each = np.array([*(1 / v for v in effects), 0.0])
+    return np.diag(each[blocks])
+
+
+# ------------------------------------------------------------------------------ Gaussian
 
 
 @dataclass(frozen=True)
 class Exact:
     """Gaussian observations under the exact kernel, O(n^3).
 
-    With `free`, a common factor of kernel and noise variance is integrated out, its prior flat in the logarithm.
+    With `free`, a common factor of all variances is integrated out, its prior flat in the logarithm. Without `reml`,
+    the trend maximises the likelihood.
     """
 
     obs: Observations
-    free: bool
-    shrunk: BoolArray  # columns of the trend whose effects have a learned prior variance
+    blocks: IntArray
+    free: bool = False
+    reml: bool = True
 
     def at(self, theta: Theta) -> Point:
         obs, noise = self._obs(theta), theta.noise
-        k, slopes = obs.rows.covariance_and_slopes(theta.kernel)
-        fit = ExactEngine(theta.kernel, noise, k).fit(obs)
-        value, scale = self._integrated(fit, noise)
-        residual, alpha = Residual.of(fit.posterior), fit.posterior.alpha / np.sqrt(scale)
-        g = residual.weights(alpha)
-        by_theta = [0.5 * slope for slope in slopes.traces(g)]
-        by_noise = 0.5 * noise * float(np.sum(np.diag(g) / obs.weight)) + self._scatter_slope(noise, scale)
-        by_effects, effects = self._shrinkage(fit, theta, scale)
-        moved = np.column_stack([*slopes.products(alpha), noise / obs.weight * alpha, effects])
-        information = residual.between(moved) / 2
-        information[-2, -2] += 0.5 * float(obs.total - len(obs))
-        return Point(value, np.array([*by_theta, by_noise, by_effects]), information, scale)
+        with blas_threads(len(obs)):
+            k, slopes = obs.rows.covariance_and_slopes(theta.kernel)
+            floor = limits.EXACT_JITTER * float(np.mean(k.diagonal()))
+            fit = ExactEngine(theta.kernel, noise, k).fit(obs)
+            value, scale = self._integrated(fit, noise)
+            residual = Residual.of(fit.posterior, reml=self.reml)
+            alpha = fit.posterior.alpha / np.sqrt(scale)
+            g = residual.weights(alpha)
+            own, error = np.diag(g), obs.copy_variance(noise) / obs.weight
+            added = np.hypot(error, floor)
+            by_noise = 0.5 * float(np.sum(own * (noise / obs.weight) * (error / added))) if noise else 0.0
+            by_noise += self._scatter_slope(noise, scale)
+            np.einsum("ii->i", g)[:] += limits.EXACT_JITTER * float(np.mean(own * (floor / added)))
+            by_theta = [0.5 * slope for slope in slopes.traces(g)]
+            by_effects, moved_by_effects = self._shrinkage(fit, theta, scale)
+            moved = [*slopes.products(alpha), noise / obs.weight * alpha, *moved_by_effects]
+            information = residual.between(np.column_stack(moved)) / 2
+        p = len(by_theta)
+        information[p, p] += 0.5 * float(obs.total - len(obs))
+        return Point(value, np.array([*by_theta, by_noise, *by_effects]), information, scale)
 
     def value(self, theta: Theta) -> tuple[float, float]:
-        return self._integrated(ExactEngine(theta.kernel, theta.noise).fit(self._obs(theta)), theta.noise)
+        obs = self._obs(theta)
+        with blas_threads(len(obs)):
+            return self._integrated(ExactEngine(theta.kernel, theta.noise).fit(obs), theta.noise)
 
     def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
         fit = ExactEngine(theta.kernel, theta.noise).fit(self._obs(theta))
@@ -112,30 +108,31 @@ class Exact:
 
     @property
     def freedom(self) -> float:
-        return self.obs.total - np.count_nonzero(~self.shrunk)
-
-    def precision(self, variance: float) -> FloatArray | None:
-        return np.diag(self.shrunk / variance) if self.shrunk.any() else None
+        return self.obs.total - np.count_nonzero(self.blocks < 0)
 
     def _obs(self, theta: Theta) -> Observations:
-        return replace(self.obs, trend_precision=self.precision(theta.effects)) if self.shrunk.any() else self.obs
+        return replace(self.obs, trend_precision=precision_of(self.blocks, theta.effects))
 
-    def _shrinkage(self, fit: ExactFit, theta: Theta, scale: float) -> tuple[float, FloatArray]:
-        """Slope in the log variance of the effects, and how that moves the rows: d Sigma alpha."""
-        if not self.shrunk.any():
-            return 0.0, np.zeros(len(self.obs))
-        coef = fit.posterior.trend_coef[self.shrunk] / np.sqrt(scale)
-        unsure = np.diag(fit.posterior.schur.solve(np.eye(len(self.shrunk))))[self.shrunk]
-        slope = 0.5 * float(np.sum((coef**2 + unsure) / theta.effects - 1))
-        return slope, self.obs.rows.trend[:, self.shrunk] @ coef
+    def _shrinkage(self, fit: ExactFit, theta: Theta, scale: float) -> tuple[list[float], list[FloatArray]]:
+        """Slopes in the log variances of the effects, and how these move the rows: d Sigma alpha."""
+        if not theta.effects:
+            return [], []
+        coef = fit.posterior.trend_coef / np.sqrt(scale)
+        variance = np.diag(fit.posterior.schur.solve(np.eye(len(coef))))
+        slopes, moved = [], []
+        for b, prior in enumerate(theta.effects):
+            mine = self.blocks == b
+            slopes.append(0.5 * float(np.sum((coef[mine] ** 2 + variance[mine]) / prior - 1)))
+            moved.append(self.obs.rows.trend[:, mine] @ coef[mine])
+        return slopes, moved
 
     def _integrated(self, fit: ExactFit, noise: float) -> tuple[float, float]:
         """Log evidence and scale: the quadratic form has so many degrees of freedom, copies counted."""
+        value = fit.log_evidence if self.reml else fit.log_likelihood
         if not self.free:
-            return fit.log_evidence, 1.0
-        obs = self.obs
-        squares = float(fit.posterior.alpha @ obs.y) + float(np.sum(obs.scatter)) / noise
-        return integrated(fit.log_evidence, squares, self.freedom)
+            return value, 1.0
+        squares = float(fit.posterior.alpha @ self.obs.y) + float(np.sum(self.obs.scatter)) / noise
+        return integrated(value, squares, self.freedom)
 
     def _scatter_slope(self, noise: float, scale: float) -> float:
         """What copies of rows add to the slope in the log noise variance."""
@@ -146,33 +143,226 @@ class Exact:
 
 
 @dataclass(frozen=True)
-class Laplace:
-    """Responses of any family, by Laplace's approximation on the exact kernel."""
+class Nearest:
+    """Gaussian observations, each given its nearest predecessors (Vecchia), O(n)."""
 
-    objective: InformedLaplace
-    data: Responses
+    plan: Vecchia
+    obs: Observations
+    blocks: IntArray
+    reml: bool = True
+
+    def at(self, theta: Theta) -> Point:
+        precision = precision_of(self.blocks, theta.effects)
+        value, gradient, coef, variance, information = self.plan.evaluate_informed(
+            theta.kernel, theta.noise, self.reml, precision
+        )
+        if not np.isfinite(value):
+            raise ConvergenceError("the likelihood of neighbours could not be computed")
+        n = len(information)
+        whole = np.zeros((n + len(theta.effects),) * 2)
+        whole[:n, :n] = information
+        slopes = []
+        for b, prior in enumerate(theta.effects):
+            mine = self.blocks == b
+            slopes.append(0.5 * float(np.sum((coef[mine] ** 2 + variance[mine]) / prior - 1)))
+            whole[n + b, n + b] = 0.5 * float(np.sum((1 - np.minimum(variance[mine] / prior, 1)) ** 2))
+        return Point(value, np.r_[gradient, slopes], whole)
+
+    def value(self, theta: Theta) -> tuple[float, float]:
+        precision = precision_of(self.blocks, theta.effects)
+        return self.plan.value(theta.kernel, theta.noise, self.reml, precision), 1.0
+
+    def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
+        obs = self.obs
+        residual = residual_beside(theta.kernel, theta.noise, obs)
+        noise = obs.copy_variance(theta.noise) / obs.weight
+        k = min(self.plan.neighbours.shape[1], len(obs))
+        mean, variance = local_kriging(theta.kernel, noise, obs.rows.coords, residual, places, k)
+        return mean, np.sqrt(np.maximum(variance, 0.0))
 
     @property
     def freedom(self) -> float:
-        return float(self.data.weight.sum()) - self.data.rows.trend.shape[1]
+        return self.obs.total - np.count_nonzero(self.blocks < 0)
 
-    def precision(self, variance: float) -> FloatArray | None:
-        return self.data.trend_precision
+
+@dataclass(frozen=True)
+class OnLattice:
+    """Gaussian observations on few waves of a lattice, of all rows; O(waves^3), whatever the number of rows.
+
+    The information is that of the nearest rows.
+    """
+
+    objective: Objective
+    nearest: Nearest
 
     def at(self, theta: Theta) -> Point:
-        information = self.objective.information(theta.kernel, theta.noise)
         value, gradient = self.objective(theta.kernel, theta.noise)
-        return Point(value, np.r_[gradient, 0.0], linalg.block_diag(information, 0.0))
+        return Point(value, gradient, self.nearest.at(theta).information)
 
     def value(self, theta: Theta) -> tuple[float, float]:
-        return self.objective.value(theta.kernel, theta.noise), 1.0
+        return self.objective(theta.kernel, theta.noise)[0], 1.0
 
     def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
-        data = replace(self.data, family=self.objective.family)
-        mode = ExactBound(theta.kernel, theta.noise, data).mode(data, self.objective.starts[0])
-        fit = mode.fit
-        assert isinstance(fit, ExactFit)
+        return self.nearest.surface(theta, places)
+
+    @property
+    def freedom(self) -> float:
+        return self.nearest.freedom
+
+
+@dataclass(frozen=True)
+class Waves:
+    """Gaussian observations under the frequencies that a rule draws from the kernel, smoothly in its theta."""
+
+    draw: Draw
+    obs: Observations
+    reml: bool = True
+
+    def at(self, theta: Theta) -> Point:
+        kernel, noise, obs = theta.kernel, theta.noise, self.obs
+        value, gradient = linear_objective(lambda t: self.draw(kernel, t), kernel.theta, obs, noise, reml=self.reml)
+        features = FourierMap(self.draw(kernel, kernel.theta))
+        fit = LinearEngine(features, noise).fit(obs)
+        product = residual_product(fit, obs)[1]
+        alpha = product(obs.y)
+        moved = np.column_stack(
+            [
+                *moved_by_waves(lambda t: self.draw(kernel, t), kernel.theta, obs.rows.coords, alpha),
+                noise / obs.weight * alpha,
+            ]
+        )
+        information = moved.T @ np.column_stack([product(v) for v in moved.T]) / 2
+        return Point(value, gradient, (information + information.T) / 2)
+
+    def value(self, theta: Theta) -> tuple[float, float]:
+        fit = LinearEngine(FourierMap(self.draw(theta.kernel, theta.kernel.theta)), theta.noise).fit(self.obs)
+        return (fit.log_evidence if self.reml else fit.log_likelihood), 1.0
+
+    def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
+        raise ConvergenceError("features of one's own stay at the mode")
+
+    @property
+    def freedom(self) -> float:
+        return self.obs.total - self.obs.n_trend
+
+
+# ------------------------------------------------------------------------ other families
+
+Bind = Callable[[Theta, Responses], Bound]
+"""Hyperparameters and responses to a `Bound`: the exact kernel, or some waves."""
+
+
+def bound_exactly(theta: Theta, data: Responses) -> ExactBound:
+    """The exact kernel on the rows."""
+    return ExactBound(theta.kernel, theta.noise, data)
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """Responses of any family, by Laplace's approximation.
+
+    The mode found last is where the next search for one begins; it does not change what is found.
+    """
+
+    data: Responses
+    blocks: IntArray
+    bind: Bind = bound_exactly
+    start: list[FloatArray | None] = field(default_factory=lambda: [None], repr=False, compare=False)
+
+    def at(self, theta: Theta) -> Point:
+        data = self._data(theta)
+        with blas_threads(len(data)):
+            bound = self.bind(theta, data)
+            point = bound.point(data, self.start[0])
+            self.start[0] = point.mode.eta
+            gradient = list(bound.slopes(point))
+            moved = bound.moved(point)
+            product, alpha = point.product, point.mode.alpha
+            trend = self.data.rows.trend
+            for b, prior in enumerate(theta.effects):
+                columns = trend[:, self.blocks == b]
+                pulled = columns.T @ alpha
+                explained = sum(float(x @ product(x)) for x in columns.T)
+                slope = pulled @ pulled + 2 * (columns.T @ point.b) @ pulled - explained
+                gradient.append(0.5 * prior * float(slope))
+                moved.append(prior * columns @ pulled)
+            if theta.dispersion is not None:
+                gradient.append(point.dispersion_slope())
+                moved.append(point.error_slope() / point.mode.obs.weight * alpha)
+            information = self._information(theta, moved, product, point)
+        if theta.trend is None:
+            return Point(point.value, np.array(gradient), information)
+        by_trend = np.array([product(x) for x in trend.T]).reshape(trend.shape[1], len(trend)).T
+        n, q = len(gradient), trend.shape[1]
+        whole = np.zeros((n + q, n + q))
+        whole[:n, :n], whole[n:, n:] = information, trend.T @ by_trend
+        return Point(point.value, np.r_[gradient, point.trend_slope(trend)], whole)
+
+    def _information(
+        self, theta: Theta, moved: list[FloatArray], product: Callable[[FloatArray], FloatArray], point: LaplacePoint
+    ) -> FloatArray:
+        columns = np.column_stack(moved)
+        information = columns.T @ np.column_stack([product(v) for v in moved]) / 2
+        obs, p = point.mode.obs, len(theta.kernel.theta)
+        if theta.noise > 0:
+            share = theta.noise / obs.copy_variance(theta.noise)
+            information[p, p] += 0.5 * float(np.sum((obs.weight - 1) * share**2))
+        return np.asarray(information + information.T) / 2
+
+    def value(self, theta: Theta) -> tuple[float, float]:
+        data = self._data(theta)
+        with blas_threads(len(data)):
+            mode = self.bind(theta, data).mode(data, self.start[0])
+        self.start[0] = mode.eta
+        return mode.log_evidence, 1.0
+
+    def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
+        data = self._data(theta)
+        fit = self.bind(theta, data).mode(data, self.start[0]).fit
+        if not isinstance(fit, ExactFit):
+            raise ConvergenceError("the surface of waves is not asked")
         return _surface(fit, places, 1.0)
+
+    @property
+    def freedom(self) -> float:
+        return float(self.data.weight.sum()) - np.count_nonzero(self.blocks < 0)
+
+    def _data(self, theta: Theta) -> Responses:
+        data = self.data
+        if theta.dispersion is not None:
+            data = replace(data, family=data.family.replace(dispersion=theta.dispersion))
+        if theta.trend is not None:
+            return data.held_trend(theta.trend)
+        precision = precision_of(self.blocks, theta.effects)
+        known = data.trend_precision
+        if precision is not None:
+            data = replace(data, trend_precision=precision if known is None else precision + known)
+        return data
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Sum of the evidences of parts of the rows, each taken as if it were alone; the last spans all of space."""
+
+    parts: Sequence[Evidence]
+
+    def at(self, theta: Theta) -> Point:
+        points = [part.at(theta) for part in self.parts]
+        return Point(
+            sum(p.value for p in points),
+            np.sum([p.gradient for p in points], axis=0),
+            np.sum([p.information for p in points], axis=0),
+        )
+
+    def value(self, theta: Theta) -> tuple[float, float]:
+        return sum(part.value(theta)[0] for part in self.parts), 1.0
+
+    def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return self.parts[-1].surface(theta, places)
+
+    @property
+    def freedom(self) -> float:
+        return sum(part.freedom for part in self.parts)
 
 
 def integrated(value: float, squares: float, freedom: float) -> tuple[float, float]:
@@ -187,10 +377,7 @@ def integrated(value: float, squares: float, freedom: float) -> tuple[float, flo
 def _surface(fit: ExactFit, places: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:
     """Mean and sd of the field, without the trend's."""
     posterior, kernel = fit.posterior, fit.engine.kernel
-    cross = kernel.covariance(posterior.rows.coords, places)
+    cross = posterior.rows.covariance_with(kernel, Rows(places, np.zeros((len(places), 0))))
     half = posterior.sigma.half_solve(cross)
     variance = kernel.variances(places) - np.sum(half**2, axis=0)
     return cross.T @ posterior.alpha, np.sqrt(scale * np.maximum(variance, 0.0))
-
-
-FAILURES = (ConvergenceError, np.linalg.LinAlgError, OverflowError)

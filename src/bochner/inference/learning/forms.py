@@ -1,246 +1,261 @@
-"""Forms of a kernel that are learned: a kernel in coordinates that a search moves in, with priors and starts."""
+"""The table of forms: fields that a default fit compares, each with proper priors and prior odds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
-from scipy import special
-from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray
-from bochner.inference.learning.evidence import Theta
+from bochner.inference.learning import priors, starts
+from bochner.inference.learning.form import Begun, Common, Entry, Form, Pair, Starts
 from bochner.inference.learning.policy import POLICY
-from bochner.kernels import Kernel, Matern
+from bochner.inference.learning.priors import Sizes
+from bochner.inference.observed.task import Task
+from bochner.kernels import Kernel, Matern, OnAxes, Separable
 
-Density = tuple[float, float]
-"""Log density of one number, and its slope."""
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Sizes of the data that do not depend on the direction of the axes.
-
-    Attributes
-    ----------
-    extent : float
-        1.2 times the greatest distance of a row from the centroid.
-    spacing : float
-        Median distance to the nearest other place.
-    sd : float
-        Of the linear predictor: of the responses about the trend, or 1 behind a link.
-    """
-
-    extent: float
-    spacing: float
-    sd: float
-
-    @classmethod
-    def of(cls, coords: FloatArray, sd: float) -> Sizes:
-        """Sizes of some rows."""
-        centred = coords - coords.mean(axis=0)
-        places = np.unique(coords, axis=0)
-        spacing = float(np.median(cKDTree(places).query(places, k=2)[0][:, 1]))
-        return cls(1.2 * float(np.sqrt((centred**2).sum(axis=1).max())), spacing, sd)
+NU = Entry("nu", np.log(0.2), np.log(12.0), priors.nu_prior)
 
 
-@dataclass(frozen=True)
-class OneField:
-    """One Matern field with a learned metric, its smoothness continuous, and noise.
+def forms_of(task: Task, common: Common) -> list[Form]:
+    """Forms that are compared, the simplest first: a user's kernel is a table of one."""
+    if task.settings.kernel is not None:
+        return [given(task, common)]
+    axes = Axes(task)
+    found = [one_field(axes, common)]
+    if not common.proper:
+        return found
+    if axes.one_space:
+        found.append(one_field(axes, common, stretched=True))
+    if len(axes.groups) == 1:
+        found.append(near_and_far(axes, common))
+    if task.domain.last_is_time:
+        found += space_and_time(axes, common)
+    return found
 
-    A point is [log range, stretches, log smoothness, sizes]. The sizes are the logit of the field's share of the
-    variance, where the evidence integrates over a common factor (`free`); else log variance, and log noise variance
-    where that is learned.
-    """
 
-    sizes: Sizes
-    dim: int
-    noise: float | None  # None: learned
-    free: bool
-    stretched: bool = True
-    n_effects: int = 0  # effects of covariates that are shrunk together
+class Axes:
+    """Axes of the coordinates: groups that share a unit, with the sizes of each."""
+
+    def __init__(self, task: Task) -> None:
+        coords, shared = task.obs.rows.coords, task.domain.shared
+        dim = coords.shape[1]
+        numbers = np.zeros(dim, dtype=int)
+        if shared is not None:  # three axes of chords, and a time
+            numbers[3:] = 1
+        elif task.domain.last_is_time and dim > 1:
+            numbers[-1] = 1
+        elif dim > 3 or _of_unlike_units(coords):
+            numbers = np.arange(dim)
+        self.dim = dim
+        self.numbers = numbers
+        self.groups = [np.flatnonzero(numbers == g) for g in np.unique(numbers)]
+        self.sizes = [Sizes.of(coords[:, g]) for g in self.groups]
+        self.of_space = len(self.groups) == 1 or shared is not None or task.domain.last_is_time
 
     @property
-    def name(self) -> str:
-        return "matern-metric" if self.n_stretch else "matern"
+    def one_space(self) -> bool:
+        """Whether all axes have one unit of space, or are chords of the sphere: two or three of them."""
+        return len(self.groups) == 1 and self.dim > 1
 
-    @property
-    def told(self) -> str:
-        """The form in words."""
-        return "one Matérn field, " + ("stretched in some direction" if self.n_stretch else "alike in all directions")
+    def range_entry(self, g: int) -> Entry:
+        """The log length scale of a group of axes."""
+        sizes = self.sizes[g]
+        extent = float(np.log(sizes.extent))
+        if g == 0 and self.of_space:
+            return Entry("length_scale", extent - 7, extent + 2, partial(priors.range_prior, sizes=sizes), extent)
+        prior = partial(priors.normal_prior, mean=extent, sd=POLICY.column_sd)
+        return Entry(f"length_scale[{g}]", extent - 7, extent + 6, prior, extent)
 
-    @property
-    def n_stretch(self) -> int:
-        return self.dim * (self.dim + 1) // 2 - 1 if self.stretched and self.dim > 1 else 0
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of the entries of a point."""
-        sizes = ("share",) if self.free else ("variance", *(["noise_variance"] if self.noise is None else []))
-        effects = ("effects",) if self.n_effects else ()
-        return ("length_scale", *(f"stretch[{i}]" for i in range(self.n_stretch)), "nu", *sizes, *effects)
+def one_field(axes: Axes, common: Common, *, stretched: bool = False) -> Form:
+    """One Matern field, its smoothness learned; the metric of its distances too, if `stretched`."""
+    ranges = [axes.range_entry(g) for g in range(len(axes.groups))]
+    if len(axes.groups) > 1:
+        kernel: Kernel = Matern((1.0,) * axes.dim, nu=1.0, learn_nu=True)
+        ties = np.array([[float(g == n) for g in range(len(axes.groups))] for n in axes.numbers])
+        matrix = _joined(ties, np.zeros((1, 0)), np.eye(1))
+        text = "one Matérn field of space and time" if axes.of_space else "one Matérn field, a length scale a column"
+        return _form("matern", text, kernel, [*ranges, NU], matrix, common)
+    n = axes.dim * (axes.dim + 1) // 2 - 1 if stretched else 0
+    stretches = [Entry(f"stretch[{i}]", -6.0, 6.0, None) for i in range(n)]
+    matrix = _joined(np.eye(1 + n), np.zeros((1, 0)), np.eye(1))
+    if not stretched:
+        text = "one Matérn field, alike in all directions"
+        return _form("matern", text, Matern(1.0, nu=1.0, learn_nu=True), [*ranges, NU], matrix, common)
 
-    def at(self, x: FloatArray) -> Theta:
-        """Hyperparameters at a point; kernel and noise variance sum to 1 where a common factor is integrated out."""
-        n = 1 + self.n_stretch
-        if self.free:
-            variance, noise = special.log_expit(x[n + 1]), float(special.expit(-x[n + 1]))
-        else:
-            variance, noise = x[n + 1], float(np.exp(x[n + 2])) if self.noise is None else self.noise
-        kernel = self._kernel().with_theta(np.r_[x[:n], variance, x[n]])
-        return Theta(kernel, noise, float(np.exp(x[-1])) / self.n_effects) if self.n_effects else Theta(kernel, noise)
+    def begin(begun: Begun) -> list[Pair]:
+        return [(_turned(t.kernel, axes.dim), t.noise) for t in begun["matern"]]
 
-    def slopes(self, x: FloatArray) -> FloatArray:
-        """Derivatives of [theta of the kernel, log noise variance, log variance of the effects] in a point."""
-        n = 1 + self.n_stretch
-        slopes = np.zeros((n + 4, len(x)))
-        slopes[:n, :n] = np.eye(n)
-        slopes[n + 1, n] = 1.0
-        if self.free:
-            slopes[n, n + 1], slopes[n + 2, n + 1] = special.expit(-x[n + 1]), -special.expit(x[n + 1])
-        else:
-            slopes[n, n + 1] = 1.0
-            if self.noise is None:
-                slopes[n + 2, n + 2] = 1.0
-        if self.n_effects:
-            slopes[n + 3, -1] = 1.0
-        return slopes
+    text = "one Matérn field, stretched in some direction"
+    return _form("matern-metric", text, _metric(axes.dim), [*ranges, *stretches, NU], matrix, common, begin)
 
-    def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Log prior density of a point, normalised, and its gradient."""
-        n = 1 + self.n_stretch
-        value, gradient = 0.0, np.zeros(len(x))
-        parts = [(0, range_prior(x[0], self.sizes)), (n, nu_prior(x[n]))]
-        if self.free:
-            parts.append((n + 1, share_prior(x[n + 1])))
-        else:
-            parts.append((n + 1, sd_prior(x[n + 1], POLICY.field_rate / self.sizes.sd)))
-            if self.noise is None:
-                parts.append((n + 2, sd_prior(x[n + 2], POLICY.noise_rate / self.sizes.sd)))
-        if self.n_effects:
-            parts.append((len(x) - 1, sd_prior(x[-1], POLICY.effect_rate / (1.0 if self.free else self.sizes.sd))))
-        for i, (density, slope) in parts:
-            value, gradient[i] = value + density, slope
-        if self.n_stretch:
-            density, slopes = stretch_prior(x[1:n], self.dim)
-            value, gradient[1:n] = value + density, slopes
-        return value, gradient
 
-    @property
-    def variance(self) -> int:
-        """Position of the log variance in the kernel's theta."""
-        return 1 + self.n_stretch
+def near_and_far(axes: Axes, common: Common) -> Form:
+    """A near and a far Matern field of one metric; the far one is rough, so that no slope is extrapolated."""
+    n = axes.dim * (axes.dim + 1) // 2 - 1 if axes.one_space else 0
+    near = _metric(axes.dim) if n else Matern(1.0, nu=1.0, learn_nu=True)
+    far = near.replace(nu=0.5, learn_nu=False)
+    gap = Entry("nearer", 0.4, 7.0, partial(priors.normal_prior, mean=POLICY.nearer, sd=POLICY.nearer_sd))
+    stretches = [Entry(f"stretch[{i}]", -6.0, 6.0, None) for i in range(n)]
+    # entries: far range, stretches, gap, nu of the near field
+    matrix = np.zeros((5 + 2 * n, 3 + n))
+    for row in (0, 3 + n):  # near, then far
+        matrix[row, 0] = 1.0
+        matrix[row + 1 : row + 1 + n, 1 : 1 + n] = np.eye(n)
+    matrix[0, n + 1], matrix[n + 2, n + 2] = -1.0, 1.0
+    entries = [axes.range_entry(0), *stretches, gap, NU]
 
-    def prior_bend(self, x: FloatArray) -> FloatArray:
-        """Minus the Hessian of the log prior, without directions in which it is negative."""
-        step = 1e-4
-        slopes = [self.log_prior(x + e)[1] - self.log_prior(x - e)[1] for e in step * np.eye(len(x))]
-        values, vectors = np.linalg.eigh(-(np.array(slopes) + np.array(slopes).T) / (4 * step))
-        return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
-
-    def frame(self, x: FloatArray) -> FloatArray:
-        """Orthonormal directions, one a column, that turn with the coordinates: along the stretch at a point."""
-        frame = np.eye(len(x))
-        if self.n_stretch == 2 and np.any(x[1:3]):
-            along = x[1:3] / np.linalg.norm(x[1:3])
-            frame[1:3, 1:3] = np.column_stack([along, [-along[1], along[0]]])
-        return frame
-
-    def bounds(self) -> FloatArray:
-        """Where a search may go, (k, 2)."""
-        extent = np.log(self.sizes.extent)
-        level = 2 * np.log(self.sizes.sd)
-        sizes = [(-9.0, 16.0)] if self.free else [(level - 10, level + 5), (level - 12, level + 4)]
-        lengths = [(extent - 7, extent + 2), *[(-6.0, 6.0)] * self.n_stretch]
-        sizes = sizes[: len(self.names) - len(lengths) - 1 - bool(self.n_effects)]
-        effects = [(-14.0 + (0.0 if self.free else level), 5.0 + (0.0 if self.free else level))] * bool(self.n_effects)
-        return np.array([*lengths, (np.log(0.2), np.log(6.0)), *sizes, *effects])
-
-    def starts(self, begun: Sequence[FloatArray] = ()) -> list[FloatArray]:
-        """Points from which a search may begin: on a grid, or the modes of the form without a stretch."""
-        still = np.zeros(self.n_stretch)
-        if self.n_stretch and begun:
-            return [np.r_[x[:1], still, x[1:]] for x in begun]
-        level = 2 * np.log(self.sizes.sd)
-        effects = [0.0 if self.free else level] * bool(self.n_effects)
+    def begin(begun: Begun) -> list[Pair]:
         found = []
-        for reach, share, nu in product(POLICY.start_ranges, POLICY.start_shares, POLICY.start_nus):
-            size = [share] if self.free else [level + special.log_expit(share), level + special.log_expit(-share)]
-            size = size[: 1 if self.noise is not None else 2]
-            found.append(np.r_[np.log(reach * self.sizes.extent), still, np.log(nu), size, effects])
+        for t in begun["matern-metric" if n else "matern"][:1]:
+            for reach in (2.0, 0.5):
+                short, long = t.kernel.theta, t.kernel.theta[:-1]
+                short[0] += np.log(reach) - POLICY.nearer
+                long[0] += np.log(reach)
+                found.append((near.with_theta(short).scaled(0.5) + far.with_theta(long).scaled(0.5), t.noise))
         return found
 
-    def _kernel(self) -> Kernel:
-        if not self.n_stretch:
-            return Matern(1.0, nu=1.0, learn_nu=True)
-        rotation = 0.0 if self.dim == 2 else (0.0, 0.0, 0.0)
-        return Matern((1.0,) * self.dim, nu=1.0, learn_nu=True, rotation=rotation)
+    text = "a near and a far Matérn field"
+    return _form("near-far", text, near + far, entries, matrix, common, begin, POLICY.addition)
 
 
-Form = OneField
+def space_and_time(axes: Axes, common: Common) -> Iterator[Form]:
+    """A product of space and time, a lasting field beside a common level, and their sums."""
+    space, time = axes.range_entry(0), axes.range_entry(1)
+    one = Matern(1.0, nu=1.0, learn_nu=True)
+    moves = Separable(one, one)
+    lasts, common_level = OnAxes(one, without=-1), OnAxes(one, -1)
+    own, field = [space, NU], [space, NU, time, NU]
 
-# ------------------------------------------------------------------------------------ priors
+    def begin(make: str) -> Starts:
+        return partial(_space_time_starts, make=make)
 
+    def form(name: str, text: str, kernel: Kernel, entries: list[Entry], extra: int, make: str, *extends: str) -> Form:
+        matrix = _without_variances(kernel, len(entries))
+        found = _form(name, text, kernel, entries, matrix, common, begin(make), extra * POLICY.addition)
+        return replace(found, extends=extends)
 
-def range_prior(log_range: float, sizes: Sizes) -> Density:
-    """range^-power is gamma: unlikely below the spacing of the rows, and with a long tail."""
-    shortest = min(POLICY.range_extent * sizes.extent, POLICY.range_spacings * sizes.spacing)
-    power, fall = POLICY.range_power, shortest * np.exp(-log_range)
-    constant = power * np.log(shortest) - special.gammaln(power)
-    return float(constant - power * log_range - fall), float(fall - power)
-
-
-def share_prior(logit: float) -> Density:
-    """The field's share of the variance is Beta(1, power)."""
-    power = POLICY.share_power
-    density = np.log(power) + special.log_expit(logit) + power * special.log_expit(-logit)
-    return float(density), float(special.expit(-logit) - power * special.expit(logit))
-
-
-def sd_prior(log_variance: float, rate: float) -> Density:
-    """The sd is exponential."""
-    scaled = rate * np.exp(log_variance / 2)
-    return float(np.log(scaled / 2) - scaled), float(0.5 - 0.5 * scaled)
-
-
-def nu_prior(log_nu: float) -> Density:
-    """Smoothness is lognormal about 1, and hardly outside of `nu_range`."""
-    exponent, slope = _nu_exponent(np.array(log_nu))
-    return float(exponent - _nu_constant()), float(slope)
+    yield form("product", "a product of space and time", moves, field, 0, "product")
+    text = "a field that lasts and a level common to all places"
+    yield form("additive", text, lasts + common_level, [*own, time, NU], 1, "additive")
+    text = "a product of space and time and a field that lasts"
+    yield form("product-lasting", text, moves + lasts, [*field, *own], 1, "lasting", "product")
+    text = "a product of space and time, a field that lasts and a level common to all places"
+    entries = [*field, *own, time, NU]
+    kernel = moves + lasts + common_level
+    yield form("product-additive", text, kernel, entries, 2, "all", "additive", "product-lasting")
 
 
-def _nu_exponent(log_nu: FloatArray) -> tuple[FloatArray, FloatArray]:
-    beyond = (log_nu - np.clip(log_nu, *np.log(POLICY.nu_range))) / POLICY.nu_edge
-    exponent = -0.5 * (log_nu / POLICY.nu_sd) ** 2 - 0.5 * beyond**2
-    return exponent, -log_nu / POLICY.nu_sd**2 - beyond / POLICY.nu_edge
+def given(task: Task, common: Common) -> Form:
+    """The user's kernel; its roles say what is likely."""
+    kernel, scale = task.settings.kernel, task.scale
+    assert kernel is not None
+    limits = starts.bounds(kernel, scale)
+    ties = starts.ties(kernel, task.domain.shared)
+    free = [i for i, h in enumerate(kernel.hyperparameters) if ties[i] == i and not h.role.is_variance]
+    entries, matrix = [], np.zeros((len(kernel.theta), len(free)))
+    for k, i in enumerate(free):
+        h = kernel.hyperparameters[i]
+        prior = partial(h.role.log_prior, sides=h.sides(scale), scale=scale)
+        entries.append(Entry(h.name, *limits[i], prior))
+        matrix[ties == i, k] = 1.0
+    offset = np.where(ties == np.arange(len(ties)), 0.0, kernel.theta - kernel.theta[ties])
+    begin = partial(starts.of_kernel, kernel=kernel, task=task, noise=common.noise)
+    return Form("given", "the kernel that was given", kernel, tuple(entries), matrix, offset, common, begin)
 
 
-@cache
-def _nu_constant() -> float:
-    grid = np.linspace(-8, 8, 16_001) * POLICY.nu_sd
-    return float(np.log(np.sum(np.exp(_nu_exponent(grid)[0])) * (grid[1] - grid[0])))
+# ------------------------------------------------------------------------------- building
 
 
-def stretch_prior(entries: FloatArray, dim: int) -> tuple[float, FloatArray]:
-    """Multivariate Student t of the traceless part of log metric: no direction is favoured."""
-    weight = _squares(dim)
-    squared = float(entries @ weight @ entries)
-    k, nu, scale = len(entries), POLICY.stretch_freedom, POLICY.stretch_scale
-    constant = special.gammaln((nu + k) / 2) - special.gammaln(nu / 2) - 0.5 * k * np.log(nu * np.pi * scale**2)
-    constant += 0.5 * np.linalg.slogdet(weight)[1]
-    inside = 1 + squared / (nu * scale**2)
-    slope = -(nu + k) / (nu * scale**2 * inside) * (weight @ entries)
-    return float(constant - 0.5 * (nu + k) * np.log(inside)), slope
+def _form(
+    name: str,
+    text: str,
+    kernel: Kernel,
+    entries: Sequence[Entry],
+    matrix: FloatArray,
+    common: Common,
+    begin: Starts | None = None,
+    log_odds: float = 0.0,
+) -> Form:
+    """A form without an offset; it begins on a grid, if not told otherwise."""
+    if begin is None:
+        begin = partial(_grid, kernel=kernel, entries=tuple(entries), matrix=matrix, common=common)
+    return Form(name, text, kernel, tuple(entries), matrix, np.zeros(len(matrix)), common, begin, log_odds)
 
 
-def _squares(dim: int) -> FloatArray:
-    """W with tr(B^2) / 2 = entries' W entries."""
-    diagonal = np.eye(dim - 1) + np.ones((dim - 1, dim - 1))
-    n_above = dim * (dim - 1) // 2
-    weight = np.zeros((dim - 1 + n_above,) * 2)
-    weight[: dim - 1, : dim - 1] = diagonal / 2
-    weight[dim - 1 :, dim - 1 :] = np.eye(n_above)
-    return weight
+def _joined(*blocks: FloatArray) -> FloatArray:
+    """Block diagonal; a block without columns is rows that no entry moves."""
+    rows, columns = sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)
+    matrix = np.zeros((rows, columns))
+    i = j = 0
+    for b in blocks:
+        matrix[i : i + b.shape[0], j : j + b.shape[1]] = b
+        i, j = i + b.shape[0], j + b.shape[1]
+    return matrix
+
+
+def _without_variances(kernel: Kernel, n: int) -> FloatArray:
+    """Entries in the order of theta, without its variances."""
+    others = [i for i, h in enumerate(kernel.hyperparameters) if not h.role.is_variance]
+    matrix = np.zeros((len(kernel.theta), n))
+    matrix[others, np.arange(n)] = 1.0
+    return matrix
+
+
+def _metric(dim: int) -> Matern:
+    rotation = 0.0 if dim == 2 else (0.0, 0.0, 0.0)
+    return Matern((1.0,) * dim, nu=1.0, learn_nu=True, rotation=rotation)
+
+
+def _turned(kernel: Kernel, dim: int) -> Kernel:
+    """A field alike in all directions, with a metric."""
+    theta = kernel.theta
+    still = np.zeros(dim * (dim + 1) // 2 - 1)
+    return _metric(dim).with_theta(np.r_[theta[:1], still, theta[1:]])
+
+
+def _grid(begun: Begun, kernel: Kernel, entries: Sequence[Entry], matrix: FloatArray, common: Common) -> list[Pair]:
+    """Ranges from short to long, rough and smooth, with little and with much noise."""
+    found, variance = [], common.sd**2
+    crowd = np.sqrt(max(len(entries) - 1, 1))  # rows lie far apart in many columns
+    for reach, share, nu in product(POLICY.start_ranges, POLICY.start_shares, POLICY.start_nus):
+        x = np.array([np.log(nu) if e is NU else e.start + np.log(reach * crowd) for e in entries])
+        theta = matrix @ x
+        theta[[i for i, h in enumerate(kernel.hyperparameters) if h.role.is_variance]] = 0.0
+        field = variance / (1 + np.exp(-share))
+        noise = variance - field if common.noise is None else common.noise
+        found.append((kernel.with_theta(theta).scaled(field), noise))
+    return found
+
+
+def _space_time_starts(begun: Begun, make: str) -> list[Pair]:
+    """From one field of both: as far in either, and half as far."""
+    found = []
+    for t in begun["matern"][:1]:
+        single = t.kernel
+        assert isinstance(single, Matern) and isinstance(single.length_scale, tuple)
+        lengths, nu, v = single.length_scale, single.nu, single.variance
+        space, time = float(lengths[0]), float(lengths[-1])
+        for far in (1.0, 3.0):
+            s, u = Matern(space, v, nu, learn_nu=True), Matern(time * far, 1.0, min(nu, 1.0), learn_nu=True)
+            lasting = OnAxes(s.replace(length_scale=space / 2), without=-1)
+            level = OnAxes(u, -1)
+            field = Separable(s, u)
+            kernel = {
+                "product": field,
+                "additive": lasting.scaled(0.5) + level.scaled(0.5 * v),
+                "lasting": field.scaled(0.5) + lasting.scaled(0.5),
+                "all": field.scaled(0.4) + lasting.scaled(0.3) + level.scaled(0.3 * v),
+            }[make]
+            found.append((kernel, t.noise))
+    return found
+
+
+def _of_unlike_units(coords: FloatArray) -> bool:
+    """Whether coordinates scatter so differently along their principal axes that they hardly share a unit."""
+    sizes = np.linalg.svd(coords - coords.mean(axis=0), compute_uv=False)
+    return bool(sizes[0] > 30 * sizes[-1])

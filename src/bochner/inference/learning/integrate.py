@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import linalg
 
 from bochner.arrays import FloatArray
-from bochner.inference.learning.modes import Mode, Posterior
+from bochner.inference.learning.evidence import FAILURES
+from bochner.inference.learning.found import Found
 from bochner.inference.learning.policy import POLICY
+from bochner.inference.learning.search import Mode, Posterior
+
+DIFFERENCE = 0.1  # step of the differences of gradients that make a Hessian
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,16 @@ def peaks(posterior: Posterior, modes: Sequence[Mode]) -> list[Peak]:
     return found
 
 
-def integrate(found: Sequence[Peak], places: FloatArray) -> Nodes:
-    """Nodes about the peaks of a form; `places` are where the surface is looked at."""
+def integrate(found: Found, places: FloatArray | None, most: int) -> Nodes:
+    """About `most` nodes about the modes of a form; `places` are where the surface is looked at.
+
+    With one node, the evidence of the form is that of a normal law with the information at its mode.
+    """
+    if places is None:
+        return Nodes([found.modes[0].x], np.ones(1), found.log_evidence - found.form.log_odds, 0)
     points, logs, n_directions = [], [], 0
-    for peak in found:
-        more, log_mass, k = _about(peak, places)
+    for peak in peaks(found.posterior, found.modes):
+        more, log_mass, k = _about(peak, places, most)
         points += more
         logs += log_mass
         n_directions = max(n_directions, k)
@@ -77,12 +85,12 @@ def integrate(found: Sequence[Peak], places: FloatArray) -> Nodes:
 
 def information(posterior: Posterior, mode: Mode) -> FloatArray:
     """Minus the Hessian of the log posterior in the frame of a mode, by differences of its gradient."""
-    low, high = posterior.form.bounds().T
+    low, high = posterior.form.bounds.T
     frame = posterior.form.frame(mode.x)
     rows = []
     for direction in frame.T:
-        x = mode.x + POLICY.difference * direction
-        step = POLICY.difference if np.all((low <= x) & (x <= high)) else -POLICY.difference
+        x = mode.x + DIFFERENCE * direction
+        step = DIFFERENCE if np.all((low <= x) & (x <= high)) else -DIFFERENCE
         gradient = posterior.at(mode.x + step * direction).gradient
         rows.append(-frame.T @ (gradient - mode.gradient) / step)
     hessian = np.array(rows)
@@ -91,7 +99,7 @@ def information(posterior: Posterior, mode: Mode) -> FloatArray:
 
 def polished(posterior: Posterior, mode: Mode, hessian: FloatArray) -> Mode:
     """The mode after one more step of Newton's method, where that leads upwards."""
-    frame, (low, high) = posterior.form.frame(mode.x), posterior.form.bounds().T
+    frame, (low, high) = posterior.form.frame(mode.x), posterior.form.bounds.T
     values, vectors = np.linalg.eigh(hessian)
     slope = vectors.T @ frame.T @ mode.gradient
     x = np.clip(mode.x + frame @ vectors @ (slope / np.maximum(values, POLICY.widest**-2)), low, high)
@@ -104,10 +112,10 @@ def _close(mode: Mode, other: Peak) -> bool:
     return float(apart @ other.hessian @ apart) < POLICY.apart**2
 
 
-def _about(peak: Peak, places: FloatArray) -> tuple[list[FloatArray], list[float], int]:
+def _about(peak: Peak, places: FloatArray, most: int) -> tuple[list[FloatArray], list[float], int]:
     """Design points about one mode with their log masses, over the directions that move the surface."""
     posterior, mode, volume = peak.posterior, peak.mode, peak.log_volume
-    steps = _that_matter(posterior, mode, peak.steps, places)
+    steps = _that_matter(posterior, mode, peak.steps, places, _directions(most))
     k = steps.shape[1]
     if not k:
         return [mode.x], [mode.value + volume], 0
@@ -125,7 +133,7 @@ def _about(peak: Peak, places: FloatArray) -> tuple[list[FloatArray], list[float
 
 def _along(posterior: Posterior, mode: Mode, ray: FloatArray, fall: float) -> tuple[FloatArray, float, float]:
     """The point on a ray where the log density has fallen as far as that of a normal law."""
-    low, high = posterior.form.bounds().T
+    low, high = posterior.form.bounds.T
     factor, tried = 1.0, []
     for _ in range(3):
         x = np.clip(mode.x + factor * ray, low, high)
@@ -139,37 +147,40 @@ def _along(posterior: Posterior, mode: Mode, ray: FloatArray, fall: float) -> tu
     return x, value, factor
 
 
+def _directions(most: int) -> int:
+    """Directions whose design has no more than so many points."""
+    return max(k for k in range(POLICY.directions + 1) if k == 0 or 1 + 2 * k + len(_corners(k)) <= most)
+
+
 def _corners(k: int) -> FloatArray:
     """A two-level design of resolution V: signs, (m, k)."""
     if k == 1:
         return np.zeros((0, 1))
-    words = {5: ["0123"], 6: ["01234"], 7: ["012345"], 8: ["0123", "0145"]}.get(k, [])
+    words = {5: ["0123"]}.get(k, [])
     base = k - len(words)
     full = np.array(np.meshgrid(*[[-1.0, 1.0]] * base, indexing="ij")).reshape(base, -1).T
     return np.column_stack([full, *(np.prod(full[:, [int(i) for i in word]], axis=1) for word in words)])
 
 
-def _that_matter(posterior: Posterior, mode: Mode, steps: FloatArray, places: FloatArray) -> FloatArray:
+def _that_matter(posterior: Posterior, mode: Mode, steps: FloatArray, places: FloatArray, n: int) -> FloatArray:
     """Directions along which a step moves mean or sd of the surface by more than a trifle."""
     centre = _surface(posterior, mode.x, places)
     if centre is None:
-        return steps
-    kept = []
-    for step in steps.T:
+        return steps[:, :0]
+    moves = np.zeros(steps.shape[1])
+    for i, step in enumerate(steps.T):
         for sign in (1, -1):
             seen = _surface(posterior, mode.x + sign * POLICY.design * step, places)
-            if seen is None:
-                continue
-            moved = np.abs(np.array(seen) - centre).max(axis=0) / np.maximum(centre[1], 1e-300)
-            if np.sqrt(np.mean(moved**2)) > POLICY.moved:
-                kept.append(step)
-                break
-    return np.array(kept).T if kept else np.zeros((len(mode.x), 0))
+            if seen is not None:
+                moved = np.abs(np.array(seen) - centre).max(axis=0) / np.maximum(centre[1], 1e-300)
+                moves[i] = max(moves[i], float(np.sqrt(np.mean(moved**2))))
+    most = np.sort(np.argsort(-moves, kind="stable")[:n])
+    return steps[:, [i for i in most if moves[i] > POLICY.moved]]
 
 
 def _surface(posterior: Posterior, x: FloatArray, places: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    low, high = posterior.form.bounds().T
+    low, high = posterior.form.bounds.T
     try:
         return posterior.evidence.surface(posterior.form.at(np.clip(x, low, high)), places)
-    except (linalg.LinAlgError, ValueError):
+    except (*FAILURES, ValueError):
         return None

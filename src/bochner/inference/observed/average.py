@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.features import Amplitude
 from bochner.kernels import Kernel
 
 
@@ -18,7 +17,6 @@ class Average:
     kernels: tuple[Kernel, ...]
     noise_variances: FloatArray
     mass: FloatArray
-    amplitude: Amplitude | None = None  # of the field over space, relative to the kernels'
     trend_precision: FloatArray | None = None  # learned prior precision of the fixed effects, (q, q)
     starts: tuple[FloatArray | None, ...] = ()  # linear predictors of the rows at the modes, as far as they are known
 

@@ -26,6 +26,8 @@ class Settings:
         "evidence" (fixed effects integrated out) or "likelihood" (fixed effects at their maximum).
     shrinks : bool
         Whether the effects of covariates share a learned prior variance; else their priors are flat.
+    n_bends : int
+        Last columns of the trend by which effects bend; they have a prior variance of their own.
     seed : int
         Of everything random.
     resources : Resources
@@ -40,6 +42,7 @@ class Settings:
     learns: bool = True
     criterion: str = "evidence"
     shrinks: bool = False
+    n_bends: int = 0
     seed: int = 0
     resources: Resources = field(default_factory=Resources)
 

@@ -1,1 +1,0 @@
-"""Tuning: hyperparameters, and kernels, from an objective."""
