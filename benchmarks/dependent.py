@@ -45,8 +45,7 @@ from bochner.inference import Observations
 from bochner.inference.adaptive.ascent import noise_of_few_waves
 from bochner.inference.adaptive.pool import pool_of, pool_scores, pool_size
 from bochner.inference.fits.linear import LinearEngine
-from bochner.inference.learning.evidence import Exact, Parts
-from bochner.inference.learning.theta import Theta
+from bochner.inference.learning.evidence import Exact, Parts, Theta
 from bochner.kernels import Kernel, Matern, OnAxes, Separable, SquaredExponential, total_variance
 from bochner.moments import moments_of
 from bochner.random import generator

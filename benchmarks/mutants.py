@@ -179,7 +179,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("frequencies/lattice.py", "MARGINS = tuple(", "constant 2", "one of a dozen margins that are tried"),
     ("frequencies/lattice.py", "MARGINS = tuple(", "constant 10", "one of a dozen margins that are tried"),
     ("families/stirling.py", "1 / 1680", "constant 1680", "the last digit of a double"),
-    ("inference/fits/iterative_folds.py", "default_rng(0).choice(n", "constant 0", "which rows are watched"),
+    ("inference/fits/iterative.py", "default_rng(0).choice(n", "constant 0", "which rows are watched"),
     ("inference/observed/responses.py", "np.all(self.weight > 0)", "constant 0", "whether a copy is made"),
     (
         "inference/outliers.py",

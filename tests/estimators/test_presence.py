@@ -14,9 +14,8 @@ from bochner.features import FourierMap, Rows
 from bochner.frequencies import lattice_frequencies
 from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_plan
 from bochner.inference.fits.fixed_effects import fixed_effects, held_where_separated
-from bochner.inference.learning.evidence import Parts
+from bochner.inference.learning.evidence import Parts, Theta
 from bochner.inference.learning.ladder import _parts, with_shared_trend
-from bochner.inference.learning.theta import Theta
 from bochner.inference.observed.responses import Responses
 from bochner.kernels import Matern
 from tests.inference.learning.evidences import laplace, slopes_at

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from bochner import SpatialRegressor
 from bochner.exceptions import ApproximationWarning, FallbackWarning
 from bochner.inference.fits.exact import ExactEngine
-from bochner.inference.learning.theta import Theta
+from bochner.inference.learning.evidence import Theta
 from bochner.kernels import Laplacian, Matern, Polynomial, RationalQuadratic, SquaredExponential
 from bochner.validation import BlockKFold, gap_size
 from tests.estimators.fields import draw, field, new_places

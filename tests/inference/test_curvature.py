@@ -11,8 +11,8 @@ from bochner.families import Gaussian, Poisson
 from bochner.features import Rows
 from bochner.inference import Domain, Responses, Settings, curvature, limits
 from bochner.inference.learning import priors
+from bochner.inference.learning.evidence import Theta
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.theta import Theta
 from bochner.kernels import Matern, Separable
 
 pytestmark = pytest.mark.every_case

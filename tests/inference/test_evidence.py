@@ -15,7 +15,7 @@ from bochner.inference import Observations, merge_equal_rows
 from bochner.inference.evidence.feature_evidence import linear_objective
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.linear import LinearEngine
-from bochner.inference.learning.theta import Theta
+from bochner.inference.learning.evidence import Theta
 from bochner.inference.observed import limits as observed_limits
 from bochner.inference.observed.scale import scale_of
 from bochner.kernels import Cauchy, Laplacian, Matern, Polynomial, RationalQuadratic, SquaredExponential

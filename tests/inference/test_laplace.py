@@ -19,9 +19,8 @@ from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_pla
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.fits.newton import find_mode
-from bochner.inference.learning.evidence import Parts, bound_exactly
+from bochner.inference.learning.evidence import Parts, Theta, bound_exactly
 from bochner.inference.learning.ladder import CLUSTERS, PART_ROWS, SPREAD_ROWS, _parts
-from bochner.inference.learning.theta import Theta
 from bochner.inference.observed.responses import merge_equal_responses
 from bochner.inference.schemes.exact_kernel import exact_mode
 from bochner.kernels import Kernel, Matern, SquaredExponential

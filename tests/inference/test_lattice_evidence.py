@@ -12,7 +12,7 @@ from bochner import SpatialRegressor
 from bochner.features import Rows
 from bochner.frequencies import lattice_frequencies, lattice_mass
 from bochner.inference.evidence.lattice_evidence import lattice_objective
-from bochner.inference.learning.theta import Theta
+from bochner.inference.learning.evidence import Theta
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Matern, OnAxes, Periodic, SquaredExponential
 from tests.inference.learning.evidences import exact

@@ -7,7 +7,7 @@ import pytest
 
 from bochner.inference.observed.settings import Settings
 from bochner.inference.schemes import limits
-from bochner.inference.schemes.lattice_waves import lattice_waves
+from bochner.inference.schemes.lattice_scheme import lattice_waves
 from bochner.kernels import Matern, SquaredExponential
 
 SQUARE = (np.zeros(2), np.ones(2))

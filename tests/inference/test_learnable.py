@@ -30,8 +30,7 @@ from bochner.inference.adaptive.learnable import (
     density_of,
 )
 from bochner.inference.adaptive.sparse_spectrum import Verdict, starts_of, with_remainder
-from bochner.inference.fits.linear import LinearEngine
-from bochner.inference.fits.truncated import fit_truncated
+from bochner.inference.fits.linear import LinearEngine, fit_truncated
 from bochner.kernels import Matern, Periodic, SquaredExponential
 from tests.laws.registry import DIMS
 from tests.laws.registry_models import observe

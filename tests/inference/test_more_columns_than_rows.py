@@ -8,8 +8,7 @@ import pytest
 from bochner.families import Gaussian
 from bochner.features import Rows
 from bochner.inference import Responses
-from bochner.inference.observed.average import Average
-from bochner.inference.observed.settings import Settings
+from bochner.inference.observed.settings import Average, Settings
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.choose import scheme_named
 from bochner.kernels import Matern

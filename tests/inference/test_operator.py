@@ -13,8 +13,7 @@ from bochner.exceptions import ApproximationWarning
 from bochner.features import Rows
 from bochner.inference import Observations
 from bochner.inference.fits.exact import ExactEngine, leave_out_exact
-from bochner.inference.fits.iterative import IterativeEngine, NearestEngine
-from bochner.inference.fits.iterative_folds import leave_out_iterative
+from bochner.inference.fits.iterative import IterativeEngine, NearestEngine, leave_out_iterative
 from bochner.kernels import Matern, SquaredExponential
 
 

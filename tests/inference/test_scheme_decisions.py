@@ -16,9 +16,9 @@ from bochner.families import Gaussian, Poisson
 from bochner.features import Rows, operators
 from bochner.inference import Responses, Settings
 from bochner.inference.fits.memory import column_bytes, exact_bytes, max_columns
-from bochner.inference.observed.average import Average
+from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes import lattice_scheme, lattice_waves, limits
+from bochner.inference.schemes import lattice_scheme, limits
 from bochner.inference.schemes.base import Case
 from bochner.inference.schemes.choose import scheme_named
 from bochner.inference.schemes.linear_modes import double_precision, raised_noise, wave_precision
@@ -51,26 +51,26 @@ def test_waves_may_leave_out_less_where_more_rows_share_a_wave():
     """Rows of one wave length share what is left out: their number times it is a share of the noise, in all."""
     mass, level, noise = np.full(400, 1e-3), 1e-6, 0.01
     for n in (100, 5_000, 150_000):
-        allowed = lattice_waves._allowed(mass, n, level, noise, 1e-4, surface=False)
+        allowed = lattice_scheme._allowed(mass, n, level, noise, 1e-4, surface=False)
         m = np.arange(1, 401)
         assert_allclose(allowed, level * np.minimum(1, np.maximum(m, limits.FEW_WAVES) / n))
-    many = lattice_waves._allowed(mass, 10**7, level, noise, 1e-4, surface=False)
+    many = lattice_scheme._allowed(mass, 10**7, level, noise, 1e-4, surface=False)
     assert_allclose(many, min(limits.MANY_ROWS_NOISE * noise, limits.MANY_ROWS_VARIANCE))
-    loud = lattice_waves._allowed(mass, 10**7, level, 100.0, 1e-4, surface=False)
+    loud = lattice_scheme._allowed(mass, 10**7, level, 100.0, 1e-4, surface=False)
     assert_allclose(loud, limits.MANY_ROWS_VARIANCE)
-    counts = lattice_waves._allowed(mass, 50_000, level, noise, 1e-2, surface=False)
+    counts = lattice_scheme._allowed(mass, 50_000, level, noise, 1e-2, surface=False)
     assert_allclose(counts, min(limits.MANY_COUNTS_NOISE * noise, limits.MANY_ROWS_VARIANCE))
     # of a surface that can be had otherwise, a small part of what stays unknown of it
     unknown = np.sum(mass / (1 + mass * 10**7 / (2 * noise)))
-    seen = lattice_waves._allowed(mass, 10**7, level, noise, 1e-4, surface=True)
+    seen = lattice_scheme._allowed(mass, 10**7, level, noise, 1e-4, surface=True)
     assert_allclose(seen, np.maximum(level * np.maximum(m, 30) / 10**7, limits.UNSEEN_SURFACE * unknown))
 
 
 def test_waves_of_which_rows_say_nothing_may_go():
     """Of no information nothing is told; of much, all that the waves beyond hold, beside what no wave does."""
     mass, variance = np.array([0.4, 0.3, 0.2, 0.05]), 1.0
-    assert_allclose(lattice_waves._untold(mass, variance, 0.0), 0)
-    some, more, all_of_it = (lattice_waves._untold(mass, variance, t) for t in (1.0, 1e3, 1e14))
+    assert_allclose(lattice_scheme._untold(mass, variance, 0.0), 0)
+    some, more, all_of_it = (lattice_scheme._untold(mass, variance, t) for t in (1.0, 1e3, 1e14))
     for told in (some, more, all_of_it):
         assert np.all(np.diff(told) < 0)
     assert np.all(some < more) and np.all(more < all_of_it)
@@ -79,11 +79,11 @@ def test_waves_of_which_rows_say_nothing_may_go():
     # by hand for one wave: two columns, each known with precision a t / 2 beside its prior of one
     known = 0.8 * 5 / 2
     wanted = 0.2 * known / (1 + known) / (1 - 0.8 * known / (1 + known))
-    assert_allclose(lattice_waves._untold(np.array([0.8]), 1.0, 5.0), wanted)
+    assert_allclose(lattice_scheme._untold(np.array([0.8]), 1.0, 5.0), wanted)
 
 
 def n_waves(noise: float, n: int = 500, **given) -> int:
-    found = lattice_waves.lattice_waves(Settings(), SquaredExponential(0.25), noise, n, SQUARE, **given)
+    found = lattice_scheme.lattice_waves(Settings(), SquaredExponential(0.25), noise, n, SQUARE, **given)
     return found.features.frequencies.n
 
 
@@ -96,12 +96,12 @@ def test_less_noise_and_more_rows_ask_for_more_waves():
 
 
 def test_waves_are_those_asked_for_and_say_what_they_leave_out():
-    asked = lattice_waves.lattice_waves(Settings(n_frequencies=17), Matern(0.2), 0.1, 500, SQUARE)
+    asked = lattice_scheme.lattice_waves(Settings(n_frequencies=17), Matern(0.2), 0.1, 500, SQUARE)
     assert asked.features.frequencies.n == 17 and asked.choice.given and asked.left is None
     missing = 1 - asked.features.frequencies.mass.sum()
     assert_allclose(asked.features.missing, missing)
     with pytest.raises(MemoryLimitError):
-        lattice_waves.lattice_waves(
+        lattice_scheme.lattice_waves(
             Settings(n_frequencies=5_000, resources=Resources(memory_limit=10**7)), Matern(0.2), 0.1, 500, SQUARE
         )
 
@@ -150,7 +150,7 @@ def test_nearest_rows_are_taken_where_they_predict_better(length, better):
     of, noise, kernel = Matern(0.15, nu=0.5), 0.05**2, Matern(length, nu=0.5)
     task = task_of(of=of, noise=0.05, n=300)
     settings = replace(task.settings, n_frequencies=6)
-    waves = lattice_waves.lattice_waves(settings, of, noise, 300, task.covered_box)
+    waves = lattice_scheme.lattice_waves(settings, of, noise, 300, task.covered_box)
     mode = lattice_scheme.linear_mode(task, waves.features, noise)
     found, told = lattice_scheme._nearest_are_better(task, kernel, noise, mode, 0.25, "too many rows, so")
     assert found == better == (told.value is None) and "leave out a field of sd 0.5" in str(told)
@@ -169,7 +169,7 @@ def test_waves_are_not_taken_whose_sd_would_be_far_too_large():
     """New observations of much noise do not tell: what is left out is compared with what the nearest leave unknown."""
     kernel, noise = Matern(0.5, nu=2.5), 1.0
     task = task_of(of=kernel, noise=1.0, n=600)
-    waves = lattice_waves.lattice_waves(replace(task.settings, n_frequencies=30), kernel, noise, 600, task.covered_box)
+    waves = lattice_scheme.lattice_waves(replace(task.settings, n_frequencies=30), kernel, noise, 600, task.covered_box)
     mode = lattice_scheme.linear_mode(task, waves.features, noise)
     better, told = lattice_scheme._nearest_are_better(task, kernel, noise, mode, 3.0, "too many rows, so")
     assert better and "the nearest rows leave one of" in str(told)

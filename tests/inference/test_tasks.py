@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 from bochner.families import Gaussian, Poisson
 from bochner.features import Rows
 from bochner.inference import Observations, Responses
+from bochner.inference.learning.evidence import Theta
 from bochner.inference.learning.starts import _from_spectrum
-from bochner.inference.learning.theta import Theta
 from bochner.inference.observed.observations import merge_equal_rows
 from bochner.inference.observed.scale import residual_of, scale_of
 from bochner.inference.observed.settings import Settings

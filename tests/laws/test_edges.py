@@ -22,7 +22,7 @@ from bochner.inference.fits import limits as fit_limits
 from bochner.inference.fits.exact import leave_out_exact
 from bochner.inference.fits.fixed_effects import _unknown
 from bochner.inference.fits.folds import HeldOut
-from bochner.inference.fits.iterative_folds import leave_out_iterative
+from bochner.inference.fits.iterative import leave_out_iterative
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.fits.newton import find_mode
 from bochner.inference.learning.held_out import likeness

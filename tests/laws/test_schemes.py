@@ -11,7 +11,7 @@ from bochner.choices import Choice
 from bochner.families import Gaussian, Poisson
 from bochner.features import Rows
 from bochner.inference import Responses, Settings
-from bochner.inference.observed.average import Average
+from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Case
 from bochner.inference.schemes.choose import SCHEMES, scheme_named

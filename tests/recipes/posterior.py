@@ -16,7 +16,7 @@ from bochner.inference import Fold, HeldOut, Observations, register_scheme
 from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.fits.folds import each_fold
 from bochner.inference.fits.newton import find_mode
-from bochner.inference.observed.average import Average
+from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme, Solved
 from bochner.inference.schemes.linear_modes import double_precision

@@ -6,7 +6,7 @@ import numpy as np
 
 from bochner.features import NystroemMap
 from bochner.inference import register_scheme
-from bochner.inference.observed.average import Average
+from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Case, Scheme, Solved
 from bochner.inference.schemes.linear_modes import double_precision, linear_mode

@@ -26,17 +26,15 @@ from bochner.inference.fits.linear import LinearEngine, LinearFit, row_precision
 from bochner.inference.fits.newton import find_mode
 from bochner.inference.learning.learn import learn
 from bochner.inference.model import Model
-from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.scale import unit_of
-from bochner.inference.observed.settings import Settings
+from bochner.inference.observed.settings import Domain, Settings
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes import limits as scheme_limits
 from bochner.inference.schemes.base import Scheme
 from bochner.inference.schemes.choose import choose, scheme_named
-from bochner.inference.schemes.lattice_scheme import LatticeScheme
-from bochner.inference.schemes.lattice_waves import lattice_waves
+from bochner.inference.schemes.lattice_scheme import LatticeScheme, lattice_waves
 from bochner.inference.schemes.rule_waves import FeatureScheme
 from bochner.kernels import Kernel, Matern, Scale, total_variance
 from bochner.moments import DenseMoments, FourierSums, dense_moments, fourier_sums

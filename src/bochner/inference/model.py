@@ -26,12 +26,10 @@ from bochner.inference.fits.rescaled_fit import RescaledFit
 from bochner.inference.fits.sampling import Chain, sample_posterior
 from bochner.inference.learning.learn import learn
 from bochner.inference.learning.reweighted import Reweighted, gaussian_task
-from bochner.inference.observed.average import Average
-from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.scale import unit_of
-from bochner.inference.observed.settings import Settings
+from bochner.inference.observed.settings import Average, Domain, Settings
 from bochner.inference.observed.task import Task
 from bochner.inference.outliers import outliers, pair_scatter
 from bochner.inference.schemes.choose import choose, scheme_named

@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.inference import limits
-from bochner.inference.fits.whitened_trend import residual_beside
+from bochner.inference.fits.local_folds import residual_beside
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units, measured, total_variance
 from bochner.neighbours import close_pairs, left_out

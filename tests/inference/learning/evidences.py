@@ -10,8 +10,7 @@ import numpy as np
 from bochner.families import Family, family_named
 from bochner.features import Rows
 from bochner.inference import Domain, Observations, Responses
-from bochner.inference.learning.evidence import Exact, Laplace, bound_exactly
-from bochner.inference.learning.theta import Theta
+from bochner.inference.learning.evidence import Exact, Laplace, Theta, bound_exactly
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task
 

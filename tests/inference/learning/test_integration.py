@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bochner.inference.learning.found import Found
 from bochner.inference.learning.integrate import _corners, _directions, integrate
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.search import Mode
+from bochner.inference.learning.search import Found, Mode
 
 
 @dataclass

@@ -9,12 +9,11 @@ from scipy import optimize, stats
 
 from bochner import SpatialRegressor
 from bochner.inference.learning.forms import forms_of
-from bochner.inference.learning.found import Found
 from bochner.inference.learning.given import known_noise
 from bochner.inference.learning.ladder import rungs
 from bochner.inference.learning.learn import searched
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.search import Posterior, climb, search
+from bochner.inference.learning.search import Found, Posterior, climb, search
 from bochner.inference.learning.setting import blocks_of, common_of
 from bochner.inference.observed.task import Task
 from bochner.kernels import Matern

@@ -8,7 +8,7 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
-from bochner.features import FourierMap, Rows
+from bochner.features import FeatureMap, FourierMap, Rows
 from bochner.frequencies import Frequencies, leverage_scores, leverage_scores_of_rows, resample, rule_named
 from bochner.inference.adaptive import limits
 from bochner.inference.fits.linear import row_precision
@@ -88,3 +88,14 @@ def pool_scores(
     rows = Rows(part.rows.coords, np.zeros((n, 0)))
     gram = moments_of(features, rows, np.zeros(n), precision).gram
     return leverage_scores(gram, freedom), n
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """Features, the noise variance that goes with them, and what was decided on the way."""
+
+    features: FeatureMap
+    noise_variance: float
+    n_frequencies: int
+    choices: tuple[Choice, ...]
+    kernel: Kernel | None = None  # where it was changed

@@ -17,9 +17,9 @@ from bochner.exceptions import FallbackWarning, TuningWarning, warn
 from bochner.features import FeatureMap
 from bochner.frequencies import Frequencies, rule_named
 from bochner.inference.adaptive import limits
-from bochner.inference.adaptive.adapted import Adapted
 from bochner.inference.adaptive.ascent import Point, climb, parts_of, with_missing
 from bochner.inference.adaptive.learnable import LearnableWaves, density_of
+from bochner.inference.adaptive.pool import Adapted
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.scale import residual_of
 from bochner.inference.observed.settings import Settings

@@ -11,7 +11,6 @@ from bochner.exceptions import KernelError, PartError
 from bochner.features import FeatureMap, LocalSpectrumMap, NystroemMap, PairedMap, choose_landmarks, local_spectrum
 from bochner.frequencies import Frequencies, PairedFrequencies, lattice_frequencies, rule_named, tied
 from bochner.inference.adaptive import limits
-from bochner.inference.adaptive.adapted import Adapted
 from bochner.inference.adaptive.ascent import (
     Evidence,
     Point,
@@ -23,6 +22,7 @@ from bochner.inference.adaptive.ascent import (
     with_missing,
 )
 from bochner.inference.adaptive.learnable import LearnablePairs, LearnableSpectrum, density_of
+from bochner.inference.adaptive.pool import Adapted
 from bochner.inference.adaptive.sparse_spectrum import (
     follows_trend,
     judged,

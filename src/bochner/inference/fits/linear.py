@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, optimize
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.device import DeviceMatrix
+from bochner.exceptions import CollinearityWarning, warn
 from bochner.features import FeatureMap
 from bochner.inference.fits import limits
 from bochner.inference.fits.base import Engine, GaussianFit
@@ -20,7 +21,7 @@ from bochner.inference.fits.folds import Fold, HeldOut, Refit, block_root, each_
 from bochner.inference.observed.observations import Observations
 from bochner.moments import DenseMoments, moments_of
 from bochner.posterior import CoefficientPosterior
-from bochner.solvers import Primal, Solution, cholesky_factor, choose_solver
+from bochner.solvers import Primal, Solution, cholesky_factor, choose_solver, least_squares
 
 
 @dataclass(frozen=True)
@@ -186,3 +187,51 @@ def row_precision(features: FeatureMap, obs: Observations, noise_variance: float
     floor = limits.LEAST_ROW_VARIANCE * float(np.mean(features.prior_variance(obs.rows.coords[:1])))
     # copies share the missing part of the field, so it does not shrink with their number
     return 1 / np.maximum(missing + obs.copy_variance(noise_variance) / obs.weight, floor)
+
+
+def fit_ordinary(features: FeatureMap, obs: Observations) -> LinearFit:
+    """Least squares by QR, or by SVD where columns are collinear; O(n p^2)."""
+    root = np.sqrt(obs.weight)
+    columns = np.column_stack([np.asarray(features.block(obs.rows.coords), dtype=float), obs.rows.trend])
+    result = least_squares(columns * root[:, None], obs.y * root)
+    n, p = columns.shape
+    # merged rows have left out their scatter about the mean, and count as often as there were copies
+    misfit, spare = result.residual_variance * (n - result.rank) + obs.scatter.sum(), obs.total - result.rank
+    result = replace(result, residual_variance=float(misfit / spare) if spare > 0 else 0.0)
+    text = f"ordinary least squares by {result.report.method.upper()}: noise_variance=0 without tuning"
+    if result.rank < p:
+        text += f"; rank {result.rank} of {p} columns, the minimum-norm answer is taken"
+    if result.rank < min(n, p):  # more columns than rows are no surprise, dependent ones are
+        warn(
+            f"the {p} columns of the least-squares fit are collinear: only {result.rank} directions can be told apart. "
+            f"The coefficients of least norm are taken; use fewer frequencies, or a noise_variance > 0 (ridge).",
+            CollinearityWarning,
+        )
+    engine = LinearEngine(features, result.residual_variance)
+    solver = Choice("solver", "least squares", text=text)
+    return LinearFit(engine, CoefficientPosterior(features, result.coef, result), np.nan, np.nan, solver)
+
+
+def fit_truncated(
+    features: FeatureMap, obs: Observations, noise_variance: float, variance: float, *, reml: bool
+) -> LinearFit:
+    """Fit with the noise variance of maximum evidence, never below the given one nor above the field's `variance`.
+
+    Field variance that is not modelled must be absorbed by the noise, or intervals are too narrow. Rows without known
+    errors: their moments are summed once, and every noise variance only divides them.
+    """
+    moments = LinearEngine(features, noise_variance).moments(obs)
+
+    def fit(log_noise: float) -> LinearFit:
+        noise = float(np.exp(log_noise))
+        scaled = moments.scaled(1.0, noise / noise_variance, obs.replicate_terms(noise)[0])
+        return LinearEngine(features, noise).fit_moments(scaled, obs.n_trend)
+
+    def negative(log_noise: float) -> float:
+        found = fit(log_noise)
+        return -(found.log_evidence if reml else found.log_likelihood)
+
+    low, high = np.log(noise_variance), np.log(max(variance, 2 * noise_variance))
+    options = {"xatol": limits.NOISE_ACCURACY}
+    best = float(optimize.minimize_scalar(negative, bounds=(low, high), method="bounded", options=options).x)
+    return fit(low if best < low + limits.NOISE_AT_END else best)

@@ -6,10 +6,38 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bochner.arrays import FloatArray
+from bochner.choices import Choice
+from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.fits.folds import Fold, HeldOut
-from bochner.inference.fits.wrapped_fit import WrappedFit
 from bochner.inference.observed.observations import Observations
 from bochner.posterior import RescaledPosterior
+
+
+@dataclass(frozen=True)
+class WrappedFit(GaussianFit):
+    """What a fit says of itself, by the one within, in whose units its engine and likelihoods stay."""
+
+    inner: GaussianFit
+
+    @property
+    def engine(self) -> Engine:  # type: ignore[override]
+        return self.inner.engine
+
+    @property
+    def log_evidence(self) -> float:  # type: ignore[override]
+        return self.inner.log_evidence
+
+    @property
+    def log_likelihood(self) -> float:  # type: ignore[override]
+        return self.inner.log_likelihood
+
+    @property
+    def solver(self) -> Choice:  # type: ignore[override]
+        return self.inner.solver
+
+    @property
+    def forgets_rows(self) -> bool:  # type: ignore[override]
+        return self.inner.forgets_rows
 
 
 @dataclass(frozen=True)

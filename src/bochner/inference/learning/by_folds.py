@@ -13,10 +13,9 @@ from bochner.choices import Choice
 from bochner.families import Family
 from bochner.inference.fits.folds import Fold, HeldOut, with_weight
 from bochner.inference.fits.local_folds import held_out_locally
-from bochner.inference.learning.evidence import FAILURES
-from bochner.inference.learning.found import Found
+from bochner.inference.learning.evidence import FAILURES, Theta
 from bochner.inference.learning.ladder import exact_rows
-from bochner.inference.learning.theta import Theta
+from bochner.inference.learning.search import Found
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme

@@ -22,15 +22,61 @@ from bochner.inference.evidence.lattice_evidence import Objective
 from bochner.inference.fits import limits
 from bochner.inference.fits.exact import ExactEngine, ExactFit, Residual
 from bochner.inference.fits.linear import LinearEngine
-from bochner.inference.fits.whitened_trend import residual_beside
-from bochner.inference.learning.theta import Point, Theta
+from bochner.inference.fits.local_folds import residual_beside
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.schemes.base import Draw
+from bochner.kernels import Kernel
 from bochner.neighbours import Vecchia, local_kriging
 from bochner.resources import blas_threads
 
 FAILURES = (ConvergenceError, np.linalg.LinAlgError, OverflowError)
+
+
+@dataclass(frozen=True)
+class Theta:
+    """Hyperparameters of a model.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    noise : float
+        Noise variance; of other families the variance of the effect of each row.
+    effects : tuple of float
+        Prior variance of the fixed effects, by block of covariates.
+    dispersion : float or None
+        Of the family, where it is learned.
+    trend : array of shape (q,), optional
+        Fixed effects, where they maximise the likelihood of a family that is not Gaussian.
+    """
+
+    kernel: Kernel
+    noise: float
+    effects: tuple[float, ...] = ()
+    dispersion: float | None = None
+    trend: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """Evidence at given hyperparameters.
+
+    Attributes
+    ----------
+    value : float
+    gradient : array
+        In [theta of the kernel, log noise variance, log variances of the effects, log dispersion, trend], the last
+        two where they are learned.
+    information : array
+        About minus the Hessian in the same, never negative.
+    scale : float
+        Factor of all variances at which the evidence is largest; 1 where none is integrated out.
+    """
+
+    value: float
+    gradient: FloatArray
+    information: FloatArray
+    scale: float = 1.0
 
 
 class Evidence(Protocol):

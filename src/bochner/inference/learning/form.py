@@ -11,9 +11,9 @@ from scipy import special
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.inference.learning import priors
+from bochner.inference.learning.evidence import Theta
 from bochner.inference.learning.policy import POLICY
 from bochner.inference.learning.priors import Prior
-from bochner.inference.learning.theta import Theta
 from bochner.kernels import Kernel
 
 Pair = tuple[Kernel, float]

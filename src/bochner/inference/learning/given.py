@@ -7,7 +7,7 @@ import numpy as np
 from bochner.choices import Choice
 from bochner.exceptions import FallbackWarning, InputError, TuningWarning, warn
 from bochner.inference.learning.learned import Learned
-from bochner.inference.observed.average import Average
+from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
 from bochner.kernels import Matern
 

@@ -14,8 +14,8 @@ from bochner.exceptions import InputError
 from bochner.features import Grid, find_grid
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.settings import Domain
 from bochner.inference.observed.task import Task
 from bochner.neighbours import empty_sectors, random_order
 from bochner.random import generator

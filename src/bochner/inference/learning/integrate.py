@@ -9,9 +9,8 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.inference.learning.evidence import FAILURES
-from bochner.inference.learning.found import Found
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.search import Mode, Posterior
+from bochner.inference.learning.search import Found, Mode, Posterior
 
 DIFFERENCE = 0.1  # step of the differences of gradients that make a Hessian
 

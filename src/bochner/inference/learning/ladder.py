@@ -16,9 +16,8 @@ from bochner.inference.evidence.laplace import LinearBound
 from bochner.inference.evidence.lattice_evidence import lattice_objective
 from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_plan
 from bochner.inference.fits.fixed_effects import fixed_effects, information_of
-from bochner.inference.learning.evidence import Evidence, Exact, Laplace, Nearest, OnLattice, Parts, Waves
+from bochner.inference.learning.evidence import Evidence, Exact, Laplace, Nearest, OnLattice, Parts, Theta, Waves
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.theta import Theta
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.scale import spacing_units
 from bochner.inference.observed.task import Task
@@ -45,6 +44,8 @@ class Rung:
     evidence: Evidence
     name: str
     text: str
+    one_form: bool = False  # whether the likeliest form alone is climbed on it: others would cost as much
+    of_features: bool = False  # whether it is that of features of the user's own
 
 
 def rungs(task: Task, draw: Draw | None, blocks: IntArray) -> Rung:
@@ -54,7 +55,8 @@ def rungs(task: Task, draw: Draw | None, blocks: IntArray) -> Rung:
         return _of_others(task, draw, blocks)
     obs, reml = task.obs, task.settings.reml
     if draw is not None:
-        return Rung(Waves(draw, obs, reml), "features", f"{criterion} of the feature model itself")
+        text = f"{criterion} of the feature model itself"
+        return Rung(Waves(draw, obs, reml), "features", text, of_features=True)
     if obs.rows.has_areas or n <= (exact_rows(gaussian=True) if reml else _compared_rows()):
         free = _is_free(task, blocks)
         text = f"{criterion} of the exact kernel, all {n:,} distinct rows"
@@ -64,12 +66,12 @@ def rungs(task: Task, draw: Draw | None, blocks: IntArray) -> Rung:
 
 def next_rungs(task: Task, rung: Rung, blocks: IntArray) -> list[Callable[[Theta], Rung | None]]:
     """What makes the rungs above, each about the mode of the one below; a rung may be out of the question there."""
-    if rung.name == "nearest":
+    if isinstance(rung.evidence, Nearest):
         further: list[Callable[[Theta], Rung | None]] = [lambda theta: _nearest_of_all(task, blocks, theta)]
         if most_nodes(task) == 1:
             further.append(lambda theta: _on_lattice(task, blocks, theta))
         return further
-    if rung.name != "composite" or task.dim > 3 or not task.settings.reml:
+    if not isinstance(rung.evidence, Parts) or task.dim > 3 or not task.settings.reml:
         return []
     return [lambda theta: _laplace_on_lattice(task, blocks, theta)]
 
@@ -92,7 +94,7 @@ def _on_lattice(task: Task, blocks: IntArray, theta: Theta) -> Rung | None:
     below = _nearest(task, blocks, metric_of(theta.kernel, task), POLICY.draft).evidence
     assert isinstance(below, Nearest)
     text = f"{task.settings.criterion} of all {len(task.obs):,} rows on waves of a lattice"
-    return Rung(OnLattice(objective, below), "lattice", text)
+    return Rung(OnLattice(objective, below), "lattice", text, one_form=True)
 
 
 def _laplace_on_lattice(task: Task, blocks: IntArray, theta: Theta) -> Rung | None:
@@ -108,7 +110,7 @@ def _laplace_on_lattice(task: Task, blocks: IntArray, theta: Theta) -> Rung | No
         return LatticeBound(plan, at.kernel, at.noise)
 
     text = f"Laplace {task.settings.criterion} of all {len(coords):,} rows on {len(plan.omega):,} waves of a lattice"
-    return Rung(Laplace(task.data.with_dispersion(), blocks, bind), "lattice", text)
+    return Rung(Laplace(task.data.with_dispersion(), blocks, bind), "lattice", text, one_form=True)
 
 
 def exact_rows(*, gaussian: bool) -> int:
@@ -215,7 +217,7 @@ def _of_others(task: Task, draw: Draw | None, blocks: IntArray) -> Rung:
             return LinearBound(lambda t: draw(theta.kernel, t), theta.kernel.theta, theta.noise)
 
         text = f"Laplace {criterion} of the feature model itself"
-        return Rung(Laplace(data, blocks, bind), "features", text)
+        return Rung(Laplace(data, blocks, bind), "features", text, of_features=True)
     if n <= (exact_rows(gaussian=False) if task.settings.reml else _compared_rows()):
         return Rung(Laplace(data, blocks), "exact", f"Laplace {criterion} of the exact kernel, all {n:,} distinct rows")
     text = (

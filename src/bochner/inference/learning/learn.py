@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bochner.inference.learning.by_folds import by_folds
-from bochner.inference.learning.evidence import Nearest, OnLattice
+from bochner.inference.learning.evidence import Nearest, OnLattice, Theta
 from bochner.inference.learning.forms import forms_of
-from bochner.inference.learning.found import Found
 from bochner.inference.learning.given import degenerate, given, known_noise, unlearned
 from bochner.inference.learning.held_out import Geometry
 from bochner.inference.learning.integrate import integrate
@@ -16,9 +15,8 @@ from bochner.inference.learning.ladder import Rung, in_gaps, most_nodes, next_ru
 from bochner.inference.learning.learned import Learned, mixed, of_mode, with_dispersion, with_likelihood
 from bochner.inference.learning.policy import POLICY
 from bochner.inference.learning.robust import learn_robustly
-from bochner.inference.learning.search import Posterior, climb, search
+from bochner.inference.learning.search import Found, Posterior, climb, search
 from bochner.inference.learning.setting import blocks_of, common_of, probes, variance_of
-from bochner.inference.learning.theta import Theta
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
 from bochner.resources import small_systems
@@ -88,7 +86,7 @@ def searched(task: Task, rung: Rung, noise: float | None) -> list[Found]:
 def _climbed_on(found: Sequence[Found], rung: Rung) -> list[Found]:
     """The best mode of each form, on another rung; of the likeliest form alone where others would cost as much."""
     again = []
-    for one in found[: 1 if rung.name == "lattice" else len(found)]:
+    for one in found[: 1 if rung.one_form else len(found)]:
         posterior = Posterior(one.form, rung.evidence)
         mode = climb(posterior, one.modes[0].x)
         if mode.status != "failed":

@@ -11,19 +11,18 @@ from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.families import Family
 from bochner.inference.fits.fixed_effects import fixed_effects
-from bochner.inference.learning.evidence import FAILURES, Laplace, precision_of
+from bochner.inference.learning.evidence import FAILURES, Laplace, Theta, precision_of
 from bochner.inference.learning.form import Form
-from bochner.inference.learning.found import Found
 from bochner.inference.learning.held_out import Geometry
 from bochner.inference.learning.integrate import Nodes
 from bochner.inference.learning.judge import judge
 from bochner.inference.learning.ladder import Rung, exact_rows, most_nodes
 from bochner.inference.learning.policy import POLICY
 from bochner.inference.learning.reweighted import Reweighted
+from bochner.inference.learning.search import Found
 from bochner.inference.learning.setting import blocks_of
-from bochner.inference.learning.theta import Theta
-from bochner.inference.observed.average import Average
 from bochner.inference.observed.responses import Responses
+from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
 
 

@@ -23,7 +23,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.families import Family, family_named
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.folds import none_to_spare
-from bochner.inference.fits.whitened_trend import residual_beside
+from bochner.inference.fits.local_folds import residual_beside
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.scale import residual_of

@@ -25,7 +25,7 @@ def common_of(task: Task, rung: Rung, noise: float | None) -> Common:
     if isinstance(data, Responses):
         family = data.with_dispersion().family
         dispersion = family.dispersion if family is not data.family else None
-        trend = None if proper or rung.name == "features" else fixed_effects(data).coef
+        trend = None if proper or rung.of_features else fixed_effects(data).coef
     free = isinstance(rung.evidence, Exact) and rung.evidence.free
     return Common(float(np.sqrt(variance_of(task))), noise, free, sizes, dispersion, trend, proper)
 

@@ -11,11 +11,10 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray, box_of
 from bochner.features import Grid, find_grid
 from bochner.inference.observed import limits
-from bochner.inference.observed.domain import Domain
 from bochner.inference.observed.observations import Observations, merge_equal_rows
 from bochner.inference.observed.responses import Responses, merge_equal_responses
 from bochner.inference.observed.scale import scale_of
-from bochner.inference.observed.settings import Settings
+from bochner.inference.observed.settings import Domain, Settings
 from bochner.kernels import Scale
 
 

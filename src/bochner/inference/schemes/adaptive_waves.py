@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 from bochner.features import FourierMap
-from bochner.inference.adaptive.adapted import Adapted
 from bochner.inference.adaptive.ascent import noise_of_few_waves
-from bochner.inference.adaptive.pool import waves_by_leverage
+from bochner.inference.adaptive.pool import Adapted, waves_by_leverage
 from bochner.inference.adaptive.sparse_spectrum import learned_waves
 from bochner.inference.adaptive.varying_spectrum import varying_waves
-from bochner.inference.observed.average import Average
+from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Case, Scheme, Solved
 from bochner.inference.schemes.linear_modes import double_precision, linear_mode, raised_noise, wave_precision

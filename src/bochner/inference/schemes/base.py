@@ -17,8 +17,8 @@ from bochner.frequencies import Frequencies
 from bochner.inference.fits.exact import leave_out_exact
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.newton import Mode
-from bochner.inference.observed.average import Average
 from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
 from bochner.kernels import Kernel
 

@@ -10,7 +10,7 @@ from bochner.exceptions import MemoryLimitError
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.memory import exact_bytes
 from bochner.inference.fits.newton import Data, Mode, find_mode
-from bochner.inference.observed.average import Average
+from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes import limits
 from bochner.inference.schemes.base import Case, Scheme, Solved

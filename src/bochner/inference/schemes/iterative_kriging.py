@@ -6,7 +6,7 @@ from bochner.exceptions import MemoryLimitError
 from bochner.inference.fits.iterative import IterativeEngine, NearestEngine
 from bochner.inference.fits.memory import iterative_bytes
 from bochner.inference.fits.newton import Data, Mode, find_mode
-from bochner.inference.observed.average import Average
+from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Case, Scheme, Solved
 from bochner.inference.schemes.exact_kernel import ExactKernel

@@ -9,9 +9,8 @@ import numpy as np
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.features import FeatureMap, wave_dtype
-from bochner.inference.fits.linear import LinearEngine
+from bochner.inference.fits.linear import LinearEngine, fit_ordinary
 from bochner.inference.fits.newton import Data, Mode, find_mode
-from bochner.inference.fits.ordinary import fit_ordinary
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes import limits

@@ -14,13 +14,12 @@ from bochner.exceptions import ApproximationWarning, warn
 from bochner.features import FeatureMap, FourierMap, NystroemMap, choose_landmarks
 from bochner.frequencies import Frequencies, Rule, choose_number, shares_of
 from bochner.inference.fits.folds import Fold, HeldOut
-from bochner.inference.fits.linear import LinearEngine
+from bochner.inference.fits.linear import LinearEngine, fit_truncated
 from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.fits.memory import check_columns, iterative_bytes, max_columns
 from bochner.inference.fits.newton import Data, Mode
-from bochner.inference.fits.truncated import fit_truncated
-from bochner.inference.observed.average import Average
 from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes import limits
 from bochner.inference.schemes.base import Case, Draw, Scheme, Solved
