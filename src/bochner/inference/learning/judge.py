@@ -24,6 +24,7 @@ from bochner.validation import crps_mixture
 
 STEPS = 60  # of the ascent to the weights
 LEAST = 0.1  # weight below which a candidate is left out
+ALIKE = 0.2  # sds by which the means of two candidates differ, below which one of them is enough
 
 
 @dataclass(frozen=True)
@@ -64,16 +65,30 @@ class HeldOutScores:
 
     def stacked(self) -> FloatArray:
         """Weights that maximise the log score of as many rows as there are gaps, beside a prior of equal weights."""
-        density = -0.5 * ((self.y - self.means) / self.sds) ** 2 - np.log(self.sds)
+        kept = self._unlike
+        density = -0.5 * ((self.y - self.means[kept]) / self.sds[kept]) ** 2 - np.log(self.sds[kept])
         density = np.exp(density - density.max(axis=0))
         weight = self.n_gaps * self.weight / self.weight.sum()
-        mass = np.full(len(density), 1 / len(density))
+        found = np.full(len(kept), 1 / len(kept))
         for _ in range(STEPS):
-            share = mass[:, None] * density
-            mass = (share / share.sum(axis=0)) @ weight + 1.0
-            mass /= mass.sum()
+            share = found[:, None] * density
+            found = (share / share.sum(axis=0)) @ weight + 1.0
+            found /= found.sum()
+        mass = np.zeros(len(self.means))
+        mass[kept] = found
         mass[mass < max(LEAST, np.sort(mass)[-min(2, len(mass))])] = 0.0  # a prediction costs as many
         return mass / mass.sum()
+
+    @property
+    def _unlike(self) -> list[int]:
+        """Candidates, the best of those that say the same."""
+        scores = [self.crps(unit) for unit in np.eye(len(self.means))]
+        kept: list[int] = []
+        for i in (int(i) for i in np.argsort(scores, kind="stable")):
+            off = [np.average(((self.means[i] - self.means[j]) / self.sds[j]) ** 2, weights=self.weight) for j in kept]
+            if all(one > ALIKE**2 for one in off):
+                kept.append(i)
+        return kept
 
 
 @dataclass(frozen=True)
