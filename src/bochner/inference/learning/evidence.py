@@ -22,7 +22,6 @@ from bochner.inference.evidence.lattice_evidence import Objective
 from bochner.inference.fits import limits
 from bochner.inference.fits.exact import ExactEngine, ExactFit, Residual
 from bochner.inference.fits.linear import LinearEngine
-from bochner.inference.fits.local_folds import residual_beside
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.schemes.base import Draw
@@ -220,7 +219,9 @@ class Nearest:
 
     def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
         obs = self.obs
-        residual = residual_beside(theta.kernel, theta.noise, obs)
+        precision = precision_of(self.blocks, theta.effects)
+        effects = self.plan.evaluate_with_prior(theta.kernel, theta.noise, self.reml, precision)[2]
+        residual = obs.y - obs.rows.trend @ effects
         noise = obs.copy_variance(theta.noise) / obs.weight
         k = min(self.plan.neighbours.shape[1], len(obs))
         mean, variance = local_kriging(theta.kernel, noise, obs.rows.coords, residual, places, k)
