@@ -102,6 +102,8 @@ def climb(posterior: Posterior, start: FloatArray, known: Sequence[Mode] = ()) -
     low, high = posterior.form.bounds.T
     here, damping = posterior.at(np.clip(start, low, high)), 0.0
     bend = here.information
+    # a likelihood is compared with that of other software, to more digits than a weight needs
+    enough = POLICY.climbed if posterior.form.common.proper else POLICY.climbed**3
     for _ in range(POLICY.steps):
         if here.status == "failed":
             return here
@@ -113,7 +115,7 @@ def climb(posterior: Posterior, start: FloatArray, known: Sequence[Mode] = ()) -
         step = np.zeros(len(here.x))
         step[free] = np.linalg.solve(inside + (damping + 1e-3) * np.eye(len(inside)), slope)
         step *= min(1.0, LONGEST / np.abs(step[: posterior.form.n_sizes]).max(initial=1e-300))
-        if 0.5 * float(step @ here.gradient) < POLICY.climbed:
+        if 0.5 * float(step @ here.gradient) < enough:
             return replace(here, status="climbed")
         there = posterior.at(np.clip(here.x + step, low, high))
         if there.value > here.value:
