@@ -127,7 +127,7 @@ def _compared_rows() -> int:
 def most_nodes(task: Task) -> int:
     """Sets of hyperparameters that the budget can solve for."""
     n = len(task.data)
-    return max(1, int(3 * POLICY.seconds * POLICY.speed / ((1 if task.gaussian else 4) * n**3)))
+    return max(1, int(POLICY.seconds * POLICY.speed / ((1 if task.gaussian else 4) * n**3)))
 
 
 def neighbour_plan(n: int, seconds: float) -> tuple[int, int]:

@@ -23,7 +23,7 @@ class Policy:
     nu_edge: float = 0.1  # sd of log smoothness beyond these limits
     stretch_scale: float = 0.3  # log ratio of length scales: scale of its Student prior ...
     stretch_freedom: float = 4.0  # ... and its degrees of freedom
-    field_rate: float = 1.0  # rate of the exponential prior of the field's sd
+    field_rate: float = 0.5  # rate of the exponential prior of the field's sd
     noise_rate: float = 2.0  # the same of the noise's sd
     effect_rate: float = 1.0  # the same of the sd that all covariates of a block together explain
     nearer: float = 2.0  # log ratio of the ranges of a far and a near field: mean ...
@@ -42,7 +42,7 @@ class Policy:
     start_nus: tuple[float, ...] = (0.6, 1.8)
     climbs: int = 2  # climbs from the best starts
     steps: int = 60  # of a climb
-    climbed: float = 1e-3  # nats: a climb ends where a step promises less
+    climbed: float = 1e-2  # nats: a climb ends where a step promises less
     # integration
     apart: float = 2.0  # sds between modes that count as two
     ruled_out: float = 6.0  # nats below the best: a mode or form that is left out
