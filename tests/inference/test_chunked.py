@@ -18,7 +18,7 @@ from bochner.inference import Responses, Settings, chunked
 from bochner.inference.fits import limits as fit_limits
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.fits.newton import find_mode
-from bochner.inference.observed.scale import scale_of
+from bochner.inference.observed.task import scale_of
 from bochner.inference.schemes import limits as scheme_limits
 from bochner.kernels import Linear, Matern, SquaredExponential
 

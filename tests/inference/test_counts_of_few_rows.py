@@ -17,7 +17,7 @@ from bochner.inference.fits import fixed_effects as fixed
 from bochner.inference.fits import limits, newton
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.sampling import sample_posterior
-from bochner.inference.observed.scale import crowding, spacing_units
+from bochner.inference.observed.task import crowding, spacing_units
 from bochner.kernels import Matern, Separable
 
 pytestmark = pytest.mark.every_case

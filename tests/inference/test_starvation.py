@@ -12,7 +12,7 @@ from bochner.frequencies import QuasiMonteCarlo
 from bochner.inference import Observations
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.linear import LinearEngine
-from bochner.inference.observed.scale import scale_of
+from bochner.inference.observed.task import scale_of
 from bochner.inference.starvation import _probes, starvation
 from bochner.kernels import Matern
 

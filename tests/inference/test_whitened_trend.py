@@ -14,7 +14,7 @@ from bochner.inference import Observations
 from bochner.inference.fits import limits
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.local_folds import WhitenedTrend, has_covariates, held_out_locally, residual_beside
-from bochner.inference.observed.scale import residual_of
+from bochner.inference.observed.task import residual_of
 from bochner.inference.outliers import outliers, pair_scatter
 from bochner.kernels import Matern
 

@@ -181,7 +181,7 @@ def test_waves_accompany_neighbours_where_noise_hides_what_they_leave_out(noise,
     coords = rng.uniform(size=(80, 2))
     one, zero = np.ones(80), np.zeros(80)
     obs = Observations(Rows(coords, one[:, None]), rng.normal(size=80), one, zero, zero)
-    found = companion(Matern(0.6, 1.0, nu=2.5), obs, noise, (np.zeros(2), np.ones(2)))
+    found = companion(Matern(0.6, 1.0, nu=2.5), obs, noise)
     assert (found is not None) == there
 
 
@@ -190,7 +190,7 @@ def test_waves_accompany_neighbours_in_few_dimensions(dim):
     rng = np.random.default_rng(0)
     rows = Rows(rng.uniform(size=(80, dim)), np.ones((80, 1)))
     obs = Observations(rows, rng.normal(size=80), np.ones(80), np.zeros(80), np.zeros(80))
-    found = companion(Matern(2.0, 1.0, nu=2.5), obs, 0.5, (np.zeros(dim), np.ones(dim)))
+    found = companion(Matern(2.0, 1.0, nu=2.5), obs, 0.5)
     assert (found is not None) == (dim <= fit_limits.MAX_COMPANION_DIMENSIONS)
 
 

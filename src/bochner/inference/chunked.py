@@ -28,9 +28,8 @@ from bochner.inference.learning.learn import learn
 from bochner.inference.model import Model
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
-from bochner.inference.observed.scale import unit_of
 from bochner.inference.observed.settings import Domain, Settings
-from bochner.inference.observed.task import Task
+from bochner.inference.observed.task import Task, unit_of
 from bochner.inference.schemes import limits as scheme_limits
 from bochner.inference.schemes.base import Scheme
 from bochner.inference.schemes.choose import choose, scheme_named

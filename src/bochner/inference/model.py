@@ -28,9 +28,8 @@ from bochner.inference.learning.learn import learn
 from bochner.inference.learning.reweighted import Reweighted, gaussian_task
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
-from bochner.inference.observed.scale import unit_of
 from bochner.inference.observed.settings import Average, Domain, Settings
-from bochner.inference.observed.task import Task
+from bochner.inference.observed.task import Task, unit_of
 from bochner.inference.outliers import outliers, pair_scatter
 from bochner.inference.schemes.choose import choose, scheme_named
 from bochner.inference.starvation import starvation

@@ -4,37 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
 from bochner.features import FourierMap
 from bochner.frequencies import lattice_frequencies
 from bochner.inference.fits import limits
 from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.fits.memory import max_columns
-from bochner.inference.observed.limits import COVERED_ROOM
 from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.task import covered_box
 from bochner.kernels import Kernel, axis_units, total_variance
 from bochner.neighbours import local_kriging
 from bochner.random import generator
 from bochner.resources import current
 
 
-def companion(
-    kernel: Kernel, obs: Observations, noise_variance: float, box: tuple[FloatArray, FloatArray]
-) -> LinearFit | None:
+def companion(kernel: Kernel, obs: Observations, noise_variance: float) -> LinearFit | None:
     """Model of the heaviest waves, where they hold all but a small part of what is unknown of the surface."""
     variance = total_variance(kernel)
     typical = noise_variance + float(np.median(obs.error))
-    if typical < limits.COMPANION_NOISE * variance or len(box[0]) > limits.MAX_COMPANION_DIMENSIONS:
+    if typical < limits.COMPANION_NOISE * variance or obs.rows.coords.shape[1] > limits.MAX_COMPANION_DIMENSIONS:
         return None
     surface = _surface_variance(kernel, obs, noise_variance)
-    room = COVERED_ROOM * (box[1] - box[0])
-    wider = (box[0] - room, box[1] + room)
+    box = covered_box(obs.rows.coords, None)
     share = min(limits.COMPANION_UNSEEN * surface, limits.COMPANION_SHARED * typical) / variance
     try:
         waves = lattice_frequencies(
             kernel,
-            wider[1] - wider[0],
+            box[1] - box[0],
             missing=share,
             maximum=max_columns(current().memory_limit, 2 * limits.MAX_COMPANION_WAVES) // 2,
         )
@@ -46,7 +42,7 @@ def companion(
         or missing * max(1.0, len(obs) / waves.n) > limits.COMPANION_SHARED * typical
     ):
         return None
-    return LinearEngine(FourierMap(waves, np.float64, missing, wider), noise_variance).fit(obs)
+    return LinearEngine(FourierMap(waves, np.float64, missing, box), noise_variance).fit(obs)
 
 
 def _surface_variance(kernel: Kernel, obs: Observations, noise_variance: float) -> float:

@@ -16,7 +16,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.inference.fits import limits
 from bochner.inference.observed.responses import Responses
-from bochner.inference.observed.scale import crowding
+from bochner.inference.observed.task import crowding
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from scipy import linalg
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import InputError
-from bochner.inference.observed.limits import NOTHING_LEFT
-from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.observations import NOTHING_LEFT, Observations
 
 Fold = tuple[IntArray, IntArray]  # training rows, test rows
 Refit = Callable[[IntArray, IntArray], tuple[FloatArray, FloatArray]]

@@ -54,7 +54,7 @@ class IterativeEngine(Engine):
         if isinstance(system, ExactFit):
             return system
         self._warn_unless_settled(system, obs)
-        waves = companion(self.kernel, obs, self.noise_variance, row_box(obs.rows.coords))
+        waves = companion(self.kernel, obs, self.noise_variance)
         return self._finished(system, obs, None if waves is None else waves.posterior)
 
     def draft(self, obs: Observations) -> IterativeFit | ExactFit:
@@ -253,7 +253,7 @@ def leave_out_iterative(
             means, drifts = (np.concatenate([part[j] for part in parts]) for j in range(2))
             solved = np.isfinite(means)
             mean, variance = np.where(solved, means, mean), variance + drifts
-    waves = companion(kernel, obs, noise_variance, box)
+    waves = companion(kernel, obs, noise_variance)
     if waves is not None:
         seen = waves.leave_out(obs, folds)
         mean = np.where(~solved & (seen.variance < variance), seen.mean, mean)

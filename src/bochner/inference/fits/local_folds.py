@@ -13,7 +13,7 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.inference.fits import limits
 from bochner.inference.fits.folds import Fold, HeldOut, stacked
 from bochner.inference.observed.observations import Observations
-from bochner.inference.observed.scale import residual_of
+from bochner.inference.observed.task import residual_of
 from bochner.kernels import Kernel, axis_units, measured
 from bochner.neighbours import KnownRows, least_noise, local_kriging, whitening_rows
 from bochner.random import generator
