@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from bochner import SpatialRegressor
 from bochner.features import Rows
 from bochner.inference import Observations
+from bochner.inference.fit_checks import outliers, pair_scatter
 from bochner.inference.fits import limits
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.local_folds import WhitenedTrend, has_covariates, held_out_locally, residual_beside
 from bochner.inference.observed.task import residual_of
-from bochner.inference.outliers import outliers, pair_scatter
 from bochner.kernels import Matern
 
 NOISE = 0.01

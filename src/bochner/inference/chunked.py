@@ -18,7 +18,6 @@ from bochner.choices import Choice, collected
 from bochner.exceptions import ConvergenceError, InputError, PartError
 from bochner.families import Family
 from bochner.features import FeatureMap, FourierMap, wave_dtype
-from bochner.inference import limits
 from bochner.inference.fits import limits as fit_limits
 from bochner.inference.fits.fixed_effects import held_where_separated, information_of
 from bochner.inference.fits.folds import Fold
@@ -221,12 +220,12 @@ class WavePlan:
             return mean, np.zeros(len(rows))
         variance = np.maximum(variance, fit_limits.LEAST_ROW_VARIANCE)
         eta = mean.copy()
-        for _ in range(limits.MAX_EFFECT_STEPS):
+        for _ in range(60):
             d = rows.family.derivatives(rows.y, eta, rows.size)
             step = (d.score - (eta - mean) / variance) / (np.maximum(d.curvature, 0.0) + 1 / variance)
-            step = np.clip(step, -limits.LONGEST_EFFECT, limits.LONGEST_EFFECT)
+            step = np.clip(step, -3.0, 3.0)  # on the scale of the link: none overshoots by more
             eta += step
-            if np.max(np.abs(step)) < limits.SETTLED_EFFECT:
+            if np.max(np.abs(step)) < 1e-11:
                 break
         return eta, (eta - mean) ** 2 / variance
 
