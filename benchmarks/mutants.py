@@ -109,7 +109,7 @@ QUIET = ("logger", "warn", "logging")  # calls that tell and do nothing
 EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("neighbours/compiled_loops.py", "MOST_LANES)", "FloorDiv -> Mult", "how many systems are solved side by side"),
     ("neighbours/compiled_loops.py", "at_once * m, False)", "constant False", "room for slopes that nobody asks for"),
-    ("inference/fits/iterative.py", "DENSE_SHARE", "LtE -> Gt", "which of two operators gives the same products"),
+    ("inference/fits/iterative.py", "obs.n_trend > 3", "Gt -> LtE", "which of two operators gives the same products"),
     ("frequencies/lattice.py", "LARGEST_BOX // (2", "constant 2", "a bound of memory, far beyond any kernel tried"),
     ("posterior/quantiles.py", "_MOST_TURNS = 300", "constant 300", "turns that a search never needs"),
     ("posterior/ranked.py", "_ENTRIES_AT_ONCE //", "constant 1", "rows that are treated at once"),
