@@ -12,9 +12,9 @@ from bochner.features.operators.grid import cropped_irfftn, padded_rfftn
 from bochner.inference import Observations
 from bochner.inference.fits import iterative_system
 from bochner.inference.fits.exact import ExactEngine
+from bochner.inference.fits.folds import held_out_by_each, held_out_locally
 from bochner.inference.fits.iterative import IterativeEngine
 from bochner.inference.fits.iterative_system import solve_system
-from bochner.inference.fits.local_folds import held_out_by_each, held_out_locally
 from bochner.kernels import Matern
 from bochner.solvers import limits as solver_limits
 

@@ -8,7 +8,7 @@ from bochner.inference.curvature import columns_worth
 from bochner.inference.evidence.laplace import next_order_evidence
 from bochner.inference.fits.fixed_effects import fixed_effects, held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, stacked
-from bochner.inference.fits.sampling import Chain, sample_posterior
+from bochner.inference.fits.newton import Chain, sample_posterior
 from bochner.inference.learning.priors import range_density
 from bochner.inference.model import Model, fit_model, leave_out, sample
 from bochner.inference.observed.observations import Observations, merge_equal_rows

@@ -14,7 +14,7 @@ from bochner.exceptions import ConvergenceError, KernelError
 from bochner.features import Rows
 from bochner.inference.fits.base import GaussianFit
 from bochner.inference.fits.exact import ExactEngine
-from bochner.inference.fits.local_folds import residual_beside
+from bochner.inference.fits.folds import residual_beside
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, Scale, axis_units, measured, total_variance
 from bochner.neighbours import close_pairs, left_out, local_kriging

@@ -17,7 +17,7 @@ from bochner.features.operators import CovarianceOperator, DenseOperator
 from bochner.frequencies import lattice_frequencies
 from bochner.inference.fits.base import Engine, GaussianFit
 from bochner.inference.fits.exact import ExactEngine, ExactFit, leave_out_exact
-from bochner.inference.fits.folds import Fold, HeldOut, one_by_one
+from bochner.inference.fits.folds import Fold, HeldOut, held_out_locally, one_by_one
 from bochner.inference.fits.iterative_system import (
     CG_TOLERANCE,
     CG_UNKNOWN,
@@ -34,7 +34,6 @@ from bochner.inference.fits.iterative_system import (
     solve_system,
 )
 from bochner.inference.fits.linear import LinearEngine, LinearFit
-from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.fits.memory import max_columns
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import covered_box
