@@ -10,7 +10,7 @@ from scipy import fft
 from bochner.features import Rows, covariance_operator
 from bochner.features.operators.grid import cropped_irfftn, padded_rfftn
 from bochner.inference import Observations
-from bochner.inference.fits import iterative_system
+from bochner.inference.fits import iterative, iterative_system
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.folds import held_out_by_each, held_out_locally
 from bochner.inference.fits.iterative import IterativeEngine
@@ -53,7 +53,8 @@ def test_very_many_rows_settle_to_a_part_of_what_is_unknown(monkeypatch):
     bounded = engine.fit(obs)
     monkeypatch.setattr(solver_limits, "FAST_FALL", 0.0)
     exact = engine.fit(obs)
-    monkeypatch.setattr(iterative_system, "MANY_CG_ROWS", 100)
+    for module in (iterative, iterative_system):
+        monkeypatch.setattr(module, "MANY_CG_ROWS", 100)
     early = engine.fit(obs)
     places = Rows(np.argwhere(np.ones(shape)).astype(float), np.ones((np.prod(shape), 1)))
     off = early.posterior.mean(places) - exact.posterior.mean(places)
