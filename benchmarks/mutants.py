@@ -109,7 +109,7 @@ QUIET = ("logger", "warn", "logging")  # calls that tell and do nothing
 EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("neighbours/compiled_loops.py", "MOST_LANES)", "FloorDiv -> Mult", "how many systems are solved side by side"),
     ("neighbours/compiled_loops.py", "at_once * m, False)", "constant False", "room for slopes that nobody asks for"),
-    ("inference/fits/iterative.py", "DENSE_SHARE", "LtE -> Gt", "which of two operators gives the same products"),
+    ("inference/fits/iterative.py", "obs.n_trend > 3", "Gt -> LtE", "which of two operators gives the same products"),
     ("frequencies/lattice.py", "LARGEST_BOX // (2", "constant 2", "a bound of memory, far beyond any kernel tried"),
     ("posterior/quantiles.py", "_MOST_TURNS = 300", "constant 300", "turns that a search never needs"),
     ("posterior/ranked.py", "_ENTRIES_AT_ONCE //", "constant 1", "rows that are treated at once"),
@@ -148,7 +148,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "any negative number is a length to be found",
     ),
     ("solvers/primal.py", "n_trend: int = 0", "constant 0", "a default that no call takes"),
-    ("inference/fits/newton.py", "return 1.0", "constant 1.0", "compared with a small threshold alone"),
+    ("inference/fits/fixed_effects.py", "return 1.0", "constant 1.0", "compared with a small threshold alone"),
     ("kernels/periodic.py", "order = np.arange(len(along)) if j == 0", "constant 1", "a line too light to be kept"),
     ("inference/evidence/profile.py", "by_trend = np.zeros(0) if self.reml", "constant 0", "one and none make none"),
     ("moments/dense_sums.py", "def scaled(self, mass", "constant 1.0", "a default that no call takes"),
@@ -182,8 +182,8 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("inference/fits/iterative.py", "default_rng(0).choice(n", "constant 0", "which rows are watched"),
     ("inference/observed/responses.py", "np.all(self.weight > 0)", "constant 0", "whether a copy is made"),
     (
-        "inference/outliers.py",
-        "workers=n_threads())[1][:, 1:]",
+        "inference/fit_checks.py",
+        "workers=n_searchers(len(doubted)))[1][:, 1:]",
         "constant 1",
         "rows that a median is of, forty or less",
     ),

@@ -311,8 +311,7 @@ def fitted_and_scored(image: Image) -> tuple[float, float, str]:
 def judged_by_engine() -> Iterator[None]:
     """Rows in gaps are predicted from all rows outside of them."""
     from bochner import SpatialRegressor
-    from bochner.inference.fits.folds import HeldOut, stacked
-    from bochner.inference.fits.limits import MAX_LOCAL_TARGETS
+    from bochner.inference.fits.folds import MAX_LOCAL_TARGETS, HeldOut, stacked
     from bochner.inference.learning import judge
     from bochner.random import generator
 

@@ -52,8 +52,6 @@ FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 # The same within two rooms: the story of a fit, and that of a map. Their `__init__` shows what is in them.
 INNER_FLOORS = {
     "inference": (
-        ("limits",),
-        ("extremes",),
         ("observed",),
         ("fits",),
         ("evidence",),
@@ -61,11 +59,7 @@ INNER_FLOORS = {
         ("schemes",),
         ("learning",),
         ("tuning",),
-        (
-            "curvature",
-            "outliers",
-            "starvation",
-        ),
+        ("curvature", "fit_checks"),
         ("model",),
         ("chunked",),
     ),

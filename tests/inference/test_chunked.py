@@ -15,10 +15,10 @@ from bochner.families import Binomial, Gamma, Gaussian, NegativeBinomial, Poisso
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import QuasiMonteCarlo, lattice_frequencies
 from bochner.inference import Responses, Settings, chunked
-from bochner.inference.fits import limits as fit_limits
+from bochner.inference.fits import fixed_effects
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.fits.newton import find_mode
-from bochner.inference.observed.scale import scale_of
+from bochner.inference.observed.task import scale_of
 from bochner.inference.schemes import limits as scheme_limits
 from bochner.kernels import Linear, Matern, SquaredExponential
 
@@ -155,13 +155,13 @@ def test_a_step_that_loses_is_halved_and_one_that_gains_is_gone_on_from():
     assert_allclose(on.value, sums.value)
     done, fit = chunked.Climb(zero, zero, value=sums.value, n_steps=5).after(plan, sums)
     assert fit is not None and done.n_steps == 6
-    for lost in (replace(better, best=None), replace(better, share=fit_limits.SMALLEST_NEWTON_STEP / 2)):
+    for lost in (replace(better, best=None), replace(better, share=fixed_effects.SMALLEST_NEWTON_STEP / 2)):
         with pytest.raises(ConvergenceError, match="left the domain"):
             lost.after(plan, sums)
     nowhere = replace(sums, value=float("nan"))
     assert chunked.Climb(far, zero, value=-1e9).after(plan, nowhere)[0].share == 0.5
     with pytest.raises(ConvergenceError, match="did not settle"):
-        chunked.Climb(zero, n_steps=fit_limits.MAX_NEWTON_STEPS).after(plan, sums)
+        chunked.Climb(zero, n_steps=fixed_effects.MAX_NEWTON_STEPS).after(plan, sums)
     same, fit = chunked.Climb(None).after(plan_of(Gaussian()), plan_of(Gaussian()).sums(responses_of(Gaussian())))
     assert fit is not None and same.n_steps == 0
 

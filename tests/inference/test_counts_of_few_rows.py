@@ -14,10 +14,10 @@ from bochner.families import Bernoulli, Binomial, Gamma, NegativeBinomial, Poiss
 from bochner.features import Rows
 from bochner.inference import Responses
 from bochner.inference.fits import fixed_effects as fixed
-from bochner.inference.fits import limits, newton
+from bochner.inference.fits import newton
 from bochner.inference.fits.exact import ExactEngine
-from bochner.inference.fits.sampling import sample_posterior
-from bochner.inference.observed.scale import crowding, spacing_units
+from bochner.inference.fits.newton import sample_posterior
+from bochner.inference.observed.task import crowding, spacing_units
 from bochner.kernels import Matern, Separable
 
 pytestmark = pytest.mark.every_case
@@ -69,7 +69,7 @@ def test_the_sampler_draws_from_the_posterior(noise):
     assert_allclose(chain.draws.mean(), mean, atol=error * sd)
     assert_allclose(chain.draws.std(), sd, rtol=error)
     with pytest.raises(InputError, match="together"):
-        many = Rows(np.zeros((limits.MAX_SAMPLED_ROWS, 1)), np.zeros((limits.MAX_SAMPLED_ROWS, 0)))
+        many = Rows(np.zeros((3_000, 1)), np.zeros((3_000, 0)))
         sample_posterior(newton.find_mode(given, engine), many, 2, np.random.default_rng(0))
 
 
@@ -119,7 +119,7 @@ def test_an_effect_without_a_case_is_held(values):
     assert fixed.fixed_effects(given).separated.shape[0] == 1
     held, (told,) = fixed.held_where_separated(given)
     assert told.value == (1,) and "one fixed effect has" in str(told)
-    assert_allclose(np.diag(held.trend_precision), [0, ((values[1] - values[0]) / limits.SEPARATED_SD) ** 2, 0])
+    assert_allclose(np.diag(held.trend_precision), [0, ((values[1] - values[0]) / 2.5) ** 2, 0])
     assert fixed.held_where_separated(held) == (held, ())
     with pytest.raises(ConvergenceError, match=r"runs away|has run to"):
         newton.find_mode(given, ExactEngine(Matern(0.5, 1e-4), 0.0))
@@ -170,9 +170,9 @@ def test_a_step_is_halved_until_it_loses_nothing():
 
 def test_rates_that_come_down_to_zero_are_refused():
     given = replace(responses_of(Poisson("identity"), 30, trend=True), offset=np.zeros(30))
-    newton._refuse_zero(given, np.full(30, 2.0))
+    fixed._refuse_zero(given, np.full(30, 2.0))
     with pytest.raises(ConvergenceError, match="comes down to zero"):
-        newton._refuse_zero(given, np.r_[1e-5, np.full(29, 2.0)])
+        fixed._refuse_zero(given, np.r_[1e-5, np.full(29, 2.0)])
 
 
 # ---------------------------------------------------------------------------------------------- how rows lie

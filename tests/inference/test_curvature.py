@@ -9,7 +9,7 @@ from scipy import stats
 
 from bochner.families import Gaussian, Poisson
 from bochner.features import Rows
-from bochner.inference import Domain, Responses, Settings, curvature, limits
+from bochner.inference import Domain, Responses, Settings, curvature
 from bochner.inference.learning import priors
 from bochner.inference.learning.evidence import Theta
 from bochner.inference.learning.policy import POLICY
@@ -60,12 +60,10 @@ def test_all_covariates_may_bend():
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e5])
-def test_many_rows_are_asked_in_compact_parts(monkeypatch, unit):
+def test_many_rows_are_asked_in_compact_parts(unit):
     """Cells of equal size that do not overlap, no longer than they must be, whatever unit an axis has."""
-    monkeypatch.setattr(limits, "MAX_CURVATURE_ROWS", 100)
-    monkeypatch.setattr(limits, "CURVATURE_PART_ROWS", 30)
     coords = np.random.default_rng(1).uniform(size=(400, 2))
-    parts = curvature.compact_parts(coords * [unit, 1.0], 0)
+    parts = curvature.compact_parts(coords * [unit, 1.0], 0, each=30)
     assert len(parts) == 16
     everything = np.concatenate(parts)
     assert_array_equal(np.sort(everything), np.arange(400))
@@ -73,13 +71,12 @@ def test_many_rows_are_asked_in_compact_parts(monkeypatch, unit):
     for part in parts:
         assert np.all(np.diff(part) > 0)
         assert np.ptp(coords[part], axis=0).max() < 0.45  # a quarter of each side, and some
-    monkeypatch.setattr(limits, "CURVATURE_PARTS", 3)
-    some = curvature.compact_parts(coords, 0)
+    some = curvature.compact_parts(coords, 0, each=30, n_parts=3)
     assert len(some) == 3 and len(np.unique(np.concatenate(some))) == 75
-    (whole,) = curvature.compact_parts(coords[:100], 0)
-    assert_array_equal(whole, np.arange(100))
+    (whole,) = curvature.compact_parts(coords[:60], 0, each=30)
+    assert_array_equal(whole, np.arange(60))
     line = np.column_stack([coords[:, 0], np.zeros(400)])
-    assert sum(map(len, curvature.compact_parts(line, 0))) == 75
+    assert sum(map(len, curvature.compact_parts(line, 0, each=30, n_parts=3))) == 75
 
 
 def test_a_trend_is_spanned_by_uncorrelated_columns():
@@ -102,7 +99,7 @@ def test_parts_add_what_regression_with_a_level_for_each_would_say(n_parts):
     whole = responses_of(rng.uniform(size=(90, 2)), trend, y)
     steady, about = curvature._steadied(whole)
     assert_array_equal(about, np.zeros(3))
-    assert_allclose(steady.trend_precision, np.eye(3) / (limits.WEAK_EFFECT_SD**2 * np.var(y)))
+    assert_allclose(steady.trend_precision, np.eye(3) / (30**2 * np.var(y)))
     parts = [steady[rows] for rows in np.split(np.arange(90), n_parts)] if n_parts > 1 else [steady]
     found = curvature._information(parts, Theta(Matern(0.1, 1e-9), noise), about)
     precision, shift = np.zeros((2, 2)), np.zeros(2)
@@ -174,11 +171,10 @@ def test_rows_that_cannot_be_asked_say_so(monkeypatch):
         assert tries == [2, 3][: min(fails_at, 2)]  # asked again beside the column that was taken
 
 
-def test_parts_are_compact_whatever_the_units(monkeypatch):
+def test_parts_are_compact_whatever_the_units():
     """Axes of any size: the same rows lie together."""
-    monkeypatch.setattr(limits, "MAX_CURVATURE_ROWS", 50)
     coords = np.random.default_rng(1).uniform(size=(300, 2))
-    for ours, theirs in zip(
-        curvature.compact_parts(coords, 0), curvature.compact_parts(coords * [0.3, 0.02], 0), strict=True
-    ):
-        assert_array_equal(ours, theirs)
+    ours, theirs = (curvature.compact_parts(coords * unit, 0, each=30) for unit in ([1.0, 1.0], [0.3, 0.02]))
+    assert len(ours) == 16
+    for one, other in zip(ours, theirs, strict=True):
+        assert_array_equal(one, other)

@@ -16,8 +16,7 @@ from bochner.inference.evidence.feature_evidence import linear_objective
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.learning.evidence import Theta
-from bochner.inference.observed import limits as observed_limits
-from bochner.inference.observed.scale import scale_of
+from bochner.inference.observed.task import scale_of
 from bochner.kernels import Cauchy, Laplacian, Matern, Polynomial, RationalQuadratic, SquaredExponential
 from tests.inference.learning.evidences import exact, slopes
 from tests.laws.registry import DIMS
@@ -203,16 +202,14 @@ def test_the_prior_of_fixed_effects_is_a_density():
     assert replace(obs, trend_precision=None).trend_constant == 0
 
 
-def test_spacing_of_some_rows_is_that_of_all(monkeypatch):
+def test_spacing_of_some_rows_is_that_of_all():
     """Of every k-th row the nearest other lies farther off, by the k-th part of the space: the same in 1, 2 and 3."""
     for dim in (1, 2, 3):
         coords = np.random.default_rng(dim).uniform(size=(4_000, dim))
         one, zero = np.ones(4_000), np.zeros(4_000)
         obs = Observations(Rows(coords, one[:, None]), zero, one, zero, zero)
         whole = scale_of(obs).spacing
-        with monkeypatch.context() as patch:
-            patch.setattr(observed_limits, "MAX_SPACING_PLACES", 400)
-            assert_allclose(scale_of(obs).spacing, whole, rtol=0.15)
+        assert_allclose(scale_of(obs, most=400).spacing, whole, rtol=0.15)
 
 
 @pytest.mark.parametrize("noise", [1e-8, 3e-11, 1e-13])

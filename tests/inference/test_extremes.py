@@ -7,7 +7,7 @@ import pytest
 
 from bochner import SpatialRegressor
 from bochner.exceptions import BochnerError, ConvergenceError, KernelError
-from bochner.inference.extremes import overflow_told
+from bochner.inference.fit_checks import overflow_told
 from bochner.kernels import Matern, Periodic
 from tests.estimators.fields import field
 

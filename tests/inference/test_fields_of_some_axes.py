@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from bochner import SpatialRegressor
 from bochner.exceptions import ApproximationWarning
-from bochner.inference.fits import limits
+from bochner.inference.fits import iterative_system
 from bochner.kernels import Kernel, Matern, OnAxes, Separable, axis_units, measured
 
 NOISE = 0.04
@@ -48,19 +48,18 @@ def test_what_lasts_and_what_is_common_of_few_rows():
 @pytest.mark.filterwarnings("error::bochner.exceptions.ApproximationWarning")
 def test_what_lasts_and_what_is_common_of_many_rows(monkeypatch):
     """By many iterations; sds are from neighbours, and rather too large."""
-    monkeypatch.setattr("bochner.inference.fits.iterative_system.MAX_DENSE_ROWS", 0)
-    monkeypatch.setattr(limits, "CG_TOLERANCE", 0.0)
-    monkeypatch.setattr(limits, "CG_RESIDUAL", 0.0)
-    monkeypatch.setattr(limits, "CG_UNKNOWN", 0.0)
-    monkeypatch.setattr(limits, "CG_ITERATIONS", 150)
+    monkeypatch.setattr(iterative_system, "MAX_DENSE_ROWS", 0)
+    monkeypatch.setattr(iterative_system, "CG_TOLERANCE", 0.0)
+    monkeypatch.setattr(iterative_system, "CG_UNKNOWN", 0.0)
+    monkeypatch.setattr(iterative_system, "CG_ITERATIONS", 150)
     mean, sd, found, its_sd = kriged(LASTING, 600, "conjugate-gradients")
     assert np.max(np.abs(found - mean) / sd) < 0.05
     assert np.min(its_sd / sd) > 0.97
 
 
 def test_a_solution_that_still_changes_is_not_taken(monkeypatch):
-    monkeypatch.setattr("bochner.inference.fits.iterative_system.MAX_DENSE_ROWS", 0)
-    monkeypatch.setattr(limits, "CG_ITERATIONS", 20)
+    monkeypatch.setattr(iterative_system, "MAX_DENSE_ROWS", 0)
+    monkeypatch.setattr(iterative_system, "CG_ITERATIONS", 20)
     with pytest.warns(ApproximationWarning, match="unsettled after 20 iterations"):
         kriged(LASTING, 500, "conjugate-gradients")
 

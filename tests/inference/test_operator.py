@@ -18,7 +18,7 @@ from bochner.kernels import Matern, SquaredExponential
 
 
 def test_few_rows_that_do_not_settle_are_factored(monkeypatch):
-    monkeypatch.setattr("bochner.inference.fits.limits.FEW_CG_ITERATIONS", 2)
+    monkeypatch.setattr("bochner.inference.fits.iterative_system.CG_ITERATIONS", 20)
     kernel = Matern(0.2, nu=1.5)
     obs = observed(kernel, 2)
     with warnings.catch_warnings():
@@ -33,7 +33,7 @@ def test_few_rows_that_do_not_settle_are_factored(monkeypatch):
 def test_warns_when_conjugate_gradients_do_not_settle(monkeypatch):
     """Rows too many for a factor: means are from the nearest; without noise these interpolate as well, in silence."""
     monkeypatch.setattr("bochner.inference.fits.iterative_system.MAX_DENSE_ROWS", 0)
-    monkeypatch.setattr("bochner.inference.fits.limits.CG_ITERATIONS", 2)
+    monkeypatch.setattr("bochner.inference.fits.iterative_system.CG_ITERATIONS", 2)
     kernel = Matern(0.2, nu=1.5)
     obs = observed(kernel, 2)
     with pytest.warns(ApproximationWarning, match="unsettled after 2 iterations"):
@@ -109,12 +109,11 @@ def test_interpolates_a_smooth_field_without_noise():
     assert np.median(np.abs(fast.posterior.mean(rows) - dense.posterior.mean(rows)) / near) < 0.05
 
 
-def test_leaving_out_agrees_with_the_dense_factor(monkeypatch):
-    monkeypatch.setattr("bochner.inference.fits.limits.MAX_FACTORED_ROWS", 0)
+def test_leaving_out_agrees_with_the_dense_factor():
     kernel = Matern(0.2, nu=0.5)
     obs = observed(kernel, 2, n=500)
     for folds in (None, [(np.arange(100, 500), np.arange(100)), (np.arange(400), np.arange(400, 500))]):
-        fast = leave_out_iterative(kernel, obs, 0.01, folds)
+        fast = leave_out_iterative(kernel, obs, 0.01, folds, most_factored=0)
         dense = leave_out_exact(kernel, obs, 0.01, folds)
         assert_allclose(fast.index, dense.index)
         sd = np.sqrt(dense.variance)
@@ -122,19 +121,19 @@ def test_leaving_out_agrees_with_the_dense_factor(monkeypatch):
         assert np.median(fast.variance / dense.variance) == pytest.approx(1, abs=0.05)
 
 
-def test_a_row_left_out_does_not_vouch_for_the_trend(monkeypatch):
+def test_a_row_left_out_does_not_vouch_for_the_trend():
     """Few rows and many fixed effects: what each row says of them is gone with it, as in the dense formula."""
-    monkeypatch.setattr("bochner.inference.fits.limits.MAX_FACTORED_ROWS", 0)
     kernel, rng = Matern(0.2, nu=0.5), np.random.default_rng(3)
     seen = observed(kernel, 2, n=50)
     obs = replace(seen, rows=Rows(seen.rows.coords, np.column_stack([np.ones(50), rng.standard_normal((50, 4))])))
-    fast, dense = leave_out_iterative(kernel, obs, 0.1, None), leave_out_exact(kernel, obs, 0.1, None)
+    fast = leave_out_iterative(kernel, obs, 0.1, None, most_factored=0)
+    dense = leave_out_exact(kernel, obs, 0.1, None)
     assert_allclose(fast.variance, dense.variance, rtol=0.05)
     assert_allclose(fast.mean, dense.mean, atol=0.05)
 
 
 @pytest.mark.parametrize("kernel", [Matern(0.2, nu=0.5), pytest.param(SquaredExponential(0.2), marks=pytest.mark.slow)])
-def test_blocks_left_out_are_those_of_a_new_fit(kernel, monkeypatch):
+def test_blocks_left_out_are_those_of_a_new_fit(kernel):
     """Few folds are solved, many come from a factor, or from neighbours; a buffer belongs to neither side."""
     obs = observed(kernel, 2, n=500)
     cell = np.floor(obs.rows.coords * 5).astype(int) @ [5, 1]
@@ -142,8 +141,8 @@ def test_blocks_left_out_are_those_of_a_new_fit(kernel, monkeypatch):
     few = [(np.setdiff1d(np.arange(500), np.union1d(b, blocks[(i + 1) % 4])), b) for i, b in enumerate(blocks[:4])]
     many = [(np.setdiff1d(np.arange(500), b), b) for b in blocks]
     for folds, close, factored in ((few, 0.01, 0), (many, 0.3, 0), (many, 1e-6, 6_000)):
-        monkeypatch.setattr("bochner.inference.fits.limits.MAX_FACTORED_ROWS", factored)
-        fast, dense = leave_out_iterative(kernel, obs, 0.01, folds), leave_out_exact(kernel, obs, 0.01, folds)
+        fast = leave_out_iterative(kernel, obs, 0.01, folds, most_factored=factored)
+        dense = leave_out_exact(kernel, obs, 0.01, folds)
         assert_allclose(fast.index, dense.index)
         assert_allclose(fast.fold, dense.fold)
         sd = np.sqrt(dense.variance)

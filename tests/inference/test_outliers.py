@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 from bochner import SpatialRegressor
 from bochner.exceptions import CheckWarning
 from bochner.features import Rows
+from bochner.inference.fit_checks import _standardised, outliers, pair_scatter
 from bochner.inference.observed.observations import Observations
-from bochner.inference.outliers import _standardised, outliers, pair_scatter
 from bochner.kernels import Matern
 
 

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import QuasiMonteCarlo
+from bochner.inference.fits.base import RescaledFit
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.linear import LinearEngine
-from bochner.inference.fits.rescaled_fit import RescaledFit
 from bochner.kernels import Matern
 from tests.laws.registry_fits import observations
 

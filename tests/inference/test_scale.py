@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from bochner.features import Rows
 from bochner.inference.observed.observations import Observations
-from bochner.inference.observed.scale import scale_of
+from bochner.inference.observed.task import scale_of
 
 
 @pytest.mark.parametrize("dim", [2, 5, 6, 12])

@@ -10,11 +10,11 @@ from scipy import fft
 from bochner.features import Rows, covariance_operator
 from bochner.features.operators.grid import cropped_irfftn, padded_rfftn
 from bochner.inference import Observations
-from bochner.inference.fits import limits
+from bochner.inference.fits import iterative, iterative_system
 from bochner.inference.fits.exact import ExactEngine
+from bochner.inference.fits.folds import held_out_by_each, held_out_locally
 from bochner.inference.fits.iterative import IterativeEngine
 from bochner.inference.fits.iterative_system import solve_system
-from bochner.inference.fits.local_folds import held_out_by_each, held_out_locally
 from bochner.kernels import Matern
 from bochner.solvers import limits as solver_limits
 
@@ -37,11 +37,11 @@ def stack(shape, seed=0):
 
 def test_iterations_stay_few_as_a_stack_grows(monkeypatch):
     """Eight times the pixels, finer by two along each axis."""
-    monkeypatch.setattr(limits, "MANY_CG_ROWS", 100)
+    monkeypatch.setattr(iterative_system, "MANY_CG_ROWS", 100)
     steps = []
     for shape in ((6, 16, 20), (12, 32, 40)):
         kernel, obs = stack(shape)
-        steps.append(solve_system(kernel, obs, NOISE, limits.CG_TOLERANCE).report.details["iterations"])
+        steps.append(solve_system(kernel, obs, NOISE).report.details["iterations"])
     assert max(steps) <= 15  # 23, to a residual of 1e-8
 
 
@@ -53,7 +53,8 @@ def test_very_many_rows_settle_to_a_part_of_what_is_unknown(monkeypatch):
     bounded = engine.fit(obs)
     monkeypatch.setattr(solver_limits, "FAST_FALL", 0.0)
     exact = engine.fit(obs)
-    monkeypatch.setattr(limits, "MANY_CG_ROWS", 100)
+    for module in (iterative, iterative_system):
+        monkeypatch.setattr(module, "MANY_CG_ROWS", 100)
     early = engine.fit(obs)
     places = Rows(np.argwhere(np.ones(shape)).astype(float), np.ones((np.prod(shape), 1)))
     off = early.posterior.mean(places) - exact.posterior.mean(places)
@@ -63,7 +64,7 @@ def test_very_many_rows_settle_to_a_part_of_what_is_unknown(monkeypatch):
     assert "predictions settled to" in str(early.solver) and "settled" not in str(exact.solver)
     # few or many: an error that is bounded is so everywhere
     off = bounded.posterior.mean(places) - exact.posterior.mean(places)
-    assert np.max(np.abs(off) / np.sqrt(exact.posterior.variance(places))) < limits.CG_UNKNOWN
+    assert np.max(np.abs(off) / np.sqrt(exact.posterior.variance(places))) < iterative_system.CG_UNKNOWN
     assert bounded.posterior.report.details["iterations"] < exact.posterior.report.details["iterations"]
 
 

@@ -10,10 +10,10 @@ import pytest
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import QuasiMonteCarlo
 from bochner.inference import Observations
+from bochner.inference.fit_checks import _probes, starvation
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.linear import LinearEngine
-from bochner.inference.observed.scale import scale_of
-from bochner.inference.starvation import _probes, starvation
+from bochner.inference.observed.task import scale_of
 from bochner.kernels import Matern
 
 KERNEL, NOISE = Matern(0.1, nu=0.5), 0.01
@@ -42,13 +42,12 @@ def test_few_waves_are_too_sure():
 
 
 @pytest.mark.parametrize("enough", [0.0, 2.0], ids=["neighbours suffice", "a part of the rows"])
-def test_many_rows_are_judged_alike(enough, monkeypatch):
+def test_many_rows_are_judged_alike(enough):
     """Beyond 1,000 rows the reference is kriging from neighbours, or from a part of the rows."""
     obs = observed(300)
     whole = starvation(waves(40).fit(obs), KERNEL, obs, scale_of(obs), 0)
-    monkeypatch.setattr("bochner.inference.limits.MAX_KRIGED_ROWS", 200)
-    monkeypatch.setattr("bochner.inference.limits.NEIGHBOURS_SUFFICE", enough)
-    assert starvation(waves(40).fit(obs), KERNEL, obs, scale_of(obs), 0) == pytest.approx(whole, rel=0.2)
+    part = starvation(waves(40).fit(obs), KERNEL, obs, scale_of(obs), 0, most=200, enough=enough)
+    assert part == pytest.approx(whole, rel=0.2)
 
 
 def test_without_noise_nothing_is_said():

@@ -12,9 +12,8 @@ from bochner.inference import Observations, Responses
 from bochner.inference.learning.evidence import Theta
 from bochner.inference.learning.starts import _from_spectrum
 from bochner.inference.observed.observations import merge_equal_rows
-from bochner.inference.observed.scale import residual_of, scale_of
 from bochner.inference.observed.settings import Settings
-from bochner.inference.observed.task import Task, covered_box
+from bochner.inference.observed.task import Task, covered_box, residual_of, scale_of
 from bochner.kernels import Matern, Periodic
 from tests.inference.learning.evidences import exact
 

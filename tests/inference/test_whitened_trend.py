@@ -11,11 +11,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from bochner import SpatialRegressor
 from bochner.features import Rows
 from bochner.inference import Observations
-from bochner.inference.fits import limits
+from bochner.inference.fit_checks import outliers, pair_scatter
 from bochner.inference.fits.exact import ExactEngine
-from bochner.inference.fits.local_folds import WhitenedTrend, has_covariates, held_out_locally, residual_beside
-from bochner.inference.observed.scale import residual_of
-from bochner.inference.outliers import outliers, pair_scatter
+from bochner.inference.fits.folds import WhitenedTrend, has_covariates, held_out_locally, residual_beside
+from bochner.inference.observed.task import residual_of
 from bochner.kernels import Matern
 
 NOISE = 0.01
@@ -40,7 +39,7 @@ def exactly(kernel: Matern, obs: Observations, noise: float) -> np.ndarray:
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_it_is_generalised_least_squares_where_all_rows_are_neighbours(dim):
-    obs, _ = confounded(limits.TREND_NEIGHBOURS + 1, dim)
+    obs, _ = confounded(21, dim)
     kernel = Matern(0.5, 2.0, nu=1.5)
     assert_allclose(WhitenedTrend.of(kernel, 0.1, obs).coefficients(), exactly(kernel, obs, 0.1), atol=0.01)
 
@@ -55,10 +54,9 @@ def test_neighbours_tell_an_effect_that_plain_least_squares_turns_round(dim):
     assert found == pytest.approx(wanted, abs=0.01) and found == pytest.approx(effect, abs=0.05)
 
 
-def test_many_rows_are_sampled(monkeypatch):
+def test_many_rows_are_sampled():
     obs, effect = confounded(600)
-    monkeypatch.setattr(limits, "TREND_ROWS", 150)
-    some = WhitenedTrend.of(Matern(1.0, 9.0, nu=1.5), NOISE, obs)
+    some = WhitenedTrend.of(Matern(1.0, 9.0, nu=1.5), NOISE, obs, most=150)
     assert len(some.rows) == 150 and len(np.unique(some.rows)) == 150
     assert some.coefficients()[1] == pytest.approx(effect, abs=0.1)
 
@@ -74,15 +72,14 @@ def test_rows_that_are_held_out_say_nothing_of_the_effects():
     assert_allclose(white.coefficients(np.arange(200)), white.coefficients())
 
 
-def test_a_level_that_hardly_any_row_has_stays_near_plain_least_squares(monkeypatch):
+def test_a_level_that_hardly_any_row_has_stays_near_plain_least_squares():
     """Whitened rows that meet it as a distant neighbour only must not give it an effect without end."""
     obs, _ = confounded(400)
     rare = np.zeros(400)
     rare[:3] = 1
     trend = np.column_stack([obs.rows.trend, (rare - rare.mean()) / rare.std()])
     obs = Observations(Rows(obs.rows.coords, trend), obs.y, obs.weight, obs.error, obs.scatter)
-    monkeypatch.setattr(limits, "TREND_ROWS", 100)
-    white = WhitenedTrend.of(Matern(1.0, 9.0, nu=1.5), NOISE, obs)
+    white = WhitenedTrend.of(Matern(1.0, 9.0, nu=1.5), NOISE, obs, most=100)
     among = np.setdiff1d(np.arange(400), np.arange(3))
     moved = np.abs(trend @ white.coefficients(among) - trend @ np.linalg.lstsq(trend, obs.y, rcond=None)[0])
     assert moved.max() < 20 * np.std(obs.y)

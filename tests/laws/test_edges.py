@@ -18,7 +18,6 @@ from bochner.frequencies import Frequencies, QuasiMonteCarlo, lattice, lattice_f
 from bochner.frequencies.torus import fade
 from bochner.inference import Observations, Responses
 from bochner.inference.adaptive import ascent
-from bochner.inference.fits import limits as fit_limits
 from bochner.inference.fits.exact import leave_out_exact
 from bochner.inference.fits.fixed_effects import _unknown
 from bochner.inference.fits.folds import HeldOut
@@ -311,15 +310,14 @@ def test_held_out_rows_stand_for_as_much_as_is_wanted():
 @pytest.mark.parametrize("columns", [1, 100])
 def test_folds_side_by_side_are_those_of_a_dense_factor(monkeypatch, n_trend, columns):
     """Many folds at once or one after the other, whatever the trend; and every row left out in turn."""
-    monkeypatch.setattr(fit_limits, "MAX_FACTORED_ROWS", 10)
-    monkeypatch.setattr(fit_limits, "FOLD_COLUMNS", columns)
     monkeypatch.setattr(feature_limits, "MIN_COEFFICIENTS", 2**10)
     obs = observe(1, 60, trend=n_trend)
     test = np.arange(60) % 4
     folds = [(np.flatnonzero(test != k), np.flatnonzero(test == k)) for k in range(4)]
     kernel = Matern(0.6, 1.5)
     for parts in (folds, None):
-        fast, dense = (way(kernel, obs, 0.1, parts) for way in (leave_out_iterative, leave_out_exact))
+        fast = leave_out_iterative(kernel, obs, 0.1, parts, most_factored=10, most_columns=columns)
+        dense = leave_out_exact(kernel, obs, 0.1, parts)
         first, second = (held.mean[np.argsort(held.index)] for held in (fast, dense))
         assert_allclose(first, second, atol=2e-3)
         sds = [np.sqrt(held.variance[np.argsort(held.index)]) for held in (fast, dense)]

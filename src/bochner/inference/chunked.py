@@ -18,9 +18,13 @@ from bochner.choices import Choice, collected
 from bochner.exceptions import ConvergenceError, InputError, PartError
 from bochner.families import Family
 from bochner.features import FeatureMap, FourierMap, wave_dtype
-from bochner.inference import limits
-from bochner.inference.fits import limits as fit_limits
-from bochner.inference.fits.fixed_effects import held_where_separated, information_of
+from bochner.inference.fits.base import LEAST_ROW_VARIANCE
+from bochner.inference.fits.fixed_effects import (
+    MAX_NEWTON_STEPS,
+    SMALLEST_NEWTON_STEP,
+    held_where_separated,
+    information_of,
+)
 from bochner.inference.fits.folds import Fold
 from bochner.inference.fits.linear import LinearEngine, LinearFit, row_precision
 from bochner.inference.fits.newton import find_mode
@@ -28,9 +32,8 @@ from bochner.inference.learning.learn import learn
 from bochner.inference.model import Model
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
-from bochner.inference.observed.scale import unit_of
 from bochner.inference.observed.settings import Domain, Settings
-from bochner.inference.observed.task import Task
+from bochner.inference.observed.task import Task, unit_of
 from bochner.inference.schemes import limits as scheme_limits
 from bochner.inference.schemes.base import Scheme
 from bochner.inference.schemes.choose import choose, scheme_named
@@ -211,7 +214,7 @@ class WavePlan:
         if np.all(obs.weight == 1):
             return 0.0
         prior = float(np.mean(self.features.prior_variance(obs.rows.coords[:1])))
-        return obs.replicate_terms(max(self.noise_variance, fit_limits.LEAST_ROW_VARIANCE * prior))[0]
+        return obs.replicate_terms(max(self.noise_variance, LEAST_ROW_VARIANCE * prior))[0]
 
     def _eta(self, rows: Responses, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Linear predictor of each row with the best effect of its own, and the square of that over its variance."""
@@ -220,14 +223,14 @@ class WavePlan:
         variance = self.features.missing_variance(rows.rows.coords) + self.noise_variance + rows.error
         if not np.any(variance > 0):
             return mean, np.zeros(len(rows))
-        variance = np.maximum(variance, fit_limits.LEAST_ROW_VARIANCE)
+        variance = np.maximum(variance, LEAST_ROW_VARIANCE)
         eta = mean.copy()
-        for _ in range(limits.MAX_EFFECT_STEPS):
+        for _ in range(60):
             d = rows.family.derivatives(rows.y, eta, rows.size)
             step = (d.score - (eta - mean) / variance) / (np.maximum(d.curvature, 0.0) + 1 / variance)
-            step = np.clip(step, -limits.LONGEST_EFFECT, limits.LONGEST_EFFECT)
+            step = np.clip(step, -3.0, 3.0)  # on the scale of the link: none overshoots by more
             eta += step
-            if np.max(np.abs(step)) < limits.SETTLED_EFFECT:
+            if np.max(np.abs(step)) < 1e-11:
                 break
         return eta, (eta - mean) ** 2 / variance
 
@@ -248,7 +251,7 @@ class Climb:
             return self, plan.fit(sums)
         value = sums.value - plan.penalty(self.coef)
         if not np.isfinite(value) or value < self.value - 1e-12 * abs(self.value):
-            if self.best is None or self.share < fit_limits.SMALLEST_NEWTON_STEP:
+            if self.best is None or self.share < SMALLEST_NEWTON_STEP:
                 raise ConvergenceError("Newton's method left the domain of the link; take another family or link.")
             back = replace(self, coef=(self.coef + self.best) / 2, share=self.share / 2, n_steps=self.n_steps + 1)
             return back, None
@@ -256,7 +259,7 @@ class Climb:
         done = value - self.value <= plan.engine.newton_tolerance * (1 + abs(value))
         if done:
             return replace(self, n_steps=self.n_steps + 1), fit
-        if self.n_steps >= fit_limits.MAX_NEWTON_STEPS:
+        if self.n_steps >= MAX_NEWTON_STEPS:
             raise ConvergenceError(f"Newton's method did not settle in {self.n_steps} passes; fit a part of the rows.")
         logger.info("Newton step %d: penalised log likelihood %.6f", self.n_steps + 1, value)
         return Climb(np.asarray(fit.posterior.coef), self.coef, value, 1.0, self.n_steps + 1), None

@@ -17,7 +17,6 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import ConvergenceError
 from bochner.families import Family
-from bochner.inference import limits
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.fits.newton import find_mode
@@ -78,7 +77,7 @@ def columns_worth(
     used = np.sort(np.concatenate(parts))
     variance = float(np.var(responses.y - responses.offset)) if responses.gaussian else 1.0
     taken = (0,) * len(offered)
-    for tries in range(limits.CURVATURE_ROUNDS):
+    for tries in range(3):
         held = [part[:, :k] for part, k in zip(offered, taken, strict=True)]
         try:
             field = _field(settings, _with_columns(responses, [responses.rows.trend, *held])[used], domain)
@@ -145,31 +144,35 @@ def _steadied(responses: Responses) -> tuple[Responses, FloatArray]:
     """Responses with a weak prior of the trend, and the coefficients that it is about."""
     q = responses.rows.trend.shape[1]
     if responses.gaussian:
-        spread = max(float(np.var(responses.y - responses.offset)), 1e-300)
-        return replace(responses, trend_precision=np.eye(q) / (limits.WEAK_EFFECT_SD**2 * spread)), np.zeros(q)
+        sd = 30 * max(float(np.std(responses.y - responses.offset)), 1e-150)  # of a part that may not tell of all
+        return replace(responses, trend_precision=np.eye(q) / sd**2), np.zeros(q)
     return with_shared_trend(responses), fixed_effects(responses).coef
 
 
-def compact_parts(coords: FloatArray, seed: int) -> list[IntArray]:
-    """Rows that lie together: all of them where they are few, else up to a number of cells of equal size."""
+def compact_parts(coords: FloatArray, seed: int, each: int = 600, n_parts: int = 16) -> list[IntArray]:
+    """Rows that lie together: all of them up to twice `each`, else up to `n_parts` cells of equal size.
+
+    1,200 rows at once take 1 s, 16 cells 3 s.
+    """
     everything = np.arange(len(coords))
-    if len(coords) <= limits.MAX_CURVATURE_ROWS:
+    if len(coords) <= 2 * each:
         return [everything]
     extent = np.ptp(coords, axis=0)
-    cells = _halved(coords / np.where(extent > 0, extent, 1.0), everything)
-    chosen = generator(seed, "curvature").permutation(len(cells))[: limits.CURVATURE_PARTS]
+    cells = _halved(coords / np.where(extent > 0, extent, 1.0), everything, each)
+    chosen = generator(seed, "curvature").permutation(len(cells))[:n_parts]
     return [cells[i] for i in np.sort(chosen)]
 
 
-def _halved(unit: FloatArray, rows: IntArray) -> list[IntArray]:
-    """Cells of a tree that splits the longest side at its median."""
-    if len(rows) <= limits.CURVATURE_PART_ROWS:
+def _halved(unit: FloatArray, rows: IntArray, each: int) -> list[IntArray]:
+    """Cells, of at most so many rows, of a tree that splits the longest side at its median."""
+    if len(rows) <= each:
         return [rows]
     here = unit[rows]
     axis = int(np.argmax(np.ptp(here, axis=0)))
     order = np.argsort(here[:, axis], kind="stable")
     middle = len(rows) // 2
-    return [*_halved(unit, np.sort(rows[order[:middle]])), *_halved(unit, np.sort(rows[order[middle:]]))]
+    halves = np.sort(rows[order[:middle]]), np.sort(rows[order[middle:]])
+    return [cell for half in halves for cell in _halved(unit, half, each)]
 
 
 def _bends(found: Information, n_linear: int, widths: Sequence[int], variance: float) -> tuple[int, ...]:
@@ -196,5 +199,5 @@ def _standard(trend: FloatArray) -> FloatArray:
     """A constant, and uncorrelated columns of variance one that span what else is in the trend."""
     apart = trend - trend.mean(axis=0)
     left, size, _ = np.linalg.svd(apart, full_matrices=False)
-    kept = size > limits.COLLINEAR_EFFECT * max(float(np.abs(trend).max()) * np.sqrt(len(trend)), 1e-300)
+    kept = size > 1e-6 * max(float(np.abs(trend).max()) * np.sqrt(len(trend)), 1e-300)
     return np.column_stack([np.ones(len(trend)), left[:, kept] * np.sqrt(len(trend))])

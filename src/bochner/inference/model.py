@@ -15,25 +15,19 @@ from bochner.choices import Choice, collected
 from bochner.exceptions import InputError, PartError
 from bochner.families import Family, Gaussian
 from bochner.features import Rows
-from bochner.inference import limits
-from bochner.inference.extremes import check_extremes, check_finite, overflow_told
-from bochner.inference.fits.base import GaussianFit
+from bochner.inference.fit_checks import check_extremes, check_finite, outliers, overflow_told, pair_scatter, starvation
+from bochner.inference.fits.base import GaussianFit, RescaledFit
 from bochner.inference.fits.fixed_effects import held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, none_to_spare, with_weight
 from bochner.inference.fits.memory import check_rows
-from bochner.inference.fits.newton import find_mode
-from bochner.inference.fits.rescaled_fit import RescaledFit
-from bochner.inference.fits.sampling import Chain, sample_posterior
+from bochner.inference.fits.newton import Chain, find_mode, sample_posterior
 from bochner.inference.learning.learn import learn
 from bochner.inference.learning.reweighted import Reweighted, gaussian_task
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
-from bochner.inference.observed.scale import unit_of
 from bochner.inference.observed.settings import Average, Domain, Settings
-from bochner.inference.observed.task import Task
-from bochner.inference.outliers import outliers, pair_scatter
+from bochner.inference.observed.task import Task, unit_of
 from bochner.inference.schemes.choose import choose, scheme_named
-from bochner.inference.starvation import starvation
 from bochner.kernels import Kernel, Scale
 from bochner.posterior import Mixture, Posterior
 from bochner.resources import side_by_side, small_systems
@@ -297,7 +291,7 @@ def _odd_rows(task: Task, average: Average) -> tuple[tuple[int, ...], float | No
     kept = np.flatnonzero(task.responses.weight > 0)
     obs = task.responses.observations()[kept]
     found = kept[outliers(kernel, noise_variance, obs, task.settings.seed)]
-    told = tuple(int(row) for row in found[: limits.MAX_OUTLIERS])
+    told = tuple(int(row) for row in found[:1_000])  # of so many the first tell enough
     return told, pair_scatter(kernel, noise_variance, obs) if task.settings.learns_noise else None
 
 

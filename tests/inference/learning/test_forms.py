@@ -15,8 +15,7 @@ from bochner.inference.learning.given import known_noise
 from bochner.inference.learning.ladder import rungs
 from bochner.inference.learning.policy import POLICY
 from bochner.inference.learning.setting import blocks_of, common_of
-from bochner.inference.observed.scale import scale_of
-from bochner.inference.observed.task import Task
+from bochner.inference.observed.task import Task, scale_of
 from bochner.kernels import Matern, Periodic, Separable, SquaredExponential
 from tests.inference.learning.evidences import point_of, slopes, task_of
 

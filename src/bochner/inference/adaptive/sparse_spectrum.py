@@ -21,9 +21,8 @@ from bochner.inference.adaptive.ascent import Point, climb, parts_of, with_missi
 from bochner.inference.adaptive.learnable import LearnableWaves, density_of
 from bochner.inference.adaptive.pool import Adapted
 from bochner.inference.observed.observations import Observations
-from bochner.inference.observed.scale import residual_of
 from bochner.inference.observed.settings import Settings
-from bochner.inference.observed.task import Task
+from bochner.inference.observed.task import Task, residual_of
 from bochner.kernels import Kernel, spectral_peaks, total_variance
 from bochner.random import generator
 

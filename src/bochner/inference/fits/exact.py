@@ -13,10 +13,16 @@ from scipy import linalg
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.features import Rows
-from bochner.inference.fits import limits
-from bochner.inference.fits.base import Engine, GaussianFit
-from bochner.inference.fits.folds import Fold, HeldOut, block_root, each_fold, one_by_one, with_a_trend
-from bochner.inference.fits.local_folds import held_out_locally
+from bochner.inference.fits.base import LEAST_ROW_VARIANCE, Engine, GaussianFit
+from bochner.inference.fits.folds import (
+    Fold,
+    HeldOut,
+    block_root,
+    each_fold,
+    held_out_locally,
+    one_by_one,
+    with_a_trend,
+)
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel
 from bochner.posterior import KrigingPosterior
@@ -178,7 +184,7 @@ class Residual:
 def _solved(engine: ExactEngine, obs: Observations, k: FloatArray) -> ExactFit:
     """Solve (K + noise) alpha = y - X beta."""
     noise = obs.copy_variance(engine.noise_variance) / obs.weight
-    floor = limits.EXACT_JITTER * float(np.mean(k.diagonal()))
+    floor = LEAST_ROW_VARIANCE * float(np.mean(k.diagonal()))
     sigma = cholesky_factor(k, added=np.hypot(noise, floor))  # the larger, without a kink
     X, y, q = obs.rows.trend, obs.y, obs.n_trend
     whitened, _ = linalg.lapack.dtrtrs(sigma.root, np.column_stack([X, y]) * sigma.scale[:, None], lower=1)

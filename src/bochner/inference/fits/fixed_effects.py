@@ -14,9 +14,13 @@ from scipy import linalg
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
-from bochner.inference.fits import limits
+from bochner.exceptions import ConvergenceError
 from bochner.inference.observed.responses import Responses
-from bochner.inference.observed.scale import crowding
+from bochner.inference.observed.task import crowding
+
+MAX_NEWTON_STEPS = 60  # after which there is no mode
+SMALLEST_NEWTON_STEP = 2.0**-20  # share of a full step, by halving
+LEAST_INFORMATION = 1e-6  # about a coefficient, relative to that of rows taken one by one: less is separation
 
 
 @dataclass(frozen=True)
@@ -43,19 +47,19 @@ def fixed_effects(responses: Responses) -> FixedEffects:
     r = responses.with_dispersion()
     trend, q = r.rows.trend, r.rows.trend.shape[1]
     first = _information(r, r.start())
-    prior = np.diag(limits.GLM_RIDGE * np.diag(first) + 1e-300)
+    prior = np.diag(1e-8 * np.diag(first) + 1e-300)  # so that there is a fit where covariates separate
     if r.trend_precision is not None:
         prior = prior + r.trend_precision
     level = float(r.family.link_of(np.atleast_1d(np.sum(r.weight * r.y) / np.sum(r.weight * r.size)))[0])
     level = level if np.isfinite(level) else float(np.median(r.start()))
     coef = np.asarray(np.linalg.lstsq(trend, np.full(len(r), level), rcond=None)[0]) if q else np.zeros(0)
     value = _penalised(r, coef, prior)
-    for _ in range(limits.MAX_NEWTON_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         eta = r.offset + trend @ coef
         score = r.family.derivatives(r.y, eta, r.size).score
         step = np.linalg.lstsq(_information(r, eta) + prior, trend.T @ (r.weight * score) - prior @ coef, rcond=None)[0]
         share = 1.0
-        while share > limits.SMALLEST_NEWTON_STEP:
+        while share > SMALLEST_NEWTON_STEP:
             there = _penalised(r, coef + share * step, prior)
             if there >= value - 1e-12 * abs(value):
                 break
@@ -82,7 +86,10 @@ def information_of(responses: Responses) -> tuple[float, float]:
 
 
 def held_where_separated(responses: Responses) -> tuple[Responses, tuple[Choice, ...]]:
-    """Responses with a weak prior on the effects that have no finite estimate, and what to say of it."""
+    """Responses with a weak prior on the effects that have no finite estimate, and what to say of it.
+
+    On the link it has an sd of 2.5, for two values or two sds of a covariate (Gelman, Jakulin, Pittau & Su 2008).
+    """
     r = responses
     known = r.gaussian or r.family.reweighted or r.trend_precision is not None
     if known or not r.rows.trend.shape[1] or not r.family.link_function.smooth:
@@ -91,12 +98,12 @@ def held_where_separated(responses: Responses) -> tuple[Responses, tuple[Choice,
     columns = _involved(found, r.rows.trend)
     if not len(columns):
         return r, ()
-    precision = np.zeros(r.rows.trend.shape[1])
-    precision[columns] = (_unit(r.rows.trend[:, columns]) / limits.SEPARATED_SD) ** 2
+    precision, sd = np.zeros(r.rows.trend.shape[1]), 2.5
+    precision[columns] = (_unit(r.rows.trend[:, columns]) / sd) ** 2
     which = "one fixed effect has" if len(columns) == 1 else f"{len(columns)} fixed effects have"
     text = (
         f"{which} no finite estimate, because no case, or nothing but cases, goes with it: a prior of sd "
-        f"{limits.SEPARATED_SD:g} on the link holds it"
+        f"{sd:g} on the link holds it"
     )
     told = Choice("fixed effects", tuple(int(j) for j in columns), text=text)
     return replace(r, trend_precision=np.diag(precision)), (told,)
@@ -121,7 +128,7 @@ def _unknown(information: FloatArray, first: FloatArray) -> FloatArray:
         share, along = linalg.eigh(information, first)
     except linalg.LinAlgError:
         return np.zeros((0, len(first)))
-    return np.asarray(along[:, share < limits.LEAST_INFORMATION].T)
+    return np.asarray(along[:, share < LEAST_INFORMATION].T)
 
 
 def _involved(directions: FloatArray, trend: FloatArray) -> IntArray:
@@ -136,3 +143,51 @@ def _unit(columns: FloatArray) -> FloatArray:
     """What an effect is counted for: the step between two values, or two standard deviations."""
     two = np.array([len(np.unique(column)) == 2 for column in columns.T])
     return np.asarray(np.where(two, np.ptp(columns, axis=0), 2 * columns.std(axis=0)))
+
+
+def refuse_separation(responses: Responses, eta: FloatArray) -> None:
+    """Stop where Newton's method has ended on the way to infinity, or at the edge of the link's domain."""
+    reach = float(np.max(np.abs(eta - responses.offset)))
+    if reach > 30 and responses.family.bounded_by_size:  # logits
+        raise ConvergenceError(no_fit(responses, f"the linear predictor has run to {reach:.0f}"))
+    if not responses.family.link_function.smooth:
+        _refuse_zero(responses, eta)
+    if _least_known(responses, eta) < LEAST_INFORMATION:
+        raise ConvergenceError(no_fit(responses, "a coefficient of the trend runs away without end"))
+
+
+def _refuse_zero(responses: Responses, eta: FloatArray) -> None:
+    """Laplace's approximation needs a mode inside the domain; the one of rates near zero lies on its edge."""
+    if np.min(eta) < 1e-3 * np.sum(responses.weight * responses.y) / np.sum(responses.weight * responses.size):
+        raise ConvergenceError(
+            f"the {responses.family.name} model has no fit inside the domain of its identity link: the surface comes "
+            f"down to zero. Identity links are for counts well above zero everywhere; take the log link."
+        )
+
+
+def _least_known(responses: Responses, eta: FloatArray) -> float:
+    """Least information about a direction of the trend, beside that at each row's own best linear predictor.
+
+    As a coefficient runs away, what the rows tell about it goes to zero; Newton's method stops on the way, when nothing
+    more is to be gained.
+    """
+    r, trend = responses, responses.rows.trend
+    if r.trend_precision is not None and trend.shape[1]:  # a prior holds what the rows do not
+        size, along = np.linalg.eigh(r.trend_precision)
+        trend = trend @ along[:, size <= 1e-12 * max(float(size[-1]), 1e-300)]
+        r = replace(r, rows=replace(r.rows, trend=trend))
+    if not trend.shape[1]:
+        return 1.0
+    try:
+        return float(linalg.eigh(_information(r, eta), _information(r, r.start()), eigvals_only=True)[0])
+    except linalg.LinAlgError:
+        return 0.0
+
+
+def no_fit(responses: Responses, what: str) -> str:
+    """What to say where Newton's method finds no mode."""
+    return (
+        f"the {responses.family.name} model has no finite fit: {what}. Either the covariates separate the responses "
+        f"completely (drop one, or give it fewer levels), or the kernel's variance is far too large; a fixed kernel "
+        f"with a smaller variance, or more data, makes it determinate."
+    )

@@ -7,36 +7,56 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 
-from bochner.arrays import FloatArray, IntArray
+from bochner.arrays import FloatArray
 from bochner.choices import Choice
-from bochner.exceptions import ApproximationWarning, warn
-from bochner.features import covariance_operator
-from bochner.features.limits import MAX_DENSE_ROWS
+from bochner.exceptions import ApproximationWarning, KernelError, warn
+from bochner.features import FourierMap
+from bochner.features.limits import MAX_WAVE_DIMENSIONS
 from bochner.features.operators import CovarianceOperator, DenseOperator
-from bochner.inference.fits import limits
+from bochner.frequencies import lattice_frequencies
 from bochner.inference.fits.base import Engine, GaussianFit
-from bochner.inference.fits.companion import companion
 from bochner.inference.fits.exact import ExactEngine, ExactFit, leave_out_exact
-from bochner.inference.fits.folds import Fold, HeldOut, one_by_one
+from bochner.inference.fits.folds import Fold, HeldOut, held_out_locally, one_by_one
 from bochner.inference.fits.iterative_system import (
+    CG_TOLERANCE,
+    CG_UNKNOWN,
+    MANY_CG_ROWS,
     SolvedSystem,
     can_be_factored,
     nearest_system,
     noise_floor,
     preconditioner_root,
+    right_hand_sides,
     row_box,
     row_noise,
     row_operator,
     solve_system,
 )
-from bochner.inference.fits.local_folds import held_out_locally
+from bochner.inference.fits.linear import LinearEngine, LinearFit
+from bochner.inference.fits.memory import max_columns
 from bochner.inference.observed.observations import Observations
-from bochner.kernels import Kernel, total_variance
+from bochner.inference.observed.task import covered_box
+from bochner.kernels import Kernel, axis_units, total_variance
+from bochner.neighbours import local_kriging
 from bochner.posterior import CoefficientPosterior, OperatorPosterior
+from bochner.random import generator
 from bochner.resources import current
 from bochner.solvers import cholesky_factor, conjugate_gradient
+
+
+@dataclass
+class _Drafts:
+    """What the steps to a mode share: rows, operator and last solution; of few rows, the engine with their matrix."""
+
+    coords: FloatArray | None = None
+    operator: CovarianceOperator | None = None
+    system: SolvedSystem | None = None
+    exact: ExactEngine | None = None
+
+    def forget(self, coords: FloatArray | None = None) -> None:
+        """Other rows, or the end of the way."""
+        self.coords, self.operator, self.system, self.exact = coords, None, None, None
 
 
 @dataclass(frozen=True)
@@ -46,48 +66,43 @@ class IterativeEngine(Engine):
     kernel: Kernel
     noise_variance: float
     newton_tolerance: ClassVar[float] = 1e-6
-    _drafts: _Drafts = field(default_factory=lambda: _Drafts(), init=False, repr=False, compare=False)
+    _drafts: _Drafts = field(default_factory=_Drafts, init=False, repr=False, compare=False)
 
     def fit(self, obs: Observations) -> IterativeFit | ExactFit:
-        system = self._solved(obs, limits.CG_TOLERANCE)
+        system = self._solved(obs, draft=False)
         self._drafts.forget()
         if isinstance(system, ExactFit):
             return system
         self._warn_unless_settled(system, obs)
-        waves = companion(self.kernel, obs, self.noise_variance, row_box(obs.rows.coords))
+        waves = companion(self.kernel, obs, self.noise_variance)
         return self._finished(system, obs, None if waves is None else waves.posterior)
 
     def draft(self, obs: Observations) -> IterativeFit | ExactFit:
-        operator = self._drafts.operator(self.kernel, obs)
-        system = self._solved(obs, limits.CG_DRAFT_TOLERANCE, operator)
-        if isinstance(system, ExactFit):
-            return system
-        self._drafts.keep(obs, system)
-        return self._finished(system, obs, None)
+        system = self._solved(obs, draft=True)
+        return system if isinstance(system, ExactFit) else self._finished(system, obs, None)
 
-    def _solved(
-        self, obs: Observations, tolerance: float, operator: CovarianceOperator | None = None
-    ) -> SolvedSystem | ExactFit:
+    def _solved(self, obs: Observations, *, draft: bool) -> SolvedSystem | ExactFit:
         """The system of all rows; where it does not settle and rows are few, a fit by the factor of their matrix."""
-        exact = self._drafts.exact(obs)
-        if exact is None:
-            system = self.system(obs, tolerance, self._drafts.last(obs), operator)
-            if system.settled or system.report.method == "nearest rows" or not can_be_factored(len(obs)):
+        drafts, coords, few = self._drafts, obs.rows.coords, can_be_factored(len(obs))
+        if drafts.coords is not coords:
+            drafts.forget(coords)
+        if drafts.exact is None:
+            if draft and drafts.operator is None:
+                # of few rows and several columns the matrix is quicker than transforms
+                dense = DenseOperator(self.kernel, coords, row_box(coords)) if few and obs.n_trend > 3 else None
+                drafts.operator = dense or row_operator(self.kernel, obs)
+            system = self.system(obs, drafts.operator if draft else None, drafts.system, draft)
+            if system.settled or system.report.method == "nearest rows" or not few:
+                drafts.system = system
                 return system
-            exact = ExactEngine(self.kernel, self.noise_variance).of(obs.rows)
-            self._drafts.keep_exact(obs, exact)
-        return exact.fit(obs)
+            drafts.exact = ExactEngine(self.kernel, self.noise_variance).of(obs.rows)
+        return drafts.exact.fit(obs)
 
     def system(
-        self,
-        obs: Observations,
-        tolerance: float,
-        near: SolvedSystem | None = None,
-        operator: CovarianceOperator | None = None,
+        self, obs: Observations, operator: CovarianceOperator | None, near: SolvedSystem | None, draft: bool
     ) -> SolvedSystem:
         """The kriging system of all rows, solved."""
-        dense = isinstance(operator, DenseOperator)
-        return solve_system(self.kernel, obs, self.noise_variance, tolerance, operator, near, unwatched=dense)
+        return solve_system(self.kernel, obs, self.noise_variance, operator, near, draft)
 
     def _finished(self, system: SolvedSystem, obs: Observations, waves: CoefficientPosterior | None) -> IterativeFit:
         n, q = len(obs), obs.n_trend
@@ -126,55 +141,12 @@ class IterativeEngine(Engine):
         )
 
 
-class _Drafts:
-    """What the steps to a mode share: the same rows have the same operator, and solutions that come ever closer."""
-
-    def __init__(self) -> None:
-        self._system: tuple[FloatArray, SolvedSystem] | None = None
-        self._operator: tuple[FloatArray, CovarianceOperator] | None = None
-        self._exact: tuple[FloatArray, ExactEngine] | None = None
-
-    def operator(self, kernel: Kernel, obs: Observations) -> CovarianceOperator:
-        """Products with the covariance; of few rows and several columns by the matrix, which is read once for all."""
-        coords = obs.rows.coords
-        if self._operator is None or self._operator[0] is not coords:
-            few = len(obs) <= MAX_DENSE_ROWS and 8.0 * len(obs) ** 2 <= limits.DENSE_SHARE * current().room
-            dense = few and obs.n_trend + 1 >= limits.DENSE_COLUMNS
-            box = row_box(coords)
-            self._operator = coords, DenseOperator(kernel, coords, box) if dense else row_operator(kernel, obs)
-        return self._operator[1]
-
-    def last(self, obs: Observations) -> SolvedSystem | None:
-        """The last solution of the same rows."""
-        return None if self._system is None or self._system[0] is not obs.rows.coords else self._system[1]
-
-    def keep(self, obs: Observations, system: SolvedSystem) -> None:
-        """A solution to begin from the next time."""
-        self._system = obs.rows.coords, system
-
-    def exact(self, obs: Observations) -> ExactEngine | None:
-        """What fits the same rows, once it is known that conjugate gradients do not settle on them."""
-        return None if self._exact is None or self._exact[0] is not obs.rows.coords else self._exact[1]
-
-    def keep_exact(self, obs: Observations, engine: ExactEngine) -> None:
-        """An engine with the matrix of these rows."""
-        self._exact = obs.rows.coords, engine
-
-    def forget(self) -> None:
-        """The way is at its end."""
-        self._system = self._operator = self._exact = None
-
-
 @dataclass(frozen=True)
 class NearestEngine(IterativeEngine):
     """The same without iteration: every place is kriged from its nearest rows."""
 
     def system(
-        self,
-        obs: Observations,
-        tolerance: float,
-        near: SolvedSystem | None = None,
-        operator: CovarianceOperator | None = None,
+        self, obs: Observations, operator: CovarianceOperator | None, near: SolvedSystem | None, draft: bool
     ) -> SolvedSystem:
         return nearest_system(self.kernel, obs, self.noise_variance)
 
@@ -222,38 +194,43 @@ def _settled(system: SolvedSystem) -> str:
     if left is not None:
         return f", stopped while predictions changed by {left:.1%} of the sd of the surface"
     if system.report.details.get("bounded"):
-        return f", predictions within {limits.CG_UNKNOWN:.1%} of the sd of the surface"
-    few = len(system.alpha) <= limits.MANY_CG_ROWS
+        return f", predictions within {CG_UNKNOWN:.1%} of the sd of the surface"
+    few = len(system.alpha) <= MANY_CG_ROWS
     return "" if few or not np.isfinite(accuracy) else f", predictions settled to {accuracy:.0e} of their size"
 
 
 def leave_out_iterative(
-    kernel: Kernel, obs: Observations, noise_variance: float, folds: Iterable[Fold] | None
+    kernel: Kernel,
+    obs: Observations,
+    noise_variance: float,
+    folds: Iterable[Fold] | None,
+    most_factored: int = 6_000,
+    most_columns: int = 24,
 ) -> HeldOut:
     """Held-out predictions: one row at a time from the sparse inverse, blocks by solving without them.
 
-    Up to 6,000 rows that have some noise a dense factor gives both, exactly. Of more rows, up to 20 folds have the
-    means that a new fit without their test rows would give. Means of more folds, and all variances, are those of
-    kriging from the nearest rows left and some farther ones, or of the heaviest waves where these know more.
+    Up to `most_factored` rows that have some noise a dense factor gives both, exactly. Of more rows, up to 20 folds
+    have the means that a new fit without their test rows would give, `most_columns` solved side by side. Means of more
+    folds, and all variances, are those of kriging from the nearest rows left and some farther ones, or of the heaviest
+    waves where these know more.
     """
     least = float(np.min(obs.copy_variance(noise_variance) / obs.weight))
-    if len(obs) <= limits.MAX_FACTORED_ROWS and least >= limits.WELL_POSED_NOISE * total_variance(kernel):
+    if len(obs) <= most_factored and least >= 1e-6 * total_variance(kernel):
         return leave_out_exact(kernel, obs, noise_variance, folds)
     if folds is None:
         return _leave_one_out(kernel, obs, noise_variance)
     folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
-    box = row_box(obs.rows.coords)
     held = held_out_locally(kernel, obs, noise_variance, folds, most=len(obs))
     mean, variance, solved = held.mean, held.variance, np.zeros(len(held.mean), dtype=bool)
-    if len(folds) <= limits.MAX_SOLVED_FOLDS:
-        operator = covariance_operator(kernel, obs.rows.coords, box)
+    if len(folds) <= 20:
+        operator = row_operator(kernel, obs)
         if operator.faithful:
-            size = max(1, limits.FOLD_COLUMNS // (obs.n_trend + 1))
+            size = max(1, most_columns // (obs.n_trend + 1))
             parts = [_solve(operator, obs, noise_variance, folds[i : i + size]) for i in range(0, len(folds), size)]
             means, drifts = (np.concatenate([part[j] for part in parts]) for j in range(2))
             solved = np.isfinite(means)
             mean, variance = np.where(solved, means, mean), variance + drifts
-    waves = companion(kernel, obs, noise_variance, box)
+    waves = companion(kernel, obs, noise_variance)
     if waves is not None:
         seen = waves.leave_out(obs, folds)
         mean = np.where(~solved & (seen.variance < variance), seen.mean, mean)
@@ -262,7 +239,7 @@ def leave_out_iterative(
 
 
 def _leave_one_out(kernel: Kernel, obs: Observations, noise_variance: float) -> HeldOut:
-    system = solve_system(kernel, obs, noise_variance, limits.CG_TOLERANCE)
+    system = solve_system(kernel, obs, noise_variance)
     share = system.leverage - np.sum(system.schur.half_solve(system.trend_weights.T) ** 2, axis=0)
     variance = 1 / np.maximum(share, 1e-300)
     mean = obs.y - variance * system.alpha
@@ -270,54 +247,76 @@ def _leave_one_out(kernel: Kernel, obs: Observations, noise_variance: float) -> 
 
 
 def _solve(
-    operator: CovarianceOperator, obs: Observations, noise_variance: float, folds: Sequence[tuple[IntArray, IntArray]]
+    operator: CovarianceOperator, obs: Observations, noise_variance: float, folds: Sequence[Fold]
 ) -> tuple[FloatArray, FloatArray]:
     """Means at the test rows of each fold, and the variance of the trend there; NaN where it did not converge."""
     noise, q, n = row_noise(operator.kernel, obs, noise_variance), obs.n_trend, len(obs)
     trend = obs.rows.trend
-    start = np.linalg.lstsq(trend, obs.y, rcond=None)[0] if q else np.zeros(0)
-    residual = obs.y - trend @ start
+    both, start = right_hand_sides(obs)
+    part_of = [slice(k * (q + 1), (k + 1) * (q + 1)) for k in range(len(folds))]
     kept = np.zeros((n, len(folds) * (q + 1)), dtype=bool)
-    for k, (train, _) in enumerate(folds):
-        kept[train, k * (q + 1) : (k + 1) * (q + 1)] = True
-    columns = np.where(kept, np.tile(np.column_stack([trend, residual]), len(folds)), 0.0)
-    probes = np.random.default_rng(0).choice(n, min(limits.FOLD_PROBES, n), replace=False)
+    for (train, _), part in zip(folds, part_of, strict=True):
+        kept[train, part] = True
+    roots = [preconditioner_root(operator.kernel, noise[train], obs.rows.coords[train]) for train, _ in folds]
+
+    def precondition(v: FloatArray) -> FloatArray:
+        """Vecchia's inverse of each fold's training rows, on the columns of the fold."""
+        out = np.zeros_like(v)
+        for (train, _), part, root in zip(folds, part_of, roots, strict=True):
+            out[train, part] = root.T @ (root @ v[train, part])
+        return out
+
+    probes = np.random.default_rng(0).choice(n, min(2_000, n), replace=False)
     solution, report = conjugate_gradient(
         lambda v: np.where(kept, operator.apply(v) + noise[:, None] * v, 0.0),
-        _Preconditioner(operator.kernel, obs, noise, [train for train, _ in folds], q + 1),
-        columns,
+        precondition,
+        np.where(kept, np.tile(both, len(folds)), 0.0),
         probe=lambda v: operator.apply(v)[probes],
-        tolerance=limits.CG_TOLERANCE,
+        tolerance=CG_TOLERANCE,
     )
     field = operator.apply(solution)
     means, drifts = [], []
-    for k, (_, test) in enumerate(folds):
-        part = slice(k * (q + 1), (k + 1) * (q + 1))
+    for (_, test), part in zip(folds, part_of, strict=True):
         weights = solution[:, part][:, :q]
         schur = cholesky_factor(trend.T @ weights + obs.trend_prior, q)
-        beta = schur.solve(weights.T @ residual - obs.trend_prior @ start) if q else np.zeros(0)
+        beta = schur.solve(weights.T @ both[:, q] - obs.trend_prior @ start) if q else np.zeros(0)
         at = field[test][:, part]
         means.append(trend[test] @ (start + beta) + at[:, q] - at[:, :q] @ beta)
         drifts.append(np.sum(schur.half_solve((trend[test] - at[:, :q]).T) ** 2, axis=0) if q else np.zeros(len(test)))
-        if not report.details["converged"]:
-            means[-1] = np.full(len(test), np.nan)
-    return np.concatenate(means), np.concatenate(drifts)
+    mean = np.concatenate(means)
+    return mean if report.details["converged"] else np.full(len(mean), np.nan), np.concatenate(drifts)
 
 
-class _Preconditioner:
-    """Vecchia's inverse of each fold's training rows, on the columns of the fold."""
+def companion(kernel: Kernel, obs: Observations, noise_variance: float) -> LinearFit | None:
+    """The heaviest waves, which see all rows at once: where they hold all but a small part of what is unknown.
 
-    def __init__(
-        self, kernel: Kernel, obs: Observations, noise: FloatArray, trains: Sequence[IntArray], width: int
-    ) -> None:
-        self.trains, self.width = trains, width
-        self.roots: list[sparse.csr_array] = []
-        for train in trains:
-            self.roots.append(preconditioner_root(kernel, noise[train], obs.rows.coords[train]))
+    Where the noise is small, neighbours tell all. 2,500 waves have a factor of 200 MB, in some seconds.
+    """
+    variance = total_variance(kernel)
+    typical = noise_variance + float(np.median(obs.error))
+    if typical < 1e-3 * variance or obs.rows.coords.shape[1] > MAX_WAVE_DIMENSIONS:
+        return None
+    surface, noise = _surface_variance(kernel, obs, noise_variance), 0.08 * typical
+    box = covered_box(obs.rows.coords, None)
+    most = max_columns(current().memory_limit, 5_000) // 2
+    try:
+        waves = lattice_frequencies(
+            kernel, box[1] - box[0], missing=min(0.01 * surface, noise) / variance, maximum=most
+        )
+    except KernelError:  # no lattice holds it: the neighbours do alone
+        return None
+    missing = max(variance - float(waves.mass.sum()), 0.0)
+    # rows within the shortest wavelength share what is missing
+    if missing > 0.05 * surface or missing * max(1.0, len(obs) / waves.n) > noise:
+        return None
+    return LinearEngine(FourierMap(waves, np.float64, missing, box), noise_variance).fit(obs)
 
-    def __call__(self, v: FloatArray) -> FloatArray:
-        out = np.zeros_like(v)
-        for k, (train, root) in enumerate(zip(self.trains, self.roots, strict=True)):
-            part = slice(k * self.width, (k + 1) * self.width)
-            out[train, part] = root.T @ (root @ v[train, part])
-        return out
+
+def _surface_variance(kernel: Kernel, obs: Observations, noise_variance: float) -> float:
+    """Typical variance of the surface at the rows, from their neighbours: somewhat more than it is."""
+    coords = obs.rows.coords
+    some = generator(0, "surface").choice(len(obs), min(200, len(obs)), replace=False)
+    noise = obs.copy_variance(noise_variance) / obs.weight
+    units = axis_units(kernel, np.ptp(coords, axis=0))
+    found = local_kriging(kernel, noise, coords, obs.y, coords[some], 40, units, 20, n_systems=len(obs))
+    return float(np.median(found[1]))

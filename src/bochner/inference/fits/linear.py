@@ -15,8 +15,7 @@ from bochner.choices import Choice
 from bochner.device import DeviceMatrix
 from bochner.exceptions import CollinearityWarning, warn
 from bochner.features import FeatureMap
-from bochner.inference.fits import limits
-from bochner.inference.fits.base import Engine, GaussianFit
+from bochner.inference.fits.base import LEAST_ROW_VARIANCE, Engine, GaussianFit
 from bochner.inference.fits.folds import Fold, HeldOut, Refit, block_root, each_fold, one_by_one, with_a_trend
 from bochner.inference.observed.observations import Observations
 from bochner.moments import DenseMoments, moments_of
@@ -87,7 +86,7 @@ class _System:
     def copies(self) -> float:
         """What merging equal rows took out of the log density."""
         prior = float(np.mean(self.engine.features.prior_variance(self.obs.rows.coords[:1])))
-        return self.obs.replicate_terms(max(self.engine.noise_variance, limits.LEAST_ROW_VARIANCE * prior))[0]
+        return self.obs.replicate_terms(max(self.engine.noise_variance, LEAST_ROW_VARIANCE * prior))[0]
 
 
 @dataclass(frozen=True)
@@ -184,7 +183,7 @@ def _with_prior(moments: DenseMoments, obs: Observations) -> DenseMoments:
 def row_precision(features: FeatureMap, obs: Observations, noise_variance: float) -> FloatArray:
     """Precision of each row about the carried surface: copies over noise, known error and missing variance."""
     missing = features.missing_variance(obs.rows.coords)
-    floor = limits.LEAST_ROW_VARIANCE * float(np.mean(features.prior_variance(obs.rows.coords[:1])))
+    floor = LEAST_ROW_VARIANCE * float(np.mean(features.prior_variance(obs.rows.coords[:1])))
     # copies share the missing part of the field, so it does not shrink with their number
     return 1 / np.maximum(missing + obs.copy_variance(noise_variance) / obs.weight, floor)
 
@@ -232,6 +231,6 @@ def fit_truncated(
         return -(found.log_evidence if reml else found.log_likelihood)
 
     low, high = np.log(noise_variance), np.log(max(variance, 2 * noise_variance))
-    options = {"xatol": limits.NOISE_ACCURACY}
+    options = {"xatol": 0.05}
     best = float(optimize.minimize_scalar(negative, bounds=(low, high), method="bounded", options=options).x)
-    return fit(low if best < low + limits.NOISE_AT_END else best)
+    return fit(low if best < low + 0.1 else best)  # the search never looks at its very ends

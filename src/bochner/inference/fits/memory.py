@@ -11,23 +11,23 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import MemoryLimitError
 from bochner.features import find_grid, torus_counts
 from bochner.features.limits import MAX_WAVE_DIMENSIONS
-from bochner.inference.fits import limits
 from bochner.resources import as_size
 
 
 def exact_bytes(n_rows: int) -> float:
-    """Of the exact kernel: its matrix, the factor, and what makes them."""
-    return limits.EXACT_MATRICES * 8.0 * n_rows**2
+    """Of the exact kernel: five matrices of doubles are alive, its own, the factor, and what makes them."""
+    return 5 * 8.0 * n_rows**2
 
 
 def column_bytes(n_columns: int) -> float:
-    """Of a linear model: its Gram, the scaled precision, the factor."""
-    return limits.COLUMN_MATRICES * 8.0 * n_columns**2
+    """Of a linear model: four matrices of doubles, its Gram, the scaled precision, the factor."""
+    return 4 * 8.0 * n_columns**2
 
 
 def iterative_bytes(n_rows: int, dim: int) -> float:
     """Of conjugate gradients: the inverse root of all rows, the series on the torus and the remainder near them."""
-    return limits.CG_BYTES[min(dim, 3)] + limits.CG_BYTES_PER_ROW[min(dim, 3)] * n_rows
+    beside, per_row = {1: (2e7, 2_500), 2: (2e7, 4_500), 3: (2e8, 36_000)}[min(dim, 3)]
+    return beside + per_row * n_rows
 
 
 def kriging_bytes(coords: FloatArray) -> float:
@@ -41,34 +41,33 @@ def kriging_bytes(coords: FloatArray) -> float:
 
 def grid_bytes(n_rows: int, n_nodes: int) -> float:
     """Of conjugate gradients on rows of a regular grid: their inverse root, and some arrays of the torus around it."""
-    return limits.GRID_BYTES + limits.GRID_BYTES_PER_ROW * n_rows + limits.GRID_BYTES_PER_NODE * n_nodes
+    return 5e7 + 900.0 * n_rows + 40.0 * n_nodes
 
 
 def nearest_bytes(n_rows: int) -> float:
     """Of kriging from the nearest rows: the inverse root of all rows, and trees over them."""
-    return limits.NEAREST_BYTES_PER_ROW * n_rows
+    return 1_300.0 * n_rows
 
 
 def rows_bytes(n_rows: int, dim: int) -> float:
     """Of the rows themselves: places in the frame of the model, responses, and the order from coarse to fine."""
-    return n_rows * (limits.BYTES_PER_ROW + 24.0 * dim)
+    return n_rows * (210 + 24.0 * dim)
 
 
 def max_columns(memory_limit: int | None, wanted: int) -> int:
-    """Columns, up to those wanted, whose fit stays within a limit."""
+    """Columns, up to those wanted, whose fit stays within three quarters of a limit: others are alive beside it."""
     if memory_limit is None:
         return wanted
-    return max(1, min(wanted, isqrt(int(limits.SPARE_MEMORY * memory_limit / (8 * limits.COLUMN_MATRICES)))))
+    return max(1, min(wanted, isqrt(int(0.75 * memory_limit / column_bytes(1)))))
 
 
 def check_columns(memory_limit: int | None, n_waves: int) -> None:
     """Refuse as many waves as were asked for, if they do not stay within a limit."""
-    needed = column_bytes(2 * n_waves) / limits.SPARE_MEMORY
-    if memory_limit is not None and needed > memory_limit:
-        most = max_columns(memory_limit, 2 * n_waves) // 2
+    most = max_columns(memory_limit, 2 * n_waves) // 2
+    if memory_limit is not None and most < n_waves:
         raise MemoryLimitError(
-            f"{n_waves:,} waves need about {as_size(needed)}, more than memory_limit={as_size(memory_limit)}; take up "
-            f"to {most:,} (n_frequencies), or raise the limit."
+            f"{n_waves:,} waves need about {as_size(column_bytes(2 * n_waves) / 0.75)}, more than memory_limit="
+            f"{as_size(memory_limit)}; take up to {most:,} (n_frequencies), or raise the limit."
         )
 
 

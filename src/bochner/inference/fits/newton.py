@@ -3,6 +3,8 @@
 Seen from a linear predictor eta, a response looks like a Gaussian observation z with variance 1 / W. A Gaussian fit of
 those is one Newton step, for every kind of features; what it needs to know of the fit are the weights
 alpha of the rows and the trend. A Gaussian response looks the same from everywhere: one step.
+
+A sampler draws from the full posterior, to check the Gaussian at the mode against.
 """
 
 from __future__ import annotations
@@ -12,14 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import linalg
+from numpy.random import Generator
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
-from bochner.exceptions import ConvergenceError
-from bochner.inference.fits import limits
+from bochner.exceptions import ConvergenceError, InputError
+from bochner.features import Rows
 from bochner.inference.fits.base import Engine, GaussianFit
+from bochner.inference.fits.fixed_effects import MAX_NEWTON_STEPS, SMALLEST_NEWTON_STEP, no_fit, refuse_separation
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Linearised, Responses
 from bochner.posterior import Posterior
@@ -92,13 +94,13 @@ def find_mode(data: Data, engine: Engine, *, start: FloatArray | None = None, to
         return Mode(engine.fit(data), data, None, np.zeros(0), 1)
     responses = data
     settled = engine.newton_tolerance if tolerance is None else tolerance
-    enough = limits.SETTLED_MODE * float(np.sqrt(settled))
+    enough = 0.01 * float(np.sqrt(settled))  # length of a step, in curvatures, at which a mode is found
     seen = _Seen.at(responses, responses.start() if start is None else start, engine.draft)
     state = seen.step()
     if seen.repeats and seen.length(state.eta) <= enough:
         return _mode_of(seen, 1)
     state, value = _begun(seen, state, enough)
-    for step in range(1, limits.MAX_NEWTON_STEPS + 1):
+    for step in range(1, MAX_NEWTON_STEPS + 1):
         seen = _Seen.at(responses, state.eta, engine.draft)
         new = seen.step()
         if seen.repeats and seen.length(new.eta) <= enough:
@@ -113,7 +115,7 @@ def find_mode(data: Data, engine: Engine, *, start: FloatArray | None = None, to
         elif change <= settled * (1 + abs(value)):
             return _mode_of(_Seen.at(responses, state.eta, engine.fit), step + 1)
     refuse_separation(responses, state.eta)
-    raise ConvergenceError(_diverged(responses, f"Newton's method did not settle in {limits.MAX_NEWTON_STEPS} steps"))
+    raise ConvergenceError(no_fit(responses, f"Newton's method did not settle in {MAX_NEWTON_STEPS} steps"))
 
 
 def _mode_of(seen: _Seen, n_steps: int) -> Mode:
@@ -130,7 +132,7 @@ def _begun(seen: _Seen, state: _State, enough: float) -> tuple[_State, float]:
     state = _State.flat(responses)
     value = state.objective(responses)
     if not np.isfinite(value):
-        raise ConvergenceError(_diverged(responses, "the first step left the domain of the link"))
+        raise ConvergenceError(no_fit(responses, "the first step left the domain of the link"))
     return state, value
 
 
@@ -140,12 +142,12 @@ def _repeated(seen: _Seen, state: _State, value: float, enough: float) -> tuple[
     They close in on the same mode, by a constant factor each: the less curvatures have changed, the quicker.
     """
     now, length = state, seen.length(state.eta)
-    for _ in range(limits.MAX_REPEATED_STEPS):
+    for _ in range(20):
         if length <= enough:
             break
         new = seen.step(now.eta)
         shorter = seen.length(new.eta, now.eta)
-        if not shorter < limits.REPEATED_WORTH * length:
+        if not shorter < 0.3 * length:
             break
         now, length = new, shorter
     if now is state:
@@ -228,7 +230,7 @@ class _State:
 def _search(responses: Responses, old: _State, new: _State, value: float) -> tuple[_State, float]:
     """Largest step, by halving, that does not lower the objective; the old point if there is none."""
     share = 1.0
-    while share > limits.SMALLEST_NEWTON_STEP:
+    while share > SMALLEST_NEWTON_STEP:
         point = new if share == 1 else old.towards(new, share)
         there = point.objective(responses)
         if np.isfinite(there) and there >= value - 1e-12 * abs(value):
@@ -237,67 +239,98 @@ def _search(responses: Responses, old: _State, new: _State, value: float) -> tup
     return old, value
 
 
-def refuse_separation(responses: Responses, eta: FloatArray) -> None:
-    """Stop where Newton's method has ended on the way to infinity, or at the edge of the link's domain."""
-    reach = float(np.max(np.abs(eta - responses.offset)))
-    if reach > limits.FAR_PREDICTOR and responses.family.bounded_by_size:
-        raise ConvergenceError(_diverged(responses, f"the linear predictor has run to {reach:.0f}"))
-    if not responses.family.link_function.smooth:
-        _refuse_zero(responses, eta)
-    if _least_known(responses, eta[None])[0] < limits.LEAST_INFORMATION:
-        raise ConvergenceError(_diverged(responses, "a coefficient of the trend runs away without end"))
+@dataclass(frozen=True)
+class Chain:
+    """Draws of the surface at the wanted rows, and how the sampler fared."""
+
+    draws: FloatArray  # (n_draws, n)
+    n_evaluations: float  # of the likelihood, in each step
+    effective: float  # number of independent draws that tell as much about a typical row
 
 
-def are_separated(responses: Responses, eta: FloatArray) -> NDArray[np.bool_]:
-    """Which of several linear predictors (k, n) `refuse_separation` refuses, (k,)."""
-    refused = _least_known(responses, eta) < limits.LEAST_INFORMATION
-    if responses.family.bounded_by_size:
-        refused |= np.max(np.abs(eta - responses.offset), axis=1) > limits.FAR_PREDICTOR
-    if not responses.family.link_function.smooth:
-        refused |= np.min(eta, axis=1) < _least_rate(responses)
-    return np.asarray(refused)
+def sample_posterior(
+    mode: Mode, rows: Rows, n_draws: int, rng: Generator, *, burn_in: int = 200, thin: int = 5
+) -> Chain:
+    """Draws of the latent surface at `rows`, at the hyperparameters of the mode.
 
-
-def _least_rate(responses: Responses) -> float:
-    """Of a surface inside the domain of the identity link."""
-    return 1e-3 * float(np.sum(responses.weight * responses.y) / np.sum(responses.weight * responses.size))
-
-
-def _refuse_zero(responses: Responses, eta: FloatArray) -> None:
-    """Laplace's approximation needs a mode inside the domain; the one of rates near zero lies on its edge."""
-    if np.min(eta) < _least_rate(responses):
-        raise ConvergenceError(
-            f"the {responses.family.name} model has no fit inside the domain of its identity link: the surface comes "
-            f"down to zero. Identity links are for counts well above zero everywhere; take the log link."
-        )
-
-
-def _least_known(responses: Responses, eta: FloatArray) -> FloatArray:
-    """Least information about a direction of the trend, beside that at each row's own best linear predictor.
-
-    Of each of several linear predictors (k, n), (k,). As a coefficient runs away, what the rows tell about it goes to
-    zero; Newton's method stops on the way, when nothing more is to be gained.
+    Elliptical slice sampling (Murray, Adams & MacKay 2010) with Laplace's Gaussian as the reference. The posterior is
+    that Gaussian times the ratio of the responses' density to their Gaussian stand-in, so the ratio is all that the
+    slices see; where Laplace is right every proposal is taken.
     """
-    r, trend = responses, responses.rows.trend
-    if r.trend_precision is not None and trend.shape[1]:  # a prior holds what the rows do not
-        size, along = np.linalg.eigh(r.trend_precision)
-        trend = trend @ along[:, size <= 1e-12 * max(float(size[-1]), 1e-300)]
-    if not trend.shape[1]:
-        return np.ones(len(eta))
-    curvatures = (r.family.derivatives(r.y, at, r.size).curvature for at in (eta, r.start()))
-    q, squares = trend.shape[1], np.einsum("ni,nj->nij", trend, trend).reshape(len(trend), -1)
-    here, best = ((r.weight * curvature) @ squares for curvature in curvatures)
-    if q == 1:
-        return np.asarray(here[:, 0] / max(float(best[0]), 1e-300))
-    try:
-        return np.array([linalg.eigh(one, best.reshape(q, q), eigvals_only=True)[0] for one in here.reshape(-1, q, q)])
-    except linalg.LinAlgError:
-        return np.zeros(len(eta))
+    seen, most = mode.linearised, 3_000  # rows and places: joint draws of more need too much memory
+    assert seen is not None
+    if len(mode.obs) + len(rows) > most:
+        raise InputError(
+            f"{len(mode.obs):,} rows and {len(rows):,} places were given; the sampler takes "
+            f"{most:,} together. Give fewer places, or fit a part of the rows."
+        )
+    n_steps = burn_in + n_draws * thin
+    surface, latent = _reference_draws(mode, seen, rows, n_steps + 1, rng)
+    centre = mode.posterior.mean(rows), seen.eta
+    state = surface[-1], latent[-1]
+    kept, count = [], 0
+    for step in range(n_steps):
+        state, tries = _slice(seen, centre, state, (surface[step], latent[step]), rng)
+        count += tries
+        if step >= burn_in and (step - burn_in) % thin == 0:
+            kept.append(centre[0] + state[0])
+    draws = np.stack(kept)
+    return Chain(draws, count / n_steps, _effective(draws))
 
 
-def _diverged(responses: Responses, what: str) -> str:
-    return (
-        f"the {responses.family.name} model has no finite fit: {what}. Either the covariates separate the responses "
-        f"completely (drop one, or give it fewer levels), or the kernel's variance is far too large; a fixed kernel "
-        f"with a smaller variance, or more data, makes it determinate."
-    )
+Pair = tuple[FloatArray, FloatArray]  # surface at the wanted rows, latent value of each response
+
+
+def _slice(seen: Linearised, centre: Pair, now: Pair, other: Pair, rng: Generator) -> tuple[Pair, int]:
+    """A point of the ellipse through two deviations that lies above a random level."""
+    level = _log_ratio(seen, centre[1] + now[1]) + np.log(rng.uniform())
+    angle = rng.uniform(0, 2 * np.pi)
+    low, high = angle - 2 * np.pi, angle
+    for tries in range(1, 200):
+        c, s = np.cos(angle), np.sin(angle)
+        latent = now[1] * c + other[1] * s
+        if _log_ratio(seen, centre[1] + latent) > level:
+            return (now[0] * c + other[0] * s, latent), tries
+        low, high = (angle, high) if angle < 0 else (low, angle)
+        angle = rng.uniform(low, high)
+    return now, tries
+
+
+def _log_ratio(seen: Linearised, eta: FloatArray) -> float:
+    """Log density of the responses less that of their Gaussian stand-in."""
+    misfit = seen.z - eta
+    weight = seen.responses.weight
+    return seen.responses.log_likelihood(eta) + 0.5 * float(np.sum(weight * seen.curvature * misfit**2))
+
+
+def _reference_draws(mode: Mode, seen: Linearised, rows: Rows, n_draws: int, rng: Generator) -> Pair:
+    """Deviations from the mode under Laplace's Gaussian: of the surface, and of the latent values."""
+    own = mode.obs.rows
+    draws = mode.posterior.draw(rows.joined(own), n_draws, rng)
+    surface, carried = draws[:, : len(rows)], draws[:, len(rows) :]
+    r = seen.responses
+    # given the surface e, a latent value has prior N(e, v) and the stand-in N(z, 1/W)
+    v = mode.noise_variance + r.error
+    share = v * seen.curvature / (1 + v * seen.curvature)
+    z = seen.z - r.offset
+    spread = np.sqrt(v / (1 + v * seen.curvature))
+    latent = carried + share * (z - carried) + spread * rng.standard_normal(carried.shape)
+    return surface - mode.posterior.mean(rows), latent + r.offset - seen.eta
+
+
+def _effective(draws: FloatArray) -> float:
+    """Effective number of draws of a typical row, from the autocorrelation of the chain (Geyer 1992)."""
+    n = len(draws)
+    sizes = []
+    for column in draws[:, :: max(1, draws.shape[1] // 20)].T:
+        x = column - column.mean()
+        spectrum = np.fft.rfft(x, 2 * n)
+        correlation = np.fft.irfft(np.abs(spectrum) ** 2)[:n]
+        if correlation[0] <= 0:
+            continue
+        rho = correlation / correlation[0]
+        pairs = rho[: n // 2 * 2].reshape(-1, 2).sum(axis=1)
+        negative = np.flatnonzero(pairs < 0)
+        last = negative[0] if len(negative) else len(pairs)
+        sizes.append(n / max(2 * pairs[:last].sum() - 1, 1 / n))
+    return float(np.median(sizes)) if sizes else float(n)

@@ -11,8 +11,7 @@ from scipy import optimize
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
 from bochner.families import Family
-from bochner.inference.fits.folds import Fold, HeldOut, with_weight
-from bochner.inference.fits.local_folds import held_out_locally
+from bochner.inference.fits.folds import Fold, HeldOut, held_out_locally, with_weight
 from bochner.inference.learning.evidence import FAILURES, Theta
 from bochner.inference.learning.ladder import exact_rows
 from bochner.inference.learning.search import Found

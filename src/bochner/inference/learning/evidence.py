@@ -19,7 +19,7 @@ from bochner.features import FourierMap, Rows
 from bochner.inference.evidence.feature_evidence import linear_objective, residual_product
 from bochner.inference.evidence.laplace import Bound, ExactBound, LaplacePoint, moved_by_waves
 from bochner.inference.evidence.lattice_evidence import Objective
-from bochner.inference.fits import limits
+from bochner.inference.fits.base import LEAST_ROW_VARIANCE
 from bochner.inference.fits.exact import ExactEngine, ExactFit, Residual
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.observed.observations import Observations
@@ -123,7 +123,7 @@ class Exact:
         obs, noise = self._obs(theta), theta.noise
         with blas_threads(len(obs)):
             k, slopes = obs.rows.covariance_and_slopes(theta.kernel)
-            floor = limits.EXACT_JITTER * float(np.mean(k.diagonal()))
+            floor = LEAST_ROW_VARIANCE * float(np.mean(k.diagonal()))
             fit = ExactEngine(theta.kernel, noise, k).fit(obs)
             value, scale = self._integrated(fit, noise)
             residual = Residual.of(fit.posterior, reml=self.reml)
@@ -133,7 +133,7 @@ class Exact:
             added = np.hypot(error, floor)
             by_noise = 0.5 * float(np.sum(own * (noise / obs.weight) * (error / added))) if noise else 0.0
             by_noise += self._scatter_slope(noise, scale)
-            np.einsum("ii->i", g)[:] += limits.EXACT_JITTER * float(np.mean(own * (floor / added)))
+            np.einsum("ii->i", g)[:] += LEAST_ROW_VARIANCE * float(np.mean(own * (floor / added)))
             by_theta = [0.5 * slope for slope in slopes.traces(g)]
             by_effects, moved_by_effects = self._shrinkage(fit, theta, scale)
             moved = [*slopes.products(alpha), noise / obs.weight * alpha, *moved_by_effects]

@@ -15,7 +15,7 @@ from scipy import optimize, special
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
-from bochner.inference.fits.local_folds import AT_RANDOM, IN_GAPS, held_out_by_each
+from bochner.inference.fits.folds import AT_RANDOM, IN_GAPS, held_out_by_each
 from bochner.inference.learning.form import Pair
 from bochner.inference.learning.held_out import Geometry, gaps_of, likeness
 from bochner.inference.learning.policy import POLICY

@@ -19,8 +19,7 @@ from bochner.inference.fits.fixed_effects import fixed_effects, information_of
 from bochner.inference.learning.evidence import Evidence, Exact, Laplace, Nearest, OnLattice, Parts, Theta, Waves
 from bochner.inference.learning.policy import POLICY
 from bochner.inference.observed.responses import Responses
-from bochner.inference.observed.scale import spacing_units
-from bochner.inference.observed.task import Task
+from bochner.inference.observed.task import Task, spacing_units
 from bochner.inference.schemes.base import Draw
 from bochner.kernels import Kernel, Matern
 from bochner.kernels.anisotropy import whitening

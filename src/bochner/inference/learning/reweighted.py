@@ -22,12 +22,10 @@ from scipy.spatial import cKDTree
 from bochner.arrays import FloatArray, IntArray
 from bochner.families import Family, family_named
 from bochner.inference.fits.exact import ExactEngine
-from bochner.inference.fits.folds import none_to_spare
-from bochner.inference.fits.local_folds import residual_beside
+from bochner.inference.fits.folds import none_to_spare, residual_beside
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
-from bochner.inference.observed.scale import residual_of
-from bochner.inference.observed.task import Task
+from bochner.inference.observed.task import Task, residual_of
 from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import left_out
 

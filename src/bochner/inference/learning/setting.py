@@ -13,8 +13,7 @@ from bochner.inference.learning.form import Common
 from bochner.inference.learning.ladder import Rung
 from bochner.inference.learning.policy import POLICY
 from bochner.inference.observed.responses import Responses
-from bochner.inference.observed.scale import variance_about_trend
-from bochner.inference.observed.task import Task
+from bochner.inference.observed.task import Task, variance_about_trend
 
 
 def common_of(task: Task, rung: Rung, noise: float | None) -> Common:

@@ -11,8 +11,7 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray
 from bochner.inference.learning.form import Begun, Pair
 from bochner.inference.observed.observations import Observations
-from bochner.inference.observed.scale import residual_of
-from bochner.inference.observed.task import Task
+from bochner.inference.observed.task import Task, residual_of
 from bochner.kernels import (
     Hyperparameter,
     Kernel,

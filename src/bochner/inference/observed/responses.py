@@ -9,8 +9,9 @@ import numpy as np
 from bochner.arrays import FloatArray, IntArray
 from bochner.families import Family
 from bochner.features import Rows
-from bochner.inference.observed import limits
 from bochner.inference.observed.observations import Observations
+
+FLAT_CURVATURE = 1e-7  # of a row whose log density is a line (no counts under the identity link), or nearly one
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Responses:
         """The responses with a first guess of the dispersion, where that is to be learned."""
         if not self.family.has_dispersion or self.family.dispersion is not None or self.gaussian:
             return self
-        return replace(self, family=self.family.replace(dispersion=limits.FIRST_DISPERSION))
+        return replace(self, family=self.family.replace(dispersion=0.5))
 
     def start(self) -> FloatArray:
         """Linear predictor near the maximum of each row's own likelihood."""
@@ -96,7 +97,7 @@ class Responses:
     def linearised(self, eta: FloatArray) -> Linearised:
         """Gaussian stand-in: z with variance 1 / W has the score and curvature of the responses at `eta`."""
         d = self.family.derivatives(self.y, eta, self.size)
-        curvature = np.where(d.curvature > 0, np.maximum(d.curvature, limits.MIN_CURVATURE), limits.FLAT_CURVATURE)
+        curvature = np.maximum(d.curvature, FLAT_CURVATURE)
         z = eta + d.score / curvature
         return Linearised(self, eta, z, curvature)
 

@@ -13,9 +13,8 @@ from bochner.exceptions import ApproximationWarning, KernelError, PartError, hea
 from bochner.features import FourierMap, find_grid
 from bochner.frequencies import Frequencies, Lattice, lattice_frequencies, measure_error
 from bochner.inference.fits.fixed_effects import information_of
-from bochner.inference.fits.folds import HeldOut
+from bochner.inference.fits.folds import HeldOut, held_out_locally
 from bochner.inference.fits.iterative import IterativeFit, NearestEngine
-from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.fits.memory import check_columns, exact_bytes, kriging_bytes, max_columns, nearest_bytes
 from bochner.inference.fits.newton import Mode, find_mode
 from bochner.inference.observed.observations import Observations

@@ -13,9 +13,8 @@ from bochner.choices import Choice
 from bochner.exceptions import ApproximationWarning, warn
 from bochner.features import FeatureMap, FourierMap, NystroemMap, choose_landmarks
 from bochner.frequencies import Frequencies, Rule, choose_number, shares_of
-from bochner.inference.fits.folds import Fold, HeldOut
+from bochner.inference.fits.folds import Fold, HeldOut, held_out_locally
 from bochner.inference.fits.linear import LinearEngine, fit_truncated
-from bochner.inference.fits.local_folds import held_out_locally
 from bochner.inference.fits.memory import check_columns, iterative_bytes, max_columns
 from bochner.inference.fits.newton import Data, Mode
 from bochner.inference.observed.observations import Observations
