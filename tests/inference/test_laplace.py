@@ -15,7 +15,7 @@ from bochner.features import Rows
 from bochner.frequencies import QuasiMonteCarlo
 from bochner.inference import Observations, Responses, next_order_evidence
 from bochner.inference.evidence.laplace import ExactBound, LinearBound
-from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_plan
+from bochner.inference.evidence.lattice_evidence import LatticeBound, lattice_plan
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.fits.newton import find_mode
