@@ -17,8 +17,7 @@ from bochner.families.links import probit
 from bochner.features import Rows
 from bochner.frequencies import MonteCarlo, lattice_frequencies
 from bochner.inference import Observations, Responses
-from bochner.inference.adaptive import limits as adaptive_limits
-from bochner.inference.adaptive.varying_spectrum import surface_over
+from bochner.inference.adaptive.learned_spectra import surface_over
 from bochner.inference.fits import limits as fit_limits
 from bochner.inference.fits.companion import companion
 from bochner.inference.fits.folds import HeldOut
@@ -171,7 +170,7 @@ def test_surfaces_over_a_line_in_the_plane_are_smooth():
     coords = np.column_stack([rng.uniform(0, 4, 40), np.zeros(40)])  # places are around their middle
     one, zero = np.ones(40), np.zeros(40)
     found = surface_over(Observations(Rows(coords, one[:, None]), zero, one, zero, zero), 0)
-    wanted = adaptive_limits.SURFACE_REACH * np.ptp(coords[:, 0])
+    wanted = 0.4 * np.ptp(coords[:, 0])
     assert_allclose(found.kernel.length_scale, (wanted, wanted))
 
 
