@@ -25,7 +25,7 @@ from bochner.inference.fits.memory import rows_bytes
 from bochner.inference.fits.sampling import _effective
 from bochner.inference.learning.held_out import gaps_of
 from bochner.inference.learning.reweighted import _median_around
-from bochner.inference.schemes import limits as scheme_limits
+from bochner.inference.schemes import rule_waves
 from bochner.kernels import Linear, Matern, Polynomial, Scale
 from bochner.kernels import limits as kernel_limits
 from bochner.kernels.roles import Role, Shape, Start, Variance
@@ -155,7 +155,7 @@ def test_only_the_identity_is_linear():
 
 
 def test_waves_of_a_rule_are_as_many_as_there_may_be(monkeypatch):
-    monkeypatch.setattr(scheme_limits, "MAX_RULE_WAVES", 24)
+    monkeypatch.setattr(rule_waves, "MAX_RULE_WAVES", 24)
     rng = np.random.default_rng(0)
     X, y = rng.uniform(size=(60, 2)), rng.normal(size=60)
     with warnings.catch_warnings():

@@ -112,23 +112,18 @@ def climb(
     if learn_noise and noise_variance > 0:
         noise_variance = noise_of_few_waves(learnable.at(learnable.start), known, noise_variance, variance, reml=reml)
     evidence = Evidence(learnable, known, noise_variance, learn_noise=learn_noise, reml=reml)
-    seen: list[tuple[float, FloatArray, int]] = []
-
-    def look(vector: FloatArray, count: int) -> None:
-        x, noise = evidence.split(vector)
-        score = float(held_out_scores(learnable.at(x), noise, known, unknown).sum())
-        seen.append((score, vector.copy(), count))
+    seen = [evidence.at(evidence.start, unknown)]
 
     def watch(vector: FloatArray, count: int) -> bool:
         if count % 5 == 0:
-            look(vector, count)
-        return len(seen) - 1 - int(np.argmax([score for score, _, _ in seen])) < 6
+            seen.append(evidence.at(vector, unknown, count))
+        return len(seen) - 1 - int(np.argmax([point.score for point in seen])) < 6
 
-    look(evidence.start, 0)
-    look(maximise(evidence, iterations, watch), iterations)
-    score, vector, count = max(seen, key=lambda s: s[0])
-    logger.info("features: held-out log score %.4f at the start, %.4f after %d iterations", seen[0][0], score, count)
-    return evidence.at(evidence.start, unknown), evidence.at(vector, unknown, count)
+    seen.append(evidence.at(maximise(evidence, iterations, watch), unknown, iterations))
+    first, best = seen[0], max(seen, key=lambda point: point.score)
+    told = "features: held-out log score %.4f at the start, %.4f after %d iterations"
+    logger.info(told, first.score, best.score, best.n_iterations)
+    return first, best
 
 
 def maximise(evidence: Evidence, iterations: int, watch: Callable[[FloatArray, int], bool] | None = None) -> FloatArray:

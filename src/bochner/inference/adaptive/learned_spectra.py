@@ -45,14 +45,7 @@ from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.scale import residual_of
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task
-from bochner.kernels import (
-    Kernel,
-    Matern,
-    SquaredExponential,
-    spectral_density,
-    spectral_peaks,
-    total_variance,
-)
+from bochner.kernels import Kernel, Matern, SquaredExponential, spectral_density, spectral_peaks, total_variance
 from bochner.random import generator
 
 MIN_LEARNING_ROWS = 40  # rows; of fewer none can be spared to be held out
@@ -114,15 +107,11 @@ def _climbed(
     known, unknown = (task.data[rows] for rows in parts_of(task.obs.rows.coords, 2 * m, settings.seed))
     unit = np.median(np.abs(omegas_of(starts[0][1]).mean(axis=0)), axis=0)
     unit = np.where(unit > 0, unit, 1.0)
-    climbs = []
+    climbs, how = [], {"learn_noise": settings.learns_noise, "reml": settings.reml}
     for name, origin in starts:
         learnable = LearnableWaves(origin, unit, density_of(kernel, omegas_of(origin).mean(axis=0), unit))
         with device_throughout(4.0 * ASCENT_ITERATIONS * len(known) * (2 * m) ** 2):
-            first, best = climb(
-                learnable, known, unknown, noise_variance, variance, learn_noise=settings.learns_noise,
-                reml=settings.reml,
-            )  # fmt: skip
-        climbs.append((name, first, best))
+            climbs.append((name, *climb(learnable, known, unknown, noise_variance, variance, **how)))
     name, _, best = max(climbs, key=lambda c: c[2].score)
     first, instead = climbs[0][1], "waves as the kernel draws them"
     if stationary is not None:

@@ -60,7 +60,7 @@ def frequency_gradient(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Gradient of the log evidence in omega (m, dim), log mass (m,) and log noise variance.
 
-    Every wave's derivative is another wave.
+    A wave's derivative is a wave.
     """
     features = fit.posterior.features
     assert isinstance(features, FourierMap)
@@ -72,8 +72,9 @@ def frequency_gradient(
     m, dim = features.frequencies.omega.shape
 
     def pull(i: slice, phi: FloatArray, g: FloatArray, by_variance: FloatArray) -> FloatArray:
-        by_omega, by_log_mass = wave_slopes(phi, g, obs.rows.coords[i])
-        return np.r_[by_omega.ravel(), by_log_mass]
+        by_phase = g[:, m:] * phi[:, :m] - g[:, :m] * phi[:, m:]
+        by_size = g[:, :m] * phi[:, :m] + g[:, m:] * phi[:, m:]
+        return np.r_[(by_phase.T @ obs.rows.coords[i]).ravel(), 0.5 * np.sum(by_size, axis=0)]
 
     gradient, by_log_noise = pulled(pull, fit, obs, reml=reml, implicit=implicit)
     return gradient[: m * dim].reshape(m, dim), gradient[m * dim :], by_log_noise
@@ -139,13 +140,6 @@ def pulled(
 def _by_copies(fit: LinearFit, obs: Observations) -> float:
     """What the scatter of merged rows adds to the gradient in the log noise variance."""
     return float(obs.replicate_terms(fit.noise_variance)[1]) if fit.noise_variance > 0 else 0.0
-
-
-def wave_slopes(phi: FloatArray, g: FloatArray, coords: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """From dL/dPhi = g (n, 2 m) to the gradient in omega (m, dim) and log mass (m,): a wave's derivative is a wave."""
-    m = phi.shape[1] // 2
-    by_phase = g[:, m:] * phi[:, :m] - g[:, :m] * phi[:, m:]
-    return by_phase.T @ coords, 0.5 * np.sum(g[:, :m] * phi[:, :m] + g[:, m:] * phi[:, m:], axis=0)
 
 
 def feature_slopes(

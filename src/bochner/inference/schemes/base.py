@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
+from bochner.exceptions import MemoryLimitError
 from bochner.frequencies import Frequencies
 from bochner.inference.fits.exact import leave_out_exact
 from bochner.inference.fits.folds import Fold, HeldOut
@@ -21,6 +22,7 @@ from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
 from bochner.kernels import Kernel
+from bochner.resources import as_size
 
 Draw = Callable[[Kernel, FloatArray], Frequencies]
 """A kernel and its theta to frequencies, smoothly in theta."""
@@ -39,6 +41,15 @@ class Case:
     def fits(self, n_bytes: float) -> bool:
         """Whether so many bytes stay within the limit."""
         return self.memory_limit is None or n_bytes <= self.memory_limit
+
+    def refuse_beyond(self, n_bytes: float, what: str) -> None:
+        """Raise an error that names what would take more than the limit."""
+        if not self.fits(n_bytes):
+            assert self.memory_limit is not None
+            raise MemoryLimitError(
+                f"{what} {self.n_rows:,} rows would take about {as_size(n_bytes)}, more than memory_limit="
+                f"{as_size(self.memory_limit)}; use features='auto', or raise the limit."
+            )
 
 
 @dataclass(frozen=True)
