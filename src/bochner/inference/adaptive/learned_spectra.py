@@ -240,7 +240,11 @@ def varying_waves(task: Task, kernel: Kernel, noise_variance: float) -> Adapted:
         return _as_drawn(_drawn_for_pairs(task, kernel), noise_variance, "the response is constant, or its trend")
     if task.dim > 3:
         return learned_pairs(task, kernel, noise_variance)
-    _check_density(kernel, task.dim)
+    try:
+        spectral_density(kernel, np.ones((1, task.dim)))
+    except KernelError as error:
+        needed = "a kernel with a spectral density along every coordinate, e.g. Matern()"
+        raise PartError(f"features='nonstationary' needs {needed}. {error}") from error
     kernels = [kernel]
     if task.settings.kernel is None and isinstance(kernel, Matern):
         # only by being rough can a stationary field have short and long waves at once; one that varies need not be. A
@@ -312,13 +316,3 @@ def stretched(kernel: Kernel, factor: float) -> Kernel:
     """The kernel with all that measures lags multiplied, k(lag / factor): its whole spectrum moves."""
     along = np.array([h.role.power_of_length for h in kernel.hyperparameters])
     return kernel.with_theta(kernel.theta + np.log(factor) * along)
-
-
-def _check_density(kernel: Kernel, dim: int) -> None:
-    try:
-        spectral_density(kernel, np.ones((1, dim)))
-    except KernelError as error:
-        raise PartError(
-            f"features='nonstationary' needs a kernel with a spectral density along every coordinate, e.g. Matern(). "
-            f"{error}"
-        ) from error
