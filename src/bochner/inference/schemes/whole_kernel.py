@@ -114,8 +114,8 @@ def nearest_are_better(
     """Whether held-out rows are predicted better from the nearest of all others than by waves, and by how much.
 
     Neither can be told from the kernel alone: waves average noise away, and near rows follow a rough field. New
-    observations hardly tell a surface that is known closely from one that is not. So waves that leave out far more of
-    the variance than the nearest rows leave unknown, `left`, have an sd of twice theirs, and are not taken.
+    observations hardly tell a surface that is known closely from one that is not. So waves are not taken that leave out
+    far more variance, `left`, than the nearest rows leave unknown: four times as much is an sd of twice theirs.
     """
     test = np.sort(generator(seed, "held-out rows").choice(len(obs), min(1_000, len(obs) // 10), replace=False))
     fold = (np.setdiff1d(np.arange(len(obs)), test, assume_unique=True), test)
