@@ -140,7 +140,7 @@ class LatticePlan:
 
 
 def lattice_plan(kernel: Kernel, coords: FloatArray, information: float, most: int) -> LatticePlan | None:
-    """Waves near a kernel that tell all but a tenth of a nat; None if they are more than `most`.
+    """Waves near a kernel that tell all but a hundredth of a nat; None if `most` of them leave out more than one.
 
     `information` is the sum of the rows' curvatures, more where they crowd. A wave of mass a that is taken for noise
     costs about (a information)^2 / 8 nats. There are 60 waves at least, so that shorter ranges can be tried.
@@ -156,10 +156,9 @@ def lattice_plan(kernel: Kernel, coords: FloatArray, information: float, most: i
     if waves.lattice is None:
         return None
     cost = np.cumsum(((waves.mass * information) ** 2 / 8)[::-1])[::-1]  # of leaving out this wave and all lighter ones
-    needed = int(np.sum(cost > 0.1))
-    if needed > most:
+    if most < waves.n and cost[most] > 1.0:
         return None
-    n = min(max(needed, 60), most, waves.n)
+    n = min(max(int(np.sum(cost > 0.01)), 60), most, waves.n)
     return LatticePlan(waves.omega[:n], Lattice(waves.lattice.spacing, waves.lattice.index[:n]))
 
 

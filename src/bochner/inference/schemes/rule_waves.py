@@ -15,14 +15,14 @@ from bochner.features import FeatureMap, FourierMap, NystroemMap, choose_landmar
 from bochner.frequencies import Frequencies, Rule, choose_number, shares_of
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.linear import LinearEngine, fit_truncated
-from bochner.inference.fits.memory import check_columns, max_columns
+from bochner.inference.fits.memory import check_columns, iterative_bytes, max_columns
 from bochner.inference.fits.newton import Data, Mode
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Case, Draw, Scheme, Solved
 from bochner.inference.schemes.linear_modes import linear_mode, raised_noise, wave_precision
-from bochner.inference.schemes.whole_kernel import NearestRows, may_be_nearest, nearest_are_better, nearest_mode
+from bochner.inference.schemes.whole_kernel import NearestRows, iterative_mode, may_be_nearest, nearest_are_better
 from bochner.kernels import Kernel, SpectralKernel, spectral_terms, total_variance
 from bochner.random import generator
 
@@ -135,11 +135,12 @@ class RuleWaves(FeatureScheme):
         number = self.number(task, learned.kernels[0])
         told: tuple[Choice, ...] = ()
         if number.misses(task.settings.tolerance):
-            if len(learned.pairs) == 1 and may_be_nearest(task):
+            fits = task.settings.resources.fits(iterative_bytes(len(task.obs), task.dim))
+            if len(learned.pairs) == 1 and fits and may_be_nearest(task):
                 better, compared = self._compared(task, *learned.pairs[0], number)
                 told = (compared,)
                 if better:
-                    mode = nearest_mode(*learned.pairs[0], task.data)
+                    mode = iterative_mode(*learned.pairs[0], task.data)
                     none = Choice("n_frequencies", None, text="none: the nearest rows predict better")
                     return Solved(NearestRows.name, [mode], (*told, none, mode.solver))
             warn(
