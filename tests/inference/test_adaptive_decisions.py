@@ -35,9 +35,9 @@ def task_of(n: int = 120, dim: int = 2, **settings) -> Task:
 # ----------------------------------------------------------------------------------------------------- the pool
 
 
-@pytest.mark.parametrize(("m", "size"), [(1, 768), (384, 768), (500, 1_000)])
+@pytest.mark.parametrize(("m", "size"), [(1, 256), (32, 256), (50, 400), (90, 720), (200, 768), (500, 1_000)])
 def test_a_pool_has_some_times_the_waves_wanted(m, size):
-    """Never less than twice."""
+    """Eight times, within bounds, and never less than twice."""
     assert adaptive_waves.pool_size(m) == size
 
 

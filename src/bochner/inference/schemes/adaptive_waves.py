@@ -24,7 +24,7 @@ from bochner.moments import moments_of, prefers_transform
 from bochner.random import generator
 
 Adapt = Callable[[Task, Kernel, float], Adapted]
-POOL = 768  # waves, out of which those of leverage are drawn; more, if half of them do not suffice
+POOL = 768  # waves at most, out of which those of leverage are drawn; more, if half of them do not suffice
 
 
 class AdaptiveScheme(Scheme):
@@ -80,8 +80,8 @@ def waves_by_leverage(task: Task, kernel: Kernel, noise_variance: float) -> tupl
 
 
 def pool_size(n_frequencies: int) -> int:
-    """Frequencies to choose from."""
-    return max(POOL, 2 * n_frequencies)
+    """Frequencies to choose from: eight for each that is wanted, within bounds, and never less than two."""
+    return max(int(np.clip(8 * n_frequencies, 256, POOL)), 2 * n_frequencies)
 
 
 def pool_of(kernel: Kernel, size: int, dim: int, seed: int) -> Frequencies:
