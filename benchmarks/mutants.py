@@ -130,8 +130,8 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "the prior of waves is one everywhere",
     ),
     (
-        "inference/adaptive/sparse_spectrum.py",
-        'getattr(verdict.features, "missing"',
+        "inference/adaptive/learned_spectra.py",
+        'getattr(features, "missing"',
         "constant 0.0",
         "all of them have it",
     ),
@@ -166,7 +166,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("posterior/ranked.py", "np.linspace(0, 1, _PANELS + 1)[:, None] * (last", "constant 1", "one node more of a sum"),
     ("neighbours/vecchia.py", "else np.empty(0, dtype=np.intp)", "constant 0", "close rows are not asked for there"),
     (
-        "inference/adaptive/pool.py",
+        "inference/schemes/adaptive_waves.py",
         "if n < features.n_columns",
         "condition turned round",
         "by rows or by columns, one sum",

@@ -21,7 +21,7 @@ import numpy as np
 from bochner.features import FeatureMap, FourierMap, NystroemMap, Rows, choose_landmarks
 from bochner.frequencies import RULES, lattice_frequencies, resample
 from bochner.inference import Observations
-from bochner.inference.adaptive.pool import pool_of, pool_scores, pool_size
+from bochner.inference.schemes.adaptive_waves import pool_of, pool_scores, pool_size
 from bochner.kernels import Kernel, Matern, SquaredExponential
 from bochner.random import generator
 

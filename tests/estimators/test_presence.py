@@ -12,7 +12,7 @@ from bochner import SpatialClassifier, SpatialRegressor
 from bochner.families import family_named
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import lattice_frequencies
-from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_plan
+from bochner.inference.evidence.lattice_evidence import LatticeBound, lattice_plan
 from bochner.inference.fits.fixed_effects import fixed_effects, held_where_separated
 from bochner.inference.learning.evidence import Parts, Theta
 from bochner.inference.learning.ladder import _parts, with_shared_trend
@@ -142,7 +142,7 @@ def test_evidence_on_waves_is_that_of_the_kernel(family):
     plan = lattice_plan(kernel, data.rows.coords, 1e3, 200)
     theta, waves = Theta(kernel, noise), laplace(data, lambda at, _: LatticeBound(plan, at.kernel, at.noise))
     found, exact = waves.at(theta), laplace(data).at(theta)
-    # PLAN_MARGIN lets the ends of the box see each other by 3e-3 of the variance
+    # the margin of the plan lets the ends of the box see each other by 3e-3 of the variance
     assert abs(found.value - exact.value) < 0.1
     np.testing.assert_allclose(found.gradient, exact.gradient, atol=0.5)
     np.testing.assert_allclose(found.gradient, slopes_at(waves, theta), rtol=1e-3, atol=1e-3)

@@ -11,7 +11,7 @@ from bochner.features import FourierMap, Rows
 from bochner.frequencies import Frequencies, QuasiMonteCarlo, leverage_scores, leverage_scores_of_rows, resample
 from bochner.frequencies.leverage import inclusion_probabilities
 from bochner.inference import Observations
-from bochner.inference.adaptive import pool as pools
+from bochner.inference.schemes import adaptive_waves as pools
 from bochner.kernels import Kernel, Matern, SquaredExponential
 from tests.laws.registry import DIMS
 
@@ -132,12 +132,11 @@ def test_pool_of_a_sum_holds_as_many_of_every_term():
     assert np.sum(np.isclose(pool.mass, 100 / 51)) == 51 and np.sum(np.isclose(pool.mass, 1 / 50)) == 50
 
 
-def test_scores_of_many_rows_come_from_a_part_of_them(monkeypatch):
+def test_scores_of_many_rows_come_from_a_part_of_them():
     obs = observations(2, 400)
     pool = QuasiMonteCarlo().draw(Matern(0.8), 25, 2, np.random.default_rng(0))
     whole, _ = pools.pool_scores(pool, obs, 0.5)
-    monkeypatch.setattr("bochner.inference.adaptive.limits.SCORE_ROWS", 200)
-    part, n_rows = pools.pool_scores(pool, obs, 0.5)
+    part, n_rows = pools.pool_scores(pool, obs, 0.5, most=200)
     assert n_rows == 200
     assert np.corrcoef(whole, part)[0, 1] > 0.95
 

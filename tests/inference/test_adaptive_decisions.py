@@ -14,9 +14,10 @@ from bochner.families import Gaussian
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import QuasiMonteCarlo
 from bochner.inference import Observations, Responses, Settings
-from bochner.inference.adaptive import limits, pool, sparse_spectrum
+from bochner.inference.adaptive import learned_spectra
 from bochner.inference.adaptive.ascent import Point, noise_of_few_waves, with_missing
 from bochner.inference.observed.task import Task
+from bochner.inference.schemes import adaptive_waves
 from bochner.kernels import Matern
 from tests.laws.registry_models import observe
 
@@ -37,14 +38,14 @@ def task_of(n: int = 120, dim: int = 2, **settings) -> Task:
 @pytest.mark.parametrize(("m", "size"), [(1, 256), (32, 256), (50, 400), (90, 720), (200, 768), (500, 1_000)])
 def test_a_pool_has_some_times_the_waves_wanted(m, size):
     """Eight times, within bounds, and never less than twice."""
-    assert pool.pool_size(m) == size
+    assert adaptive_waves.pool_size(m) == size
 
 
 @pytest.mark.parametrize("size", [20, 21])
 def test_terms_of_a_sum_have_equal_shares_of_a_pool(size):
     """Whatever their variances: short waves of little variance are there to be chosen."""
     kernel = Matern(5.0, 100.0) + Matern(0.1, 0.01)
-    found = pool.pool_of(kernel, size, 2, 0)
+    found = adaptive_waves.pool_of(kernel, size, 2, 0)
     heavy = found.mass > 1.0
     assert found.n == size and abs(2 * heavy.sum() - size) <= 1
     assert_allclose([found.mass[heavy].sum(), found.mass[~heavy].sum()], [100.0, 0.01])
@@ -53,8 +54,8 @@ def test_terms_of_a_sum_have_equal_shares_of_a_pool(size):
 @pytest.mark.parametrize("n", [30, 200])
 def test_leverage_sums_to_the_freedom_that_waves_spend(n):
     """Trace of the hat matrix, by dense algebra; fewer rows than columns, and more."""
-    obs, waves, noise = observe(2, n), pool.pool_of(KERNEL, 40, 2, 0), 0.3
-    score, n_rows = pool.pool_scores(waves, obs, noise)
+    obs, waves, noise = observe(2, n), adaptive_waves.pool_of(KERNEL, 40, 2, 0), 0.3
+    score, n_rows = adaptive_waves.pool_scores(waves, obs, noise)
     phi = FourierMap(waves).block(obs.rows.coords)
     hat = phi.T @ phi / noise
     wanted = np.diag(np.linalg.solve(hat + np.eye(80), hat))
@@ -64,24 +65,25 @@ def test_leverage_sums_to_the_freedom_that_waves_spend(n):
 
 
 def test_some_rows_stand_for_all(monkeypatch):
-    obs, waves = observe(2, 2_000), pool.pool_of(KERNEL, 30, 2, 0)
-    whole, _ = pool.pool_scores(waves, obs, 20.0)
-    monkeypatch.setattr(limits, "SCORE_ROWS", 500)
-    monkeypatch.setattr(pool, "prefers_transform", lambda *_: False)
-    part, n_rows = pool.pool_scores(waves, obs, 20.0)
+    obs, waves = observe(2, 2_000), adaptive_waves.pool_of(KERNEL, 30, 2, 0)
+    whole, _ = adaptive_waves.pool_scores(waves, obs, 20.0)
+    monkeypatch.setattr(adaptive_waves, "prefers_transform", lambda *_: False)
+    part, n_rows = adaptive_waves.pool_scores(waves, obs, 20.0, most=500)
     assert n_rows == 500
     assert_allclose(part.sum(), whole.sum(), rtol=0.05)
 
 
 def test_waves_by_leverage_are_twice_the_freedom():
     task = task_of()
-    m, given, told = pool.number_of_leverage(task, KERNEL, 0.3)
-    freedom = float(pool.pool_scores(pool.pool_of(KERNEL, limits.LARGEST_POOL, 2, 0), task.obs, 0.3)[0].sum())
-    assert m == int(np.ceil(2 * freedom)) and not given and f"{freedom:.0f} degrees of freedom" in told
-    assert pool.number_of_leverage(task, KERNEL, 1e9)[0] == limits.MIN_LEVERAGE_WAVES
-    assert pool.number_of_leverage(task_of(n_frequencies=17), KERNEL, 0.3) == (17, True, "as asked")
-    drawn = pool.waves_by_leverage(task_of(n_frequencies=17), KERNEL, 0.3)
-    assert drawn.frequencies.n == 17 and drawn.choice.given and "120 rows" in str(drawn.choice)
+    waves, told = adaptive_waves.waves_by_leverage(task, KERNEL, 0.3)
+    freedom = float(
+        adaptive_waves.pool_scores(adaptive_waves.pool_of(KERNEL, adaptive_waves.POOL, 2, 0), task.obs, 0.3)[0].sum()
+    )
+    assert waves.n == told.value == int(np.ceil(2 * freedom))
+    assert not told.given and f"{freedom:.0f} degrees of freedom" in str(told)
+    assert adaptive_waves.waves_by_leverage(task, KERNEL, 1e9)[0].n == 32
+    waves, told = adaptive_waves.waves_by_leverage(task_of(n_frequencies=17), KERNEL, 0.3)
+    assert waves.n == 17 and told.given and "120 rows" in str(told)
 
 
 # ------------------------------------------------------------------------------------------------- what is learned
@@ -89,33 +91,33 @@ def test_waves_by_leverage_are_twice_the_freedom():
 
 @pytest.mark.parametrize(("n", "dim", "m"), [(50, 2, 10), (900, 2, 30), (900, 5, 15), (10**6, 2, 300)])
 def test_learned_waves_have_rows_for_every_number(n, dim, m):
-    assert sparse_spectrum.number_of_learned(Settings(), n, dim) == m
-    assert sparse_spectrum.number_of_learned(Settings(n_frequencies=7), n, dim) == 7
+    assert learned_spectra.number_of_learned(Settings(), n, dim) == m
+    assert learned_spectra.number_of_learned(Settings(n_frequencies=7), n, dim) == 7
 
 
 @pytest.mark.parametrize(("m", "n_starts"), [(1, 1), (2, 2), (12, 2), (40, 2)])
 def test_every_start_has_as_many_waves(m, n_starts):
     """Peaks of the data's spectrum and a draw beside them, four to one by their mass."""
-    found = sparse_spectrum.starts_of(0, KERNEL, m, observe(2, 300))
+    found = learned_spectra.starts_of(0, KERNEL, m, observe(2, 300))
     assert len(found) == n_starts and all(waves.n == m for _, waves in found)
     if m == 40:
-        assert_allclose(found[1][1].mass[: limits.MAX_PEAKS].sum(), limits.PEAK_SHARE * 2.0)
-    assert len(sparse_spectrum.starts_of(0, KERNEL, m, observe(2, limits.MIN_LEARNING_ROWS - 1))) == 1
-    assert len(sparse_spectrum.starts_of(0, KERNEL, 12, observe(4, 300))) == 1
+        assert_allclose(found[1][1].mass[:10].sum(), 0.8 * 2.0)
+    assert len(learned_spectra.starts_of(0, KERNEL, m, observe(2, learned_spectra.MIN_LEARNING_ROWS - 1))) == 1
+    assert len(learned_spectra.starts_of(0, KERNEL, 12, observe(4, 300))) == 1
 
 
 def test_rows_that_follow_their_trend_teach_nothing():
     obs = observe(2, 100)
-    assert not sparse_spectrum.follows_trend(obs)
+    assert not learned_spectra.follows_trend(obs)
     straight = replace(obs, y=3.0 + 2.0 * obs.rows.trend[:, 1])
-    assert sparse_spectrum.follows_trend(straight)
-    assert sparse_spectrum._hindrance(obs, 0.1) is None
-    assert "follows the trend" in sparse_spectrum._hindrance(straight, 0.1)
-    assert sparse_spectrum._hindrance(obs[np.arange(limits.MIN_LEARNING_ROWS)], 0.1) is None
-    assert "only 39 rows" in sparse_spectrum._hindrance(obs[np.arange(limits.MIN_LEARNING_ROWS - 1)], 0.1)
+    assert learned_spectra.follows_trend(straight)
+    assert learned_spectra._hindrance(obs, 0.1) is None
+    assert "follows the trend" in learned_spectra._hindrance(straight, 0.1)
+    assert learned_spectra._hindrance(obs[np.arange(learned_spectra.MIN_LEARNING_ROWS)], 0.1) is None
+    assert "only 39 rows" in learned_spectra._hindrance(obs[np.arange(learned_spectra.MIN_LEARNING_ROWS - 1)], 0.1)
     with pytest.warns(FallbackWarning, match="noise_variance=0"):
-        assert "no noise" in sparse_spectrum._hindrance(obs, 0.0)
-    assert sparse_spectrum._hindrance(replace(obs, error=np.full(100, 0.1)), 0.0) is None
+        assert "no noise" in learned_spectra._hindrance(obs, 0.0)
+    assert learned_spectra._hindrance(replace(obs, error=np.full(100, 0.1)), 0.0) is None
 
 
 def point(gain: float, evidence: float, n: int = 400) -> Point:
@@ -136,11 +138,11 @@ def test_what_was_learned_is_kept_where_it_is_surely_better(gain, kept):
     assert_allclose(found.score - FIRST.score, gain, atol=1e-12)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        verdict = sparse_spectrum.judged(FIRST, found, "learned", "the first", n_numbers=4)
+        verdict = learned_spectra.judged(FIRST, found, "learned", "the first", n_numbers=4)
     assert verdict.learned == kept == (verdict.features is found.features)
     assert verdict.noise_variance == (found if kept else FIRST).noise_variance
     assert any(issubclass(w.category, FallbackWarning) for w in seen) == (not kept)
-    surer = sparse_spectrum.judged(FIRST, point(0.005, 0.01), "learned", "the first", sure=-1.0)
+    surer = learned_spectra.judged(FIRST, point(0.005, 0.01), "learned", "the first", sure=-1.0)
     assert surer.learned  # where only a clear loss counts
 
 
@@ -149,7 +151,7 @@ def test_rows_learned_by_heart_are_told(evidence, told):
     """A gain of 0.1 where the rows learned from gain ten times as much."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        sparse_spectrum.judged(FIRST, point(0.1, evidence), "learned", "the first", n_numbers=4)
+        learned_spectra.judged(FIRST, point(0.1, evidence), "learned", "the first", n_numbers=4)
     assert any(issubclass(w.category, TuningWarning) for w in seen) == told
 
 
@@ -165,5 +167,5 @@ def test_missing_variance_is_carried_only_where_it_predicts_better():
     from bochner.inference.adaptive.ascent import held_out_scores
 
     at = Point(features, 0.01, 0.0, held_out_scores(features, 0.01, obs[parts[0]], obs[parts[1]]))
-    assert with_missing(at, obs, parts, 1.0) is at
+    assert with_missing(at, obs[parts[0]], obs[parts[1]], 1.0) is at
     assert noise_of_few_waves(features, obs, 0.01, 1.0, reml=True) == 0.01

@@ -19,7 +19,7 @@ from bochner.inference.fits import fixed_effects
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.fits.newton import find_mode
 from bochner.inference.observed.task import scale_of
-from bochner.inference.schemes import limits as scheme_limits
+from bochner.inference.schemes import lattice_scheme
 from bochner.kernels import Linear, Matern, SquaredExponential
 
 pytestmark = pytest.mark.every_case
@@ -219,7 +219,7 @@ def test_what_cannot_be_summed_is_refused():
 
 
 def test_a_plan_says_how_many_rows_it_is_for(monkeypatch):
-    monkeypatch.setattr(scheme_limits, "MAX_LATTICE_WAVES", 200)
+    monkeypatch.setattr(lattice_scheme, "MAX_LATTICE_WAVES", 200)
     sample = responses_of(Gaussian())
     settings = Settings(kernel=SquaredExponential(0.5), noise_variance=0.04, learns=False, n_frequencies=20)
     for features, n_columns in (("lattice", 20), ("orthogonal", 20), ("nystroem", 20)):

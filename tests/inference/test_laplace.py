@@ -15,14 +15,14 @@ from bochner.features import Rows
 from bochner.frequencies import QuasiMonteCarlo
 from bochner.inference import Observations, Responses, next_order_evidence
 from bochner.inference.evidence.laplace import ExactBound, LinearBound
-from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_plan
+from bochner.inference.evidence.lattice_evidence import LatticeBound, lattice_plan
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.fits.newton import find_mode
 from bochner.inference.learning.evidence import Parts, Theta, bound_exactly
 from bochner.inference.learning.ladder import CLUSTERS, PART_ROWS, SPREAD_ROWS, _parts
 from bochner.inference.observed.responses import merge_equal_responses
-from bochner.inference.schemes.exact_kernel import exact_mode
+from bochner.inference.schemes.whole_kernel import exact_mode
 from bochner.kernels import Kernel, Matern, SquaredExponential
 from tests.inference.learning.evidences import laplace, slopes_at
 from tests.laws.registry import DIMS

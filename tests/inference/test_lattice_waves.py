@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bochner.inference.observed.settings import Settings
-from bochner.inference.schemes import limits
+from bochner.inference.schemes import lattice_scheme
 from bochner.inference.schemes.lattice_scheme import lattice_waves
 from bochner.kernels import Matern, SquaredExponential
 
@@ -28,7 +28,7 @@ def test_no_number_of_waves_holds_a_rough_kernel() -> None:
 
 def test_waves_that_must_do_are_as_many_as_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing else can follow, a rough kernel takes all waves that are allowed, and no more."""
-    monkeypatch.setattr(limits, "MAX_LATTICE_WAVES", 150)
+    monkeypatch.setattr(lattice_scheme, "MAX_LATTICE_WAVES", 150)
     waves = lattice_waves(Settings(), Matern(0.1, 1.0, nu=0.5), 1e-3, 5_000, SQUARE, last="so it is")
     assert waves.features is not None and waves.features.frequencies.n == 150
 

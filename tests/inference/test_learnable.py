@@ -24,12 +24,11 @@ from bochner.inference.adaptive.ascent import (
 )
 from bochner.inference.adaptive.learnable import (
     Learnable,
-    LearnablePairs,
     LearnableSpectrum,
     LearnableWaves,
     density_of,
 )
-from bochner.inference.adaptive.sparse_spectrum import Verdict, starts_of, with_remainder
+from bochner.inference.adaptive.learned_spectra import Verdict, starts_of, with_remainder
 from bochner.inference.fits.linear import LinearEngine, fit_truncated
 from bochner.kernels import Matern, Periodic, SquaredExponential
 from tests.laws.registry import DIMS
@@ -44,9 +43,9 @@ def waves(dim: int) -> LearnableWaves:
     return LearnableWaves(origin, unit, density_of(KERNEL, origin.omega, unit))
 
 
-def pairs(dim: int) -> LearnablePairs:
+def pairs(dim: int) -> LearnableWaves:
     origin = draw_pairs(KERNEL, 5, dim, np.random.default_rng(1))
-    return LearnablePairs(origin, np.full(dim, 1.4), density_of(KERNEL, origin.first, np.full(dim, 1.4)))
+    return LearnableWaves(origin, np.full(dim, 1.4), density_of(KERNEL, origin.first, np.full(dim, 1.4)))
 
 
 def spectrum(dim: int) -> LearnableSpectrum:
@@ -116,14 +115,14 @@ def test_ascent_finds_the_wave_and_never_ends_below_its_start():
     unit = np.median(np.abs(origin.omega), axis=0)
     learnable = LearnableWaves(origin, unit, density_of(Matern(0.4), origin.omega, unit))
     parts = parts_of(obs.rows.coords, 10, seed=0)
-    done = climb(learnable, obs, parts, 0.04, 1.0, learn_noise=True, reml=True)
-    assert done.best.score > done.start.score and done.best.evidence > done.start.evidence
-    learned = done.best.features
+    start, best = climb(learnable, obs[parts[0]], obs[parts[1]], 0.04, 1.0, learn_noise=True, reml=True)
+    assert best.score > start.score and best.evidence > start.evidence
+    learned = best.features
     assert isinstance(learned, FourierMap)
     heaviest = learned.frequencies.omega[np.argmax(learned.frequencies.mass)]
     # ten units of length resolve frequencies to 2 pi / 10, and a wave in little noise far better
     assert_allclose(np.abs(heaviest), 4.3, atol=0.1)
-    assert_allclose(done.best.noise_variance, 0.04, rtol=0.4)
+    assert_allclose(best.noise_variance, 0.04, rtol=0.4)
 
 
 def test_variance_that_the_waves_miss_is_carried():
@@ -132,18 +131,18 @@ def test_variance_that_the_waves_miss_is_carried():
     coords = rng.uniform(-5, 5, size=(150, 1))
     field = np.linalg.cholesky(Matern(0.5)(coords) + 1e-8 * np.eye(150)) @ rng.normal(size=150)
     obs = Observations(Rows(coords, np.ones((150, 1))), field, np.ones(150), np.full(150, 1e-3), np.zeros(150))
-    parts = parts_of(coords, 2, seed=0)
+    known, unknown = (obs[rows] for rows in parts_of(coords, 2, seed=0))
     waves_ = QuasiMonteCarlo().draw(Matern(0.5), 1, 1, np.random.default_rng(0))
     learnable = LearnableWaves(waves_, np.ones(1), density_of(Matern(0.5), waves_.omega, np.ones(1)))
-    point = climb(learnable, obs, parts, 1e-3, 1.0, learn_noise=False, reml=True, iterations=5).best
-    carried = with_missing(point, obs, parts, 1.0)
+    point = climb(learnable, known, unknown, 1e-3, 1.0, learn_noise=False, reml=True, iterations=5)[1]
+    carried = with_missing(point, known, unknown, 1.0)
     assert carried.features.missing > 0 and carried.score > point.score  # type: ignore[attr-defined]
 
 
 @every_dimension
-def test_parts_are_disjoint_and_bounded_by_the_work(dim):
+def test_parts_are_disjoint_and_bounded(dim):
     coords = np.random.default_rng(6).uniform(size=(3_000, dim))
-    known, unknown = parts_of(coords, 200, seed=0, work=800 * 200**2 * 900)
+    known, unknown = parts_of(coords, 200, seed=0, most=900)
     assert not set(known) & set(unknown)
     assert len(known) == 900 and 300 < len(unknown) <= 2_000
 

@@ -18,7 +18,7 @@ from bochner.inference import Responses, Settings
 from bochner.inference.fits.memory import column_bytes, exact_bytes, max_columns
 from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes import lattice_scheme, limits
+from bochner.inference.schemes import lattice_scheme, rule_waves, whole_kernel
 from bochner.inference.schemes.base import Case
 from bochner.inference.schemes.choose import scheme_named
 from bochner.inference.schemes.linear_modes import double_precision, raised_noise, wave_precision
@@ -49,21 +49,22 @@ def task_of(family=None, n: int = 80, dim: int = 2, of=None, noise: float = 0.2,
 
 def test_waves_may_leave_out_less_where_more_rows_share_a_wave():
     """Rows of one wave length share what is left out: their number times it is a share of the noise, in all."""
-    mass, level, noise = np.full(400, 1e-3), 1e-6, 0.01
+    mass, noise, m = np.full(400, 1e-3), 0.01, np.arange(1, 401)
+
+    def allowed(n, noise=noise, laplace=False, whole=False):
+        return lattice_scheme._allowed(mass, n, noise, laplace=laplace, whole=whole)
+
     for n in (100, 5_000, 150_000):
-        allowed = lattice_scheme._allowed(mass, n, level, noise, 1e-4, surface=False)
-        m = np.arange(1, 401)
-        assert_allclose(allowed, level * np.minimum(1, np.maximum(m, limits.FEW_WAVES) / n))
-    many = lattice_scheme._allowed(mass, 10**7, level, noise, 1e-4, surface=False)
-    assert_allclose(many, min(limits.MANY_ROWS_NOISE * noise, limits.MANY_ROWS_VARIANCE))
-    loud = lattice_scheme._allowed(mass, 10**7, level, 100.0, 1e-4, surface=False)
-    assert_allclose(loud, limits.MANY_ROWS_VARIANCE)
-    counts = lattice_scheme._allowed(mass, 50_000, level, noise, 1e-2, surface=False)
-    assert_allclose(counts, min(limits.MANY_COUNTS_NOISE * noise, limits.MANY_ROWS_VARIANCE))
+        assert_allclose(allowed(n), 1e-4 * noise * np.minimum(1, np.maximum(m, 30) / n))
+        assert_allclose(allowed(n, whole=True), allowed(n))
+    assert_allclose(allowed(5_000, laplace=True), 100 * allowed(5_000))
+    assert_allclose(allowed(10**7), 0.05 * noise)
+    assert_allclose(allowed(10**7, 100.0), 0.01)
+    assert_allclose(allowed(50_000, laplace=True), 0.015 * noise)
     # of a surface that can be had otherwise, a small part of what stays unknown of it
     unknown = np.sum(mass / (1 + mass * 10**7 / (2 * noise)))
-    seen = lattice_scheme._allowed(mass, 10**7, level, noise, 1e-4, surface=True)
-    assert_allclose(seen, np.maximum(level * np.maximum(m, 30) / 10**7, limits.UNSEEN_SURFACE * unknown))
+    seen = allowed(10**7, whole=True)
+    assert_allclose(seen, np.maximum(1e-4 * noise * np.maximum(m, 30) / 10**7, 0.03 * unknown))
 
 
 def test_waves_of_which_rows_say_nothing_may_go():
@@ -90,9 +91,8 @@ def n_waves(noise: float, n: int = 500, **given) -> int:
 def test_less_noise_and_more_rows_ask_for_more_waves():
     assert n_waves(1e-3) > n_waves(1e-1) > n_waves(10.0)
     assert n_waves(1e-2, 100_000) > n_waves(1e-2, 500)
-    assert n_waves(1e-2, unseen=1e-2) < n_waves(1e-2)
     # information of rows can only spare waves
-    assert n_waves(1e-2, information=1e-3) < n_waves(1e-2, information=1e9) == n_waves(1e-2)
+    assert n_waves(1e-2, information=1e-3) < n_waves(1e-2, information=1e9) < n_waves(1e-2)
 
 
 def test_waves_are_those_asked_for_and_say_what_they_leave_out():
@@ -141,7 +141,7 @@ def test_a_rough_kernel_of_few_rows_has_a_dense_factor():
 )
 def test_nearest_rows_are_asked_where_features_are_ours_to_choose(settings, family, may):
     task = task_of(family, **settings)
-    assert lattice_scheme._may_be_nearest(task) == may
+    assert whole_kernel.may_be_nearest(task) == may
 
 
 @pytest.mark.parametrize(("length", "better"), [(0.15, True), (1e-3, False)])
@@ -152,12 +152,11 @@ def test_nearest_rows_are_taken_where_they_predict_better(length, better):
     settings = replace(task.settings, n_frequencies=6)
     waves = lattice_scheme.lattice_waves(settings, of, noise, 300, task.covered_box)
     mode = lattice_scheme.linear_mode(task, waves.features, noise)
-    found, told = lattice_scheme._nearest_are_better(task, kernel, noise, mode, 0.25, "too many rows, so")
-    assert found == better == (told.value is None) and "leave out a field of sd 0.5" in str(told)
-    assert "too many rows; CRPS of 30 held-out rows" in str(told)
+    found, told = whole_kernel.nearest_are_better(kernel, noise, task.obs, mode, 0, left=0.25)
+    assert found == better and "leave out a field of sd 0.5" in told and "CRPS of 30 held-out rows" in told
     if better:  # and so do random waves that miss the tolerance, where they are ours to choose
         scheme = scheme_named("orthogonal")
-        scheme.number = lambda *_: Number(6, told, 0.1)
+        scheme.number = lambda *_: Number(6, Choice("n_frequencies", 6), 0.1)
         solved = scheme.solve(task, Average.single(kernel, noise))
         assert solved.scheme == "nearest" and "30 held-out rows" in str(solved.choices[0])
         asked = replace(task, settings=replace(task.settings, features="orthogonal"))
@@ -171,15 +170,15 @@ def test_waves_are_not_taken_whose_sd_would_be_far_too_large():
     task = task_of(of=kernel, noise=1.0, n=600)
     waves = lattice_scheme.lattice_waves(replace(task.settings, n_frequencies=30), kernel, noise, 600, task.covered_box)
     mode = lattice_scheme.linear_mode(task, waves.features, noise)
-    better, told = lattice_scheme._nearest_are_better(task, kernel, noise, mode, 3.0, "too many rows, so")
-    assert better and "the nearest rows leave one of" in str(told)
+    better, told = whole_kernel.nearest_are_better(kernel, noise, task.obs, mode, 0, left=3.0)
+    assert better and "the nearest rows leave one of" in told
 
 
 @pytest.mark.parametrize(("length", "scheme"), [(1.5, "lattice"), (0.05, "nearest")])
 def test_waves_or_the_nearest_answer_where_no_products_can_be_had(length, scheme, monkeypatch):
     """Whichever predict held-out rows better; it is said why, and what the waves leave out."""
-    monkeypatch.setattr(limits, "MAX_EXACT_ROWS", 50)
-    monkeypatch.setattr(limits, "MAX_LATTICE_WAVES", 200)
+    monkeypatch.setattr(lattice_scheme, "MAX_EXACT_ROWS", 50)
+    monkeypatch.setattr(lattice_scheme, "MAX_LATTICE_WAVES", 200)
     monkeypatch.setattr(operators, "OPERATORS", (operators.UnavailableOperator,))
     kernel = Matern(length, nu=2.5)
     task = task_of(of=kernel, noise=0.5, n=2_000)
@@ -234,17 +233,16 @@ def test_frequencies_follow_theta_only_where_that_is_affordable_and_smooth(monke
     settings = Settings(kernel=Matern(0.3), n_frequencies=20)
     task = replace(task_of(n=80), settings=settings)
     work = 80 * 40 * 40  # rows, the smaller of columns and rows, and columns
-    monkeypatch.setattr(limits, "MAX_FEATURE_TUNING_WORK", work)
+    monkeypatch.setattr(rule_waves, "MAX_FEATURE_TUNING_WORK", work)
     assert scheme.own_draw(task) is not None
-    monkeypatch.setattr(limits, "MAX_FEATURE_TUNING_WORK", work - 1)
+    monkeypatch.setattr(rule_waves, "MAX_FEATURE_TUNING_WORK", work - 1)
     assert scheme.own_draw(task) is None
 
 
-def test_landmarks_are_those_asked_for_or_as_many_as_rows(monkeypatch):
+def test_landmarks_are_those_asked_for_or_as_many_as_rows():
     scheme, kernel = scheme_named("nystroem"), Matern(0.3)
     assert scheme.number(task_of(n=70), kernel).m == 70
-    monkeypatch.setattr(limits, "MAX_LANDMARKS", 30)
-    assert scheme.number(task_of(n=70), kernel).m == 30
+    assert scheme.number(task_of(n=1_100), kernel).m == 1_000
     small = task_of(n=70, resources=Resources(memory_limit=20_000))
     assert 1 <= scheme.number(small, kernel).m < 30
     asked = scheme.number(task_of(n=70, n_frequencies=12), kernel)
@@ -265,9 +263,8 @@ def test_landmarks_are_those_asked_for_or_as_many_as_rows(monkeypatch):
         (0.1, 10, "float64", "float64"),
     ],
 )
-def test_waves_are_rounded_where_noise_hides_it_and_rows_are_many(monkeypatch, noise, few, asked, dtype):
-    monkeypatch.setattr(limits, "FEW_WAVE_ROWS", few)
+def test_waves_are_rounded_where_noise_hides_it_and_rows_are_many(noise, few, asked, dtype):
     task = task_of(resources=Resources(dtype=asked))
-    found, told = wave_precision(task, Matern(), noise)
+    found, told = wave_precision(task, Matern(), noise, few)
     assert np.dtype(found).name == told.value == dtype and told.given == (asked != "auto")
     assert bool(double_precision(task, "why")) == (asked == "float32")

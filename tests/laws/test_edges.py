@@ -283,11 +283,12 @@ def test_an_ascent_that_fails_stays_where_it_began(monkeypatch):
 
 
 def test_parts_to_learn_from_are_a_fifth_less_than_all():
-    known, unknown = ascent._random_parts(100, RNG(0))
+    known, unknown = ascent.parts_of(RNG(0).normal(size=(100, 5)), 4, 0)
     assert len(known) == 80 and len(unknown) == 20
     assert_array_equal(np.sort(np.r_[known, unknown]), np.arange(100))
-    assert_array_equal(ascent._some(np.arange(5), 5, RNG(0)), np.arange(5))
-    some = ascent._some(np.arange(50), 9, RNG(0))
+    assert_array_equal(ascent._some(np.arange(5), 4, RNG(0), 5), np.arange(5))
+    assert len(ascent._some(np.arange(3_000), 1_000, RNG(0))) == 2_500
+    some = ascent._some(np.arange(50), 4, RNG(0), 9)
     assert len(np.unique(some)) == 9 and np.all(np.diff(some) > 0)
     # two places cannot be cut into blocks
     known, unknown = ascent.parts_of(np.repeat([[0.0, 0.0], [1.0, 1.0]], 20, axis=0), 4, 0)

@@ -17,15 +17,14 @@ from bochner.families.links import probit
 from bochner.features import Rows
 from bochner.frequencies import MonteCarlo, lattice_frequencies
 from bochner.inference import Observations, Responses
-from bochner.inference.adaptive import limits as adaptive_limits
-from bochner.inference.adaptive.varying_spectrum import surface_over
+from bochner.inference.adaptive.learned_spectra import surface_over
 from bochner.inference.fits.folds import HeldOut
 from bochner.inference.fits.iterative import companion
 from bochner.inference.fits.memory import rows_bytes
 from bochner.inference.fits.newton import _effective
 from bochner.inference.learning.held_out import gaps_of
 from bochner.inference.learning.reweighted import _median_around
-from bochner.inference.schemes import limits as scheme_limits
+from bochner.inference.schemes import rule_waves
 from bochner.kernels import Linear, Matern, Polynomial, Scale
 from bochner.kernels import limits as kernel_limits
 from bochner.kernels.roles import Role, Shape, Start, Variance
@@ -155,7 +154,7 @@ def test_only_the_identity_is_linear():
 
 
 def test_waves_of_a_rule_are_as_many_as_there_may_be(monkeypatch):
-    monkeypatch.setattr(scheme_limits, "MAX_RULE_WAVES", 24)
+    monkeypatch.setattr(rule_waves, "MAX_RULE_WAVES", 24)
     rng = np.random.default_rng(0)
     X, y = rng.uniform(size=(60, 2)), rng.normal(size=60)
     with warnings.catch_warnings():
@@ -170,7 +169,7 @@ def test_surfaces_over_a_line_in_the_plane_are_smooth():
     coords = np.column_stack([rng.uniform(0, 4, 40), np.zeros(40)])  # places are around their middle
     one, zero = np.ones(40), np.zeros(40)
     found = surface_over(Observations(Rows(coords, one[:, None]), zero, one, zero, zero), 0)
-    wanted = adaptive_limits.SURFACE_REACH * np.ptp(coords[:, 0])
+    wanted = 0.4 * np.ptp(coords[:, 0])
     assert_allclose(found.kernel.length_scale, (wanted, wanted))
 
 

@@ -18,7 +18,8 @@ from bochner.families import family_named
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import RULES, lattice_frequencies
 from bochner.inference.fits.memory import column_bytes, max_columns
-from bochner.inference.schemes import limits as scheme_limits
+from bochner.inference.schemes.lattice_scheme import MAX_LATTICE_WAVES
+from bochner.inference.schemes.rule_waves import MAX_RULE_WAVES
 from bochner.kernels import Matern
 from bochner.moments import dense_moments, fourier_sums
 from bochner.random import generator
@@ -95,7 +96,7 @@ def estimate_fit(data: Any, y: Any = None, *, target: Any = None, model: Any = N
     n_rows, n_parts, reading, read_s = _counted(request)
     dim = len(request.wanted.coords)
     asked = settings.n_frequencies
-    most = scheme_limits.MAX_LATTICE_WAVES if dim <= 3 else scheme_limits.MAX_RULE_WAVES
+    most = MAX_LATTICE_WAVES if dim <= 3 else MAX_RULE_WAVES
     columns = 2 * int(asked) if asked != "auto" else max_columns(limit, 2 * most)
     rows_at_once = max(len(next(iter(reading.columns.values()))), 1)
     part = rows_at_once * (limits.PART_ROW_BYTES + 8 * len(request.wanted.names))

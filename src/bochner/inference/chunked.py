@@ -34,7 +34,6 @@ from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.settings import Domain, Settings
 from bochner.inference.observed.task import Task, unit_of
-from bochner.inference.schemes import limits as scheme_limits
 from bochner.inference.schemes.base import Scheme
 from bochner.inference.schemes.choose import choose, scheme_named
 from bochner.inference.schemes.lattice_scheme import LatticeScheme, lattice_waves
@@ -326,14 +325,13 @@ def _features(
     """Features for all rows, what is to be said of them, the error of the kernel, whether they leave out too much."""
     at_row = noise + task.noise_of_row
     if isinstance(scheme, LatticeScheme):
-        unseen = scheme_limits.UNSEEN if task.gaussian else scheme_limits.UNSEEN_BY_LAPLACE
         told = None if isinstance(task.data, Observations) else information_of(task.data)[1]
         last = "with rows that are read in parts"
         given = (task.settings, kernel, at_row, n_rows, task.covered_box)
-        waves = lattice_waves(*given, unseen=unseen, information=told)
+        waves = lattice_waves(*given, information=told)
         rough = waves.features is None
         if rough:
-            waves = lattice_waves(*given, unseen=unseen, last=last, information=told)
+            waves = lattice_waves(*given, last=last, information=told)
         assert waves.features is not None
         return waves.features, (waves.choice,), waves.error, rough
     assert isinstance(scheme, FeatureScheme)

@@ -25,7 +25,7 @@ from bochner.frequencies import Frequencies, MonteCarlo, QuasiMonteCarlo
 from bochner.inference import Observations, Responses, Settings
 from bochner.inference.adaptive.ascent import Evidence, held_out_scores
 from bochner.inference.adaptive.learnable import LearnableWaves
-from bochner.inference.adaptive.sparse_spectrum import learned_waves
+from bochner.inference.adaptive.learned_spectra import learned_waves
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.observed.task import Task
 from bochner.kernels import Matern

@@ -23,8 +23,8 @@ from bochner.arrays import FloatArray
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import RULES, Frequencies, resample
 from bochner.inference import Observations
-from bochner.inference.adaptive.pool import pool_of, pool_scores, pool_size
 from bochner.inference.fits.linear import LinearEngine
+from bochner.inference.schemes.adaptive_waves import pool_of, pool_scores, pool_size
 from bochner.kernels import Kernel, Matern, SquaredExponential
 from bochner.paper import style
 from bochner.paper.exhibit import Cell, Claim, Exhibit, Table

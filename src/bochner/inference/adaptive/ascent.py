@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +13,6 @@ from scipy import optimize
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import ConvergenceError, InputError
 from bochner.features import FeatureMap
-from bochner.inference.adaptive import limits
 from bochner.inference.adaptive.learnable import Learnable
 from bochner.inference.evidence.laplace import feature_point
 from bochner.inference.fits.linear import LinearEngine, LinearFit
@@ -25,6 +25,9 @@ from bochner.validation import BlockKFold, gap_size
 
 logger = logging.getLogger("bochner")
 
+GRAM_WORK = 2.5e9  # multiplications of one Gram while something is learned: rows times columns squared, about a second
+ASCENT_ITERATIONS = 200  # of one ascent, at most
+
 
 @dataclass(frozen=True)
 class Point:
@@ -34,6 +37,7 @@ class Point:
     noise_variance: float
     evidence: float  # of the rows learned from, per row
     scores: FloatArray  # log density of each row held out, times its share of the weight
+    n_iterations: int = 0  # after which it was reached
 
     @property
     def score(self) -> float:
@@ -44,16 +48,6 @@ class Point:
         """Gain in score over another point, and the standard error of that gain."""
         gain = self.scores - other.scores
         return float(gain.sum()), float(np.sqrt(len(gain)) * np.std(gain))
-
-
-@dataclass(frozen=True)
-class Climbed:
-    """Where an ascent began, the best of it by the rows held out, and how long it took."""
-
-    start: Point
-    best: Point
-    n_iterations: int
-    n_rows: int
 
 
 class Evidence:
@@ -72,10 +66,12 @@ class Evidence:
         """Vector of the features and noise variance of a point."""
         return (point[:-1], float(np.exp(point[-1]))) if self.learn_noise else (point, self.noise_variance)
 
-    def value(self, point: FloatArray) -> float:
-        """Log evidence alone, without the prior."""
-        x, noise_variance = self.split(point)
-        return self._fit(self.learnable.at(x), noise_variance)[0]
+    def at(self, vector: FloatArray, unknown: Data, n_iterations: int = 0) -> Point:
+        """Features of a vector, with their evidence (without the prior) and their scores on rows held out."""
+        x, noise = self.split(vector)
+        features = self.learnable.at(x)
+        value = self._fit(features, noise)[0] / len(self.data)
+        return Point(features, noise, value, held_out_scores(features, noise, self.data, unknown), n_iterations)
 
     def __call__(self, point: FloatArray) -> tuple[float, FloatArray]:
         x, noise_variance = self.split(point)
@@ -99,46 +95,35 @@ class Evidence:
 
 def climb(
     learnable: Learnable,
-    data: Data,
-    parts: tuple[IntArray, IntArray],
+    known: Data,
+    unknown: Data,
     noise_variance: float,
     variance: float,
     *,
     learn_noise: bool,
     reml: bool,
-    iterations: int = limits.ASCENT_ITERATIONS,
-) -> Climbed:
-    """L-BFGS on the rows of the first part; the best point is the one that predicts the second part best.
+    iterations: int = ASCENT_ITERATIONS,
+) -> tuple[Point, Point]:
+    """Where L-BFGS on some rows began, and the point of it that predicts rows held out best.
 
-    `variance` is the size of the field, beside which a noise to start from is sought.
+    These are looked at every five iterations; six looks without improvement end the ascent. `variance` is the size of
+    the field, beside which a noise to start from is sought.
     """
-    known, unknown = (data[part] for part in parts)
     if learn_noise and noise_variance > 0:
         noise_variance = noise_of_few_waves(learnable.at(learnable.start), known, noise_variance, variance, reml=reml)
     evidence = Evidence(learnable, known, noise_variance, learn_noise=learn_noise, reml=reml)
-    seen: list[tuple[float, FloatArray, int]] = []
-
-    def look(vector: FloatArray, count: int) -> None:
-        x, noise = evidence.split(vector)
-        scores = held_out_scores(learnable.at(x), noise, known, unknown)
-        seen.append((float(scores.sum()), vector.copy(), count))
+    seen = [evidence.at(evidence.start, unknown)]
 
     def watch(vector: FloatArray, count: int) -> bool:
-        if count % limits.ASCENT_ROUND == 0:
-            look(vector, count)
-        best = int(np.argmax([score for score, _, _ in seen]))
-        return len(seen) - 1 - best < limits.ASCENT_PATIENCE
+        if count % 5 == 0:
+            seen.append(evidence.at(vector, unknown, count))
+        return len(seen) - 1 - int(np.argmax([point.score for point in seen])) < 6
 
-    look(evidence.start, 0)
-    look(maximise(evidence, iterations, watch), iterations)
-    score, vector, count = max(seen, key=lambda s: s[0])
-    logger.info("features: held-out log score %.4f at the start, %.4f after %d iterations", seen[0][0], score, count)
-    return Climbed(
-        point_at(evidence, evidence.start, known, unknown),
-        point_at(evidence, vector, known, unknown),
-        count,
-        len(known),
-    )
+    seen.append(evidence.at(maximise(evidence, iterations, watch), unknown, iterations))
+    first, best = seen[0], max(seen, key=lambda point: point.score)
+    told = "features: held-out log score %.4f at the start, %.4f after %d iterations"
+    logger.info(told, first.score, best.score, best.n_iterations)
+    return first, best
 
 
 def maximise(evidence: Evidence, iterations: int, watch: Callable[[FloatArray, int], bool] | None = None) -> FloatArray:
@@ -148,10 +133,10 @@ def maximise(evidence: Evidence, iterations: int, watch: Callable[[FloatArray, i
         try:
             value, gradient = evidence(vector)
         except (ConvergenceError, np.linalg.LinAlgError, InputError):
-            return limits.FAILED_ASCENT, np.zeros(len(vector))
-        if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
-            return limits.FAILED_ASCENT, np.zeros(len(vector))
-        return -value, -gradient
+            value, gradient = np.nan, np.zeros(len(vector))
+        if np.isfinite(value) and np.all(np.isfinite(gradient)):
+            return -value, -gradient
+        return 1e25, np.zeros(len(vector))  # no evidence: a shorter step is tried
 
     count = 0
 
@@ -168,14 +153,6 @@ def maximise(evidence: Evidence, iterations: int, watch: Callable[[FloatArray, i
     return np.asarray(result.x)
 
 
-def point_at(evidence: Evidence, vector: FloatArray, known: Data, unknown: Data) -> Point:
-    """Features of a vector, with their evidence (without the prior) and their scores."""
-    x, noise = evidence.split(vector)
-    features = evidence.learnable.at(x)
-    value = evidence.value(vector) / len(known)
-    return Point(features, noise, value, held_out_scores(features, noise, known, unknown))
-
-
 def noise_of_few_waves(
     features: FeatureMap, data: Data, noise_variance: float, variance: float, *, reml: bool, seed: int = 0
 ) -> float:
@@ -184,9 +161,8 @@ def noise_of_few_waves(
     Few waves leave out what the kernel would explain, and that is noise to them.
     """
     candidates = [noise_variance, *(share * variance for share in (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0))]
-    most = int(limits.NOISE_WORK / features.n_columns**2)
-    if len(data) > most:
-        data = data[_some(np.arange(len(data)), most, generator(seed, "rows to learn the noise from"))]
+    rows = _some(np.arange(len(data)), features.n_columns, generator(seed, "rows to learn the noise from"))
+    data = data[rows]
 
     def value(noise: float) -> float:
         try:
@@ -217,29 +193,25 @@ def held_out_scores(features: FeatureMap, noise_variance: float, known: Data, un
 
 
 def parts_of(
-    coords: FloatArray, n_columns: int, seed: int, work: float = limits.LEARNING_WORK
+    coords: FloatArray, n_columns: int, seed: int, most: int | None = None, most_held: int = 2_000
 ) -> tuple[IntArray, IntArray]:
     """Rows to learn from and rows to hold out, in blocks as wide as the gaps between them; random beyond 3 dimensions.
 
-    Of very many rows a part is learned from, as large as the work allows.
+    Of very many rows a part is learned from: as many as are given, or as the work allows.
     """
     n, dim = coords.shape
     rng = generator(seed, "rows to learn from")
+    order = rng.permutation(n)
+    known, unknown = np.sort(order[n // 5 :]), np.sort(order[: n // 5])
     if dim <= 3:
-        try:
+        with suppress(InputError):  # too few blocks
             splitter = BlockKFold(5, block_size=gap_size(coords, seed), random_state=seed)
             known, unknown = (np.asarray(part) for part in next(iter(splitter.split(coords))))
-        except InputError:  # too few blocks
-            known, unknown = _random_parts(n, rng)
-    else:
-        known, unknown = _random_parts(n, rng)
-    most = int(np.clip(work / (4 * limits.ASCENT_ITERATIONS * n_columns**2), 500, n))
-    return _some(known, most, rng), _some(unknown, limits.MAX_WATCHED_ROWS, rng)
+    return _some(known, n_columns, rng, most), _some(unknown, n_columns, rng, most_held)
 
 
-def with_missing(point: Point, data: Data, parts: tuple[IntArray, IntArray], variance: float) -> Point:
+def with_missing(point: Point, known: Data, unknown: Data, variance: float) -> Point:
     """The same features, carrying as much independent variance as predicts the held-out rows best."""
-    known, unknown = (data[part] for part in parts)
     best = point
     for share in (0.01, 0.03, 0.1, 0.3):
         features = replace(point.features, missing=share * variance)  # type: ignore[type-var]
@@ -249,10 +221,7 @@ def with_missing(point: Point, data: Data, parts: tuple[IntArray, IntArray], var
     return best
 
 
-def _random_parts(n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    order = rng.permutation(n)
-    return np.sort(order[n // 5 :]), np.sort(order[: n // 5])
-
-
-def _some(rows: IntArray, most: int, rng: np.random.Generator) -> IntArray:
+def _some(rows: IntArray, n_columns: int, rng: np.random.Generator, most: int | None = None) -> IntArray:
+    """A random part of many rows: so many, or as their Gram may cost, but 500 at least."""
+    most = max(500, int(GRAM_WORK / n_columns**2)) if most is None else most
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))

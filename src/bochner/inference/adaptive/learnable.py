@@ -12,7 +12,6 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import KernelError
 from bochner.features import FeatureMap, FourierMap, LocalSpectrumMap, PairedMap
 from bochner.frequencies import Frequencies, PairedFrequencies
-from bochner.inference.adaptive import limits
 from bochner.inference.evidence.feature_evidence import frequency_gradient, pulled
 from bochner.inference.fits.linear import LinearFit
 from bochner.inference.observed.observations import Observations
@@ -42,59 +41,30 @@ class Learnable(Protocol):
 
 @dataclass(frozen=True)
 class LearnableWaves:
-    """Frequencies and masses: x = [omega / unit, log mass relative to the start]."""
+    """Frequencies, or pairs of them, and masses: x = [omega / unit, log mass relative to the start]."""
 
-    origin: Frequencies
+    origin: Frequencies | PairedFrequencies
     unit: FloatArray  # size of a step in omega, per axis
     density: LogDensity  # of omega (m, dim)
 
     @property
     def start(self) -> FloatArray:
-        return np.r_[(self.origin.omega / self.unit).ravel(), np.zeros(self.origin.n)]
+        return np.r_[(omegas_of(self.origin) / self.unit).ravel(), np.zeros(self.origin.n)]
 
-    def at(self, x: FloatArray) -> FourierMap:
-        omega, log_mass = self._split(x)
-        return FourierMap(Frequencies(omega, self.origin.mass * np.exp(log_mass)))
-
-    def gradient(
-        self, fit: LinearFit, obs: Observations, *, reml: bool, implicit: FloatArray | None
-    ) -> tuple[FloatArray, float]:
-        by_omega, by_log_mass, by_noise = frequency_gradient(fit, obs, reml=reml, implicit=implicit)
-        return np.r_[(by_omega * self.unit).ravel(), by_log_mass], by_noise
-
-    def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
-        omega, log_mass = self._split(x)
-        value, slope = self.density(omega)
-        return value - 0.5 * float(np.sum(log_mass**2)) / limits.MASS_SD**2, np.r_[
-            (slope * self.unit).ravel(), -log_mass / limits.MASS_SD**2
-        ]
-
-    def _split(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        m, dim = self.origin.omega.shape
-        return x[: m * dim].reshape(m, dim) * self.unit, x[m * dim :]
-
-
-@dataclass(frozen=True)
-class LearnablePairs:
-    """Pairs of frequencies and their masses: x = [first / unit, second / unit, log mass relative to the start]."""
-
-    origin: PairedFrequencies
-    unit: FloatArray
-    density: LogDensity
-
-    @property
-    def start(self) -> FloatArray:
-        both = np.stack([self.origin.first, self.origin.second]) / self.unit
-        return np.r_[both.ravel(), np.zeros(self.origin.n)]
-
-    def at(self, x: FloatArray) -> PairedMap:
-        first, second, log_mass = self._split(x)
-        return PairedMap(PairedFrequencies(first, second, self.origin.mass * np.exp(log_mass)))
+    def at(self, x: FloatArray) -> FourierMap | PairedMap:
+        omegas, log_mass = self._split(x)
+        mass = self.origin.mass * np.exp(log_mass)
+        if len(omegas) == 1:
+            return FourierMap(Frequencies(omegas[0], mass))
+        return PairedMap(PairedFrequencies(omegas[0], omegas[1], mass))
 
     def gradient(
         self, fit: LinearFit, obs: Observations, *, reml: bool, implicit: FloatArray | None
     ) -> tuple[FloatArray, float]:
         features = fit.posterior.features
+        if isinstance(features, FourierMap):
+            by_omega, by_log_mass, by_noise = frequency_gradient(fit, obs, reml=reml, implicit=implicit)
+            return np.r_[(by_omega * self.unit).ravel(), by_log_mass], by_noise
         assert isinstance(features, PairedMap)
         pairs, m = features.pairs, self.origin.n
 
@@ -110,16 +80,20 @@ class LearnablePairs:
         return pulled(pull, fit, obs, reml=reml, implicit=implicit)
 
     def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
-        first, second, log_mass = self._split(x)
-        (one, by_first), (two, by_second) = self.density(first), self.density(second)
-        slope = np.stack([by_first, by_second]) * self.unit
-        value = one + two - 0.5 * float(np.sum(log_mass**2)) / limits.MASS_SD**2
-        return value, np.r_[slope.ravel(), -log_mass / limits.MASS_SD**2]
+        omegas, log_mass = self._split(x)
+        precision = 1 / 2.0**2  # of a log mass about its start
+        values, slopes = zip(*(self.density(omega) for omega in omegas), strict=True)
+        value = sum(values) - 0.5 * precision * float(np.sum(log_mass**2))
+        return value, np.r_[(np.stack(slopes) * self.unit).ravel(), -precision * log_mass]
 
-    def _split(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        m, dim = self.origin.first.shape
-        first, second = x[: 2 * m * dim].reshape(2, m, dim) * self.unit
-        return first, second, x[2 * m * dim :]
+    def _split(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        n = len(x) - self.origin.n
+        return x[:n].reshape(omegas_of(self.origin).shape) * self.unit, x[n:]
+
+
+def omegas_of(waves: Frequencies | PairedFrequencies) -> FloatArray:
+    """The frequencies (1, m, dim), or both of each pair (2, m, dim)."""
+    return np.stack([waves.omega] if isinstance(waves, Frequencies) else [waves.first, waves.second])
 
 
 @dataclass(frozen=True)
@@ -162,7 +136,7 @@ class LearnableSpectrum:
 
     def log_prior(self, x: FloatArray) -> tuple[float, FloatArray]:
         k = len(self.origin.stretch)
-        precision = np.repeat([1 / limits.STRETCH_SD**2, 1 / limits.SWELL_SD**2], k)
+        precision = np.repeat([1 / 1.0**2, 1 / 0.7**2], k)  # of log length scale and of log variance
         precision[[0, k]] = 0.0
         return -0.5 * float(np.sum(precision * x**2)), -precision * x
 

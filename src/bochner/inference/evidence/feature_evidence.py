@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.device import device_for
+from bochner.device import Device, device_for
+from bochner.device.accelerator import to_host
 from bochner.features import FourierMap
 from bochner.frequencies import Frequencies
 from bochner.inference.fits.linear import LinearEngine, LinearFit, row_precision
@@ -59,25 +60,61 @@ def frequency_gradient(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Gradient of the log evidence in omega (m, dim), log mass (m,) and log noise variance.
 
-    Every wave's derivative is another wave.
+    A wave's derivative is a wave.
     """
     features = fit.posterior.features
     assert isinstance(features, FourierMap)
     device = device_for(4.0 * len(obs) * features.n_columns**2)
     if device is not None and not isinstance(fit.posterior.factor, WoodburyFactor):
-        from bochner.inference.evidence.device_slopes import device_gradient
-
         covariance = coefficient_covariance(fit, obs.n_trend, reml=reml)
         by_omega, by_log_mass, by_log_noise = device_gradient(device, fit, obs, covariance, implicit)
         return by_omega, by_log_mass, by_log_noise + _by_copies(fit, obs)
     m, dim = features.frequencies.omega.shape
 
     def pull(i: slice, phi: FloatArray, g: FloatArray, by_variance: FloatArray) -> FloatArray:
-        by_omega, by_log_mass = wave_slopes(phi, g, obs.rows.coords[i])
-        return np.r_[by_omega.ravel(), by_log_mass]
+        by_phase = g[:, m:] * phi[:, :m] - g[:, :m] * phi[:, m:]
+        by_size = g[:, :m] * phi[:, :m] + g[:, m:] * phi[:, m:]
+        return np.r_[(by_phase.T @ obs.rows.coords[i]).ravel(), 0.5 * np.sum(by_size, axis=0)]
 
     gradient, by_log_noise = pulled(pull, fit, obs, reml=reml, implicit=implicit)
     return gradient[: m * dim].reshape(m, dim), gradient[m * dim :], by_log_noise
+
+
+def device_gradient(
+    device: Device, fit: LinearFit, obs: Observations, covariance: FloatArray, implicit: FloatArray | None
+) -> tuple[FloatArray, FloatArray, float]:
+    """Gradient in omega (m, dim), log mass (m,) and log noise variance, as the host finds it.
+
+    `covariance` (p + q, p + q) is that of the coefficients.
+    """
+    features, noise_variance = fit.posterior.features, fit.noise_variance
+    assert isinstance(features, FourierMap)
+    torch, waves, (m, dim) = device.torch, features.on_device(device), features.frequencies.omega.shape
+    p, n = 2 * m, len(obs)
+    coef, spread_by = device.tensor(fit.posterior.coef), device.tensor(covariance)
+    b = np.zeros(n) if implicit is None else implicit
+    b_coef = device.tensor(np.zeros(p) if implicit is None else features.adjoint(obs.rows.coords, b))
+    precision = row_precision(features, obs, noise_variance)
+    by_omega, by_log_mass, by_noise = device.zeros(m, dim), device.zeros(m), device.zeros(1)
+
+    def add(part: slice) -> None:
+        phi, coords = waves(obs.rows.coords[part]), device.tensor(obs.rows.coords[part])
+        columns = torch.cat([phi, device.tensor(obs.rows.trend[part])], dim=1)
+        prec, bent = device.tensor(precision[part]), device.tensor(b[part])
+        alpha = prec * (device.tensor(obs.y[part]) - columns @ coef)
+        spread = columns @ spread_by
+        pi = prec - prec**2 * (spread * columns).sum(dim=1)
+        g = torch.outer(alpha + bent, coef[:p]) + torch.outer(alpha, b_coef) - prec[:, None] * spread[:, :p]
+        (cosines, sines), (by_cosines, by_sines) = phi.split(m, dim=1), g.split(m, dim=1)
+        phase = by_sines * cosines - by_cosines * sines
+        size = by_cosines * cosines + by_sines * sines
+        rows = (alpha**2 - pi + 2 * alpha * bent) / device.tensor(obs.weight[part])
+        sums = phase.T @ coords, 0.5 * size.sum(dim=0), 0.5 * noise_variance * rows.sum()
+        for total, more in zip((by_omega, by_log_mass, by_noise), sums, strict=True):
+            total.add_(more)
+
+    device.in_blocks(add, n, 80.0 * p)
+    return to_host(by_omega), to_host(by_log_mass), float(by_noise)
 
 
 def pulled(
@@ -103,13 +140,6 @@ def pulled(
 def _by_copies(fit: LinearFit, obs: Observations) -> float:
     """What the scatter of merged rows adds to the gradient in the log noise variance."""
     return float(obs.replicate_terms(fit.noise_variance)[1]) if fit.noise_variance > 0 else 0.0
-
-
-def wave_slopes(phi: FloatArray, g: FloatArray, coords: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """From dL/dPhi = g (n, 2 m) to the gradient in omega (m, dim) and log mass (m,): a wave's derivative is a wave."""
-    m = phi.shape[1] // 2
-    by_phase = g[:, m:] * phi[:, :m] - g[:, :m] * phi[:, m:]
-    return by_phase.T @ coords, 0.5 * np.sum(g[:, :m] * phi[:, :m] + g[:, m:] * phi[:, m:], axis=0)
 
 
 def feature_slopes(

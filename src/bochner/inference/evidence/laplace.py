@@ -19,7 +19,6 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError
 from bochner.features import FeatureMap, FourierMap
 from bochner.frequencies import Frequencies
-from bochner.inference.evidence import limits
 from bochner.inference.evidence.feature_evidence import chain_to_theta, frequency_gradient, residual_product
 from bochner.inference.fits.base import Engine
 from bochner.inference.fits.exact import ExactEngine, ExactFit, Residual
@@ -27,6 +26,8 @@ from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.fits.newton import Mode, find_mode
 from bochner.inference.observed.responses import Linearised, Responses
 from bochner.kernels import Kernel, Slopes
+
+VALUE_TOLERANCE = 1e-6  # in eta, of a mode: one more step of Newton's is within 1e-10 of the value
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class LaplacePoint:
         """
         seen = self.mode.linearised
         assert seen is not None and np.all(seen.responses.weight == 1)
-        r, h = seen.responses, limits.FOURTH_STEP
+        r, h = seen.responses, 1e-3  # step of the linear predictors
         up, down = (r.family.derivatives(r.y, seen.eta + step, r.size).slope for step in (h, -h))
         fourth = -(up - down) / (2 * h)
         # third * variance = 2 W pull, and cov(eta) = 1/W - 1/W Pi 1/W
@@ -115,7 +116,7 @@ class ExactBound:
 
     def mode(self, responses: Responses, start: FloatArray | None) -> Mode:
         k = self.rows.covariance_within(self.kernel)
-        return laplace_mode(responses, ExactEngine(self.kernel, self.noise_variance, k), start, limits.VALUE_TOLERANCE)
+        return laplace_mode(responses, ExactEngine(self.kernel, self.noise_variance, k), start, VALUE_TOLERANCE)
 
     def point(self, responses: Responses, start: FloatArray | None) -> LaplacePoint:
         mode = laplace_mode(responses, ExactEngine(self.kernel, self.noise_variance, self._covariance[0]), start)
@@ -202,7 +203,7 @@ def laplace_mode(
     responses: Responses,
     engine: Engine,
     start: FloatArray | None,
-    tolerance: float = limits.EVIDENCE_NEWTON_TOLERANCE,
+    tolerance: float = 1e-11,  # in eta: a gradient needs the mode to more digits than a prediction
 ) -> Mode:
     """Mode to as many digits as a gradient needs, unless told otherwise, from `start` if that leads anywhere."""
     try:

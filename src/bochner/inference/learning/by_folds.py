@@ -18,8 +18,7 @@ from bochner.inference.learning.search import Found
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
-from bochner.inference.schemes.exact_kernel import exact_mode
-from bochner.inference.schemes.iterative_kriging import iterative_mode
+from bochner.inference.schemes.whole_kernel import exact_mode, iterative_mode
 from bochner.kernels import Kernel
 from bochner.posterior import Latent
 from bochner.posterior.response import Response

@@ -13,8 +13,7 @@ from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.inference.evidence.laplace import LinearBound
-from bochner.inference.evidence.lattice_evidence import lattice_objective
-from bochner.inference.evidence.lattice_laplace import LatticeBound, lattice_plan
+from bochner.inference.evidence.lattice_evidence import LatticeBound, lattice_objective, lattice_plan
 from bochner.inference.fits.fixed_effects import fixed_effects, information_of
 from bochner.inference.learning.evidence import Evidence, Exact, Laplace, Nearest, OnLattice, Parts, Theta, Waves
 from bochner.inference.learning.policy import POLICY

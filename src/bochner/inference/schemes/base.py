@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
+from bochner.exceptions import MemoryLimitError
 from bochner.frequencies import Frequencies
 from bochner.inference.fits.exact import leave_out_exact
 from bochner.inference.fits.folds import Fold, HeldOut
@@ -21,6 +22,7 @@ from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
 from bochner.kernels import Kernel
+from bochner.resources import as_size
 
 Draw = Callable[[Kernel, FloatArray], Frequencies]
 """A kernel and its theta to frequencies, smoothly in theta."""
@@ -40,61 +42,38 @@ class Case:
         """Whether so many bytes stay within the limit."""
         return self.memory_limit is None or n_bytes <= self.memory_limit
 
+    def refuse_beyond(self, n_bytes: float, what: str) -> None:
+        """Raise an error that names what would take more than the limit."""
+        if not self.fits(n_bytes):
+            assert self.memory_limit is not None
+            raise MemoryLimitError(
+                f"{what} {self.n_rows:,} rows would take about {as_size(n_bytes)}, more than memory_limit="
+                f"{as_size(self.memory_limit)}; use features='auto', or raise the limit."
+            )
+
 
 @dataclass(frozen=True)
 class Solved:
-    """A mode for every set of hyperparameters, the best first, and what was decided on the way.
+    """A mode for every set of hyperparameters, the best first, and what was decided on the way."""
 
-    Attributes
-    ----------
-    scheme : str
-        The scheme that answers.
-    modes : sequence of Mode
-    choices : tuple of Choice
-    n_frequencies : int or None
-        Waves or landmarks in use.
-    kernel_error : float or None
-        Measured RMS error of the kernel, relative to its variance.
-    kernel : Kernel or None
-        The kernel of the first mode, where the features changed it.
-    kept : tuple of int or None
-        Which sets of hyperparameters the modes are of; None: all of them.
-    """
-
-    scheme: str
+    scheme: str  # that answers
     modes: Sequence[Mode]
     choices: tuple[Choice, ...] = ()
-    n_frequencies: int | None = None
-    kernel_error: float | None = None
-    kernel: Kernel | None = None
-    kept: tuple[int, ...] | None = None
+    n_frequencies: int | None = None  # waves or landmarks in use
+    kernel_error: float | None = None  # measured RMS error of the kernel, relative to its variance
+    kernel: Kernel | None = None  # of the first mode, where the features changed it
+    kept: tuple[int, ...] | None = None  # which sets of hyperparameters the modes are of; None: all of them
 
 
 class Scheme(ABC):
-    """How a field is represented and solved.
+    """How a field is represented and solved."""
 
-    Attributes
-    ----------
-    name : str
-        What `features=` takes.
-    exact : bool
-        Whether the kernel's own matrix is factored.
-    adaptive : bool
-        Whether the features look at the data before they are chosen.
-    fixed_features : bool
-        Whether the features are made for one set of hyperparameters, so that there is nothing to average over.
-    may_starve : bool
-        Whether its standard deviations can fall short of kriging's, and are worth a check.
-    saves : tuple of type
-        Frozen dataclasses of its own that a model file holds: a posterior, a feature map, a factor.
-    """
-
-    name: str
-    exact: ClassVar[bool] = False
-    adaptive: ClassVar[bool] = False
-    fixed_features: ClassVar[bool] = False
-    may_starve: ClassVar[bool] = False
-    saves: ClassVar[tuple[type, ...]] = ()
+    name: str  # what `features=` takes
+    exact: ClassVar[bool] = False  # whether the kernel's own matrix is factored
+    adaptive: ClassVar[bool] = False  # whether the features look at the data before they are chosen
+    fixed_features: ClassVar[bool] = False  # made for one set of hyperparameters: there is nothing to average over
+    may_starve: ClassVar[bool] = False  # whether its sds can fall short of kriging's, and are worth a check
+    saves: ClassVar[tuple[type, ...]] = ()  # dataclasses of its own in model files: a posterior, features, a factor
 
     def suits(self, case: Case) -> str | None:
         """Why "auto" takes this scheme for such a case; None if it does not."""

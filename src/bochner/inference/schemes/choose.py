@@ -8,10 +8,9 @@ from bochner.exceptions import PartError
 from bochner.frequencies import RULES
 from bochner.inference.schemes.adaptive_waves import Learned, Leverage, Nonstationary
 from bochner.inference.schemes.base import Case, Scheme
-from bochner.inference.schemes.exact_kernel import ExactKernel
-from bochner.inference.schemes.iterative_kriging import ConjugateGradients, NearestRows
 from bochner.inference.schemes.lattice_scheme import LatticeScheme
 from bochner.inference.schemes.rule_waves import Nystroem, RuleWaves
+from bochner.inference.schemes.whole_kernel import ConjugateGradients, ExactKernel, NearestRows
 from bochner.kernels import Kernel, Matern
 
 SCHEMES: dict[str, Scheme] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,22 +14,30 @@ from bochner.exceptions import ApproximationWarning, KernelError, PartError, hea
 from bochner.features import FourierMap, find_grid
 from bochner.frequencies import Frequencies, Lattice, lattice_frequencies, measure_error
 from bochner.inference.fits.fixed_effects import information_of
-from bochner.inference.fits.folds import HeldOut, held_out_locally
-from bochner.inference.fits.iterative import IterativeFit, NearestEngine
-from bochner.inference.fits.memory import check_columns, exact_bytes, kriging_bytes, max_columns, nearest_bytes
-from bochner.inference.fits.newton import Mode, find_mode
+from bochner.inference.fits.iterative import IterativeFit
+from bochner.inference.fits.memory import check_columns, exact_bytes, kriging_bytes, max_columns
+from bochner.inference.fits.newton import Mode
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.settings import Average, Settings
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes import limits
 from bochner.inference.schemes.base import Case, Scheme, Solved
-from bochner.inference.schemes.exact_kernel import ExactKernel, exact_mode
-from bochner.inference.schemes.iterative_kriging import NearestRows, iterative_mode, scheme_of
 from bochner.inference.schemes.linear_modes import double_precision, linear_mode
+from bochner.inference.schemes.whole_kernel import (
+    MAX_EXACT_ROWS,
+    ExactKernel,
+    NearestRows,
+    exact_mode,
+    iterative_mode,
+    may_be_nearest,
+    nearest_are_better,
+    nearest_mode,
+    scheme_of,
+)
 from bochner.kernels import Kernel, spectral_terms, total_variance
-from bochner.random import generator
 from bochner.resources import as_size
-from bochner.validation import crps
+
+MAX_LATTICE_WAVES = 2_500  # waves; their 5,000 columns have a factor of 200 MB in some seconds
+MANY_ROWS = 200_000  # rows whose surface is known far better than any new observation
 
 
 class LatticeScheme(Scheme):
@@ -66,42 +75,31 @@ class LatticeScheme(Scheme):
         return replace(first, modes=modes, choices=choices, kept=tuple(kept), kernel=learned.kernels[kept[0]])
 
     def _solve_one(self, task: Task, kernel: Kernel, noise_variance: float, start: FloatArray | None = None) -> Solved:
-        n = len(task.obs)
-        unseen = limits.UNSEEN if task.gaussian else limits.UNSEEN_BY_LAPLACE
-        noise = noise_variance + task.noise_of_row
         last = _why_no_iteration(task)
-        told = None if isinstance(task.data, Observations) else information_of(task.data)[1]
-        box = task.covered_box
-        gridded = n > limits.MANY_ROWS and find_grid(task.obs.rows.coords) is not None
-        waves = lattice_waves(
-            task.settings, kernel, noise, n, box, unseen=unseen, last=last, information=told, on_grid=gridded
-        )
-        if waves.features is not None and _rather_exact(task, waves.features.n_columns):
-            text = f"none: {waves.features.n_columns // 2:,} waves have more columns than there are rows"
+        waves, mode = waves_for(task, kernel, noise_variance, last), None
+        if _rather_exact(task, waves.features):
+            text = f"none: for {len(task.obs):,} rows the dense factor is cheaper than the waves needed"
             mode = exact_mode(kernel, noise_variance, task.data, start)
             return self._solved(task, ExactKernel.name, mode, Choice("n_frequencies", None, text=text))
-        if waves.features is not None:
-            mode = linear_mode(task, waves.features, noise_variance, start=start)
-            if waves.left is not None and _may_be_nearest(task):
-                better, compared = _nearest_are_better(task, kernel, noise_variance, mode, waves.left, str(last))
-                if better:
-                    nearest = find_mode(task.data, NearestEngine(kernel, noise_variance))
-                    return self._solved(task, NearestRows.name, nearest, compared)
-                return self._solved(task, self.name, mode, compared, waves.features.frequencies.n, waves.error)
-            return self._solved(task, self.name, mode, waves.choice, waves.features.frequencies.n, waves.error)
-        if n <= limits.MAX_EXACT_ROWS and task.settings.resources.fits(exact_bytes(n)):
-            text = f"none: for {n:,} rows the dense factor is cheaper than the waves needed"
-            mode = exact_mode(kernel, noise_variance, task.data, start)
-            return self._solved(task, ExactKernel.name, mode, Choice("n_frequencies", None, text=text))
-        mode = iterative_mode(kernel, noise_variance, task.data)
-        why, choice = _no_products(mode), waves.choice
-        few = None if why is None or not _may_be_nearest(task) else _few_waves(task, kernel, noise, box, f"{why}, so")
-        if few is not None and few.features is not None:
-            other = linear_mode(task, few.features, noise_variance)
-            better, choice = _nearest_are_better(task, kernel, noise_variance, other, few.left or 0.0, str(why))
-            if not better:
-                return self._solved(task, self.name, other, choice, few.features.frequencies.n, few.error)
-        return self._solved(task, scheme_of(mode), mode, choice)
+        if waves.features is None:
+            mode, choice = iterative_mode(kernel, noise_variance, task.data), waves.choice
+            last = _no_products(mode)
+            if last is not None and may_be_nearest(task):  # the heaviest waves, whatever they leave out
+                with suppress(KernelError):
+                    waves = waves_for(task, kernel, noise_variance, last)
+            if waves.features is None:
+                return self._solved(task, scheme_of(mode), mode, choice)
+        m, choice = waves.features.frequencies.n, waves.choice
+        linear = linear_mode(task, waves.features, noise_variance, start=start)
+        if waves.left is not None and may_be_nearest(task):
+            seed = task.settings.seed
+            better, told = nearest_are_better(kernel, noise_variance, task.obs, linear, seed, waves.left)
+            if better:
+                none = Choice("n_frequencies", None, text=f"none: {last}; {told}")
+                mode = mode or nearest_mode(kernel, noise_variance, task.data)
+                return self._solved(task, NearestRows.name, mode, none)
+            choice = Choice("n_frequencies", m, text=f"{m:,} waves of a lattice: {last}; {told}")
+        return self._solved(task, self.name, linear, choice, m, waves.error)
 
     def _solved(
         self, task: Task, scheme: str, mode: Mode, waves: Choice, n_waves: int | None = None, error: float | None = None
@@ -110,77 +108,34 @@ class LatticeScheme(Scheme):
         return Solved(scheme, [mode], (waves, *double, mode.solver), n_waves, error)
 
 
-def _rather_exact(task: Task, n_columns: int) -> bool:
-    """Whether a dense factor of the rows is cheaper than the waves that are needed, and can be had.
+def _rather_exact(task: Task, waves: FourierMap | None) -> bool:
+    """Whether a dense factor of the rows is cheaper than what else there is, and can be had.
 
     With more columns than rows these are solved in the rows too, after a product that takes seven times as long.
     """
-    ours = task.settings.features == "auto" and task.settings.n_frequencies == "auto"
-    return ours and n_columns > len(task.obs) and exact_bytes(len(task.obs)) <= task.settings.resources.room
+    n, s = len(task.obs), task.settings
+    ours = s.features == "auto" and s.n_frequencies == "auto"
+    cheaper = n <= MAX_EXACT_ROWS if waves is None else ours and waves.n_columns > n
+    return cheaper and exact_bytes(n) <= s.resources.room
 
 
-def _why_no_iteration(task: Task) -> str | None:
-    """Why conjugate gradients on the rows cannot follow where waves do not suffice; None if they can."""
-    if not task.gaussian and len(task.obs) > limits.MAX_LAPLACE_CG_ROWS:
-        return f"with more than {limits.MAX_LAPLACE_CG_ROWS:,} rows of this family"
+def _why_no_iteration(task: Task, most: int = 300_000) -> str | None:
+    """Why conjugate gradients on the rows cannot follow where waves do not suffice; None if they can.
+
+    Of other families than the Gaussian they can on `most` rows: each Newton step is a fit.
+    """
+    if not task.gaussian and len(task.obs) > most:
+        return f"with more than {most:,} rows of this family"
     needed, resources = kriging_bytes(task.obs.rows.coords), task.settings.resources
     if needed <= resources.room:
         return None
     which = "the memory_limit" if resources.memory_limit is not None else "is free"
-    return f"conjugate gradients would need {as_size(needed)}, more than {which}, so"
-
-
-def _few_waves(task: Task, kernel: Kernel, noise_variance: float, box: Box, last: str) -> LatticeWaves | None:
-    """The heaviest waves, whatever they leave out; None if no lattice holds the kernel."""
-    try:
-        return lattice_waves(task.settings, kernel, noise_variance, len(task.obs), box, last=last)
-    except KernelError:
-        return None
+    return f"conjugate gradients would need {as_size(needed)}, more than {which}"
 
 
 def _no_products(mode: Mode) -> str | None:
     """Why the covariance of the rows could not even be multiplied, so that the nearest answer; None if it could."""
     return mode.fit.posterior.report.details.get("why") if isinstance(mode.fit, IterativeFit) else None
-
-
-def _may_be_nearest(task: Task) -> bool:
-    """Whether waves are not what was asked for, and the nearest rows can be had."""
-    ours = task.settings.features == "auto" and task.settings.n_frequencies == "auto"
-    return ours and task.gaussian and not task.ordinary and nearest_bytes(len(task.obs)) <= task.settings.resources.room
-
-
-def _nearest_are_better(
-    task: Task, kernel: Kernel, noise_variance: float, waves: Mode, left: float, last: str
-) -> tuple[bool, Choice]:
-    """Whether held-out rows are predicted better from the nearest of all others than by the waves, and by how much.
-
-    New observations hardly tell a surface that is known closely from one that is not: waves that leave out far more
-    than the nearest rows leave unknown have too large an sd, and are not taken.
-    """
-    obs, rng = task.obs, generator(task.settings.seed, "held-out rows")
-    test = np.sort(rng.choice(len(obs), min(limits.MAX_COMPARED_ROWS, len(obs) // 10), replace=False))
-    fold = (np.setdiff1d(np.arange(len(obs)), test, assume_unique=True), test)
-    held = (held_out_locally(kernel, obs, noise_variance, [fold]), waves.fit.leave_out(obs, [fold]))
-    noises = (noise_variance, waves.noise_variance)
-    near, far = (held_out_crps(part, obs, noise) for part, noise in zip(held, noises, strict=True))
-    why = last.removesuffix(", so")
-    told = f"{why}; CRPS of {len(test):,} held-out rows {near:.4g} from the nearest rows, {far:.4g} by waves, which "
-    told += f"leave out a field of sd {np.sqrt(left):.2g}"
-    unknown = float(np.median(held[0].variance))
-    if near < far:
-        return True, Choice("n_frequencies", None, text=f"none: {told}")
-    if left > limits.LEFT_OF_UNKNOWN * unknown:
-        told += f", and the nearest rows leave one of {np.sqrt(unknown):.2g} unknown"
-        return True, Choice("n_frequencies", None, text=f"none: {told}")
-    n_waves = len(waves.fit.posterior.feature_coef) // 2
-    return False, Choice("n_frequencies", n_waves, text=f"{n_waves:,} waves of a lattice: {told}")
-
-
-def held_out_crps(held: HeldOut, obs: Observations, noise_variance: float) -> float:
-    """CRPS of held-out rows as new observations."""
-    i = held.index
-    sd = np.sqrt(held.variance + obs.copy_variance(noise_variance)[i])
-    return crps(obs.y[i], held.mean, sd, sample_weight=obs.weight[i])
 
 
 Box = tuple[FloatArray, FloatArray]
@@ -199,6 +154,15 @@ class LatticeWaves:
     left: float | None = None
 
 
+def waves_for(task: Task, kernel: Kernel, noise_variance: float, last: str | None) -> LatticeWaves:
+    """Waves for the rows of a task, as `lattice_waves` has them."""
+    n, noise = len(task.obs), noise_variance + task.noise_of_row
+    told = None if isinstance(task.data, Observations) else information_of(task.data)[1]
+    gridded = n > MANY_ROWS and find_grid(task.obs.rows.coords) is not None
+    box = task.covered_box
+    return lattice_waves(task.settings, kernel, noise, n, box, last=last, information=told, on_grid=gridded)
+
+
 def lattice_waves(
     settings: Settings,
     kernel: Kernel,
@@ -206,17 +170,15 @@ def lattice_waves(
     n_rows: int,
     box: Box,
     *,
-    unseen: float = limits.UNSEEN,
     last: str | None = None,
     information: float | None = None,
     on_grid: bool = False,
 ) -> LatticeWaves:
     """Waves that leave out less than the data can tell, if there are few enough of them.
 
-    What the waves leave out is carried as independent variance r. In truth it is shared by the n / m rows of one wave
-    length, so r n / m must be at most `unseen` of the noise. Where the rows' `information` is known (other families),
-    waves may go that they say next to nothing about. `last` says why the waves must do, whatever they leave out, where
-    nothing else can follow. Rows `on_grid` have the whole kernel for the price of FFTs, so the waves must do as well.
+    Of other families than the Gaussian the rows' `information` is known: waves may go that they say next to nothing
+    about. `last` says why the waves must do, whatever they leave out, where nothing else can follow. Rows `on_grid`
+    have the whole kernel for the price of FFTs, so the waves must do as well.
     """
     variance, extent = total_variance(kernel), box[1] - box[0]
     if settings.n_frequencies != "auto":
@@ -225,10 +187,10 @@ def lattice_waves(
         frequencies = lattice_frequencies(kernel, extent, n_frequencies=m, seed=settings.seed)
         choice = Choice("n_frequencies", m, given=True, text=f"{m:,} waves of a lattice: as asked")
         return _taken(settings, kernel, frequencies, box, choice)
-    noise = max(noise_variance, 1e-9 * variance) / variance
-    level = unseen * noise
-    least = level * min(1.0, limits.FEW_WAVES / n_rows)
-    most = max_columns(settings.resources.memory_limit, 2 * limits.MAX_LATTICE_WAVES) // 2
+    noise = max(noise_variance / variance, 1e-9)
+    laplace, whole = information is not None, on_grid and last is None
+    least = _allowed(np.zeros(1), n_rows, noise, laplace=laplace, whole=True)[0]  # the strictest that could be asked
+    most = max_columns(settings.resources.memory_limit, 2 * MAX_LATTICE_WAVES) // 2
     try:
         frequencies = lattice_frequencies(kernel, extent, missing=least, maximum=most)
     except KernelError as problem:
@@ -236,10 +198,9 @@ def lattice_waves(
             raise
         return LatticeWaves(None, _torus(str(problem)))
     left = np.maximum(1 - np.cumsum(frequencies.mass) / variance, 0.0)
-    allowed = _allowed(frequencies.mass / variance, n_rows, level, noise, unseen, surface=on_grid and last is None)
-    sufficient = left <= allowed
+    sufficient = left <= _allowed(frequencies.mass / variance, n_rows, noise, laplace=laplace, whole=whole)
     if information is not None:
-        sufficient |= _untold(frequencies.mass, variance, information) <= limits.UNTOLD_SHARE
+        sufficient |= _untold(frequencies.mass, variance, information) <= 0.003
     enough = np.flatnonzero(sufficient)
     if len(enough):
         m = int(enough[0]) + 1
@@ -252,24 +213,28 @@ def lattice_waves(
     if last is None:
         return LatticeWaves(None, _torus(told))
     lost = variance * float(left[-1])
-    text = f"{told}; {last} it is carried as noise of sd {np.sqrt(lost):.2g}"
+    text = f"{told}; {last}, so it is carried as noise of sd {np.sqrt(lost):.2g}"
     taken = _taken(settings, kernel, frequencies, box, Choice("n_frequencies", frequencies.n, text=text))
     return replace(taken, left=lost)
 
 
-def _allowed(mass: FloatArray, n_rows: int, level: float, noise: float, unseen: float, *, surface: bool) -> FloatArray:
+def _allowed(mass: FloatArray, n_rows: int, noise: float, *, laplace: bool, whole: bool) -> FloatArray:
     """Variance, relative to the kernel's, that the first 1, 2, ... waves may leave out.
 
-    `surface`: all of the kernel can be had otherwise, so it is also a small part of what stays unknown of the surface.
+    What the waves leave out is carried as independent variance r. In truth it is shared by the n / m rows of one wave
+    length, so r n / m must be at most `unseen` of the noise; m is 30 at least, for lines of a periodic kernel are few.
+    That is an error of the mean of 1 % of its sd, and more where Laplace's approximation errs by more.
+
+    The surface of many rows is known far better than any new observation: then a share of the noise is the measure.
+    `whole`: all of the kernel can be had otherwise, so it is also a small part of what stays unknown of the surface.
     """
-    allowed = level * np.minimum(1.0, np.maximum(np.arange(1, len(mass) + 1), limits.FEW_WAVES) / n_rows)
-    unknown = limits.UNSEEN_SURFACE * np.sum(mass / (1 + mass * n_rows / (2 * noise))) if surface else np.inf
-    # the surface of many rows is known far better than any new observation: the noise is the measure
-    if n_rows > limits.MANY_ROWS:
-        return np.maximum(allowed, min(limits.MANY_ROWS_NOISE * noise, limits.MANY_ROWS_VARIANCE, unknown))
-    if n_rows > limits.MANY_COUNTS and unseen > limits.UNSEEN:
-        return np.maximum(allowed, min(limits.MANY_COUNTS_NOISE * noise, limits.MANY_ROWS_VARIANCE))
-    return np.asarray(allowed)
+    unseen, many = (1e-2, 20_000) if laplace else (1e-4, MANY_ROWS)
+    allowed = unseen * noise * np.minimum(1.0, np.maximum(np.arange(1, len(mass) + 1), 30) / n_rows)
+    if n_rows <= many:
+        return np.asarray(allowed)
+    unknown = 0.03 * np.sum(mass / (1 + mass * n_rows / (2 * noise))) if whole else np.inf
+    share = 0.05 if n_rows > MANY_ROWS else 0.015
+    return np.maximum(allowed, min(share * noise, 0.01, unknown))
 
 
 def _untold(mass: FloatArray, variance: float, information: float) -> FloatArray:

@@ -13,7 +13,6 @@ from bochner.inference.fits.linear import LinearEngine, fit_ordinary
 from bochner.inference.fits.newton import Data, Mode, find_mode
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes import limits
 from bochner.kernels import Kernel, total_variance
 
 
@@ -32,7 +31,7 @@ def linear_mode(
     return find_mode(data, LinearEngine(features, noise_variance), start=start)
 
 
-def wave_precision(task: Task, kernel: Kernel, noise_variance: float) -> tuple[Any, Choice]:
+def wave_precision(task: Task, kernel: Kernel, noise_variance: float, few: int = 10_000) -> tuple[Any, Choice]:
     """Precision of the waves: as asked, or float32 where its rounding stays far below the noise."""
     asked = task.settings.resources.dtype
     if asked != "auto":
@@ -40,7 +39,7 @@ def wave_precision(task: Task, kernel: Kernel, noise_variance: float) -> tuple[A
     n = task.obs.total
     if wave_dtype(n, total_variance(kernel), noise_variance) is not np.float32:
         return np.float64, Choice("dtype", "float64", "the noise is too small for rounded waves")
-    if n <= limits.FEW_WAVE_ROWS:
+    if n <= few:
         return np.float64, Choice("dtype", "float64", "few rows, so nothing is gained by less")
     text = "float32 waves, float64 sums: rounding stays far below the noise"
     return np.float32, Choice("dtype", "float32", text=text)

@@ -13,20 +13,21 @@ from bochner.choices import Choice
 from bochner.exceptions import ApproximationWarning, warn
 from bochner.features import FeatureMap, FourierMap, NystroemMap, choose_landmarks
 from bochner.frequencies import Frequencies, Rule, choose_number, shares_of
-from bochner.inference.fits.folds import Fold, HeldOut, held_out_locally
+from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.linear import LinearEngine, fit_truncated
 from bochner.inference.fits.memory import check_columns, iterative_bytes, max_columns
 from bochner.inference.fits.newton import Data, Mode
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes import limits
 from bochner.inference.schemes.base import Case, Draw, Scheme, Solved
-from bochner.inference.schemes.iterative_kriging import NearestRows, iterative_mode
-from bochner.inference.schemes.lattice_scheme import held_out_crps
 from bochner.inference.schemes.linear_modes import linear_mode, raised_noise, wave_precision
+from bochner.inference.schemes.whole_kernel import NearestRows, iterative_mode, may_be_nearest, nearest_are_better
 from bochner.kernels import Kernel, SpectralKernel, spectral_terms, total_variance
 from bochner.random import generator
+
+MAX_RULE_WAVES = 2_048  # waves; their 4,096 columns have a Gram of 134 MB, and a factor in a few seconds
+MAX_FEATURE_TUNING_WORK = 2e10  # multiplications in one evaluation of the evidence of features, up to which it is tuned
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,9 @@ class Nystroem(FeatureScheme):
         if asked != "auto":
             check_columns(task.settings.resources.memory_limit, int(asked) // 2)
             return Number(int(asked), Choice("n_frequencies", int(asked), "as asked", given=True))
-        m = max_columns(task.settings.resources.memory_limit, min(len(task.obs), limits.MAX_LANDMARKS))
-        text = f"{m:,} landmarks: at most {limits.MAX_LANDMARKS:,}; their missing variance is carried"
+        most = 1_000  # landmarks
+        m = max_columns(task.settings.resources.memory_limit, min(len(task.obs), most))
+        text = f"{m:,} landmarks: at most {most:,}; their missing variance is carried"
         return Number(m, Choice("n_frequencies", m, text=text))
 
     def features(self, task: Task, kernel: Kernel, m: int, noise_variance: float) -> tuple[FeatureMap, Choice]:
@@ -119,7 +121,7 @@ class RuleWaves(FeatureScheme):
             m = int(s.n_frequencies)
             check_columns(s.resources.memory_limit, m)
             return Number(m, Choice("n_frequencies", m, "as asked", given=True))
-        extent, most = task.scale.extent, max_columns(s.resources.memory_limit, 2 * limits.MAX_RULE_WAVES) // 2
+        extent, most = task.scale.extent, max_columns(s.resources.memory_limit, 2 * MAX_RULE_WAVES) // 2
         m, error, reason = choose_number(self.rule, kernel, len(extent), extent, s.tolerance, s.seed, most)
         return Number(m, Choice("n_frequencies", m, text=reason), error)
 
@@ -132,18 +134,23 @@ class RuleWaves(FeatureScheme):
     def solve(self, task: Task, learned: Average) -> Solved:
         number = self.number(task, learned.kernels[0])
         told: tuple[Choice, ...] = ()
-        if number.misses(task.settings.tolerance) and len(learned.kernels) == 1 and self._may_be_nearest(task):
-            better, compared = self._nearest_are_better(task, *learned.pairs[0], number)
-            told = (compared,)
-            if better:
-                return self._nearest(task, learned, told)
         if number.misses(task.settings.tolerance):
-            self._warn(number, task.settings.tolerance)
-        modes: list[Mode] = []
-        choices: tuple[Choice, ...] = ()
-        for k, s2 in reversed(learned.pairs):  # the best last
-            mode, choices = self._mode(task, k, s2, number)
-            modes.insert(0, mode)
+            fits = task.settings.resources.fits(iterative_bytes(len(task.obs), task.dim))
+            if len(learned.pairs) == 1 and fits and may_be_nearest(task):
+                better, compared = self._compared(task, *learned.pairs[0], number)
+                told = (compared,)
+                if better:
+                    mode = iterative_mode(*learned.pairs[0], task.data)
+                    none = Choice("n_frequencies", None, text="none: the nearest rows predict better")
+                    return Solved(NearestRows.name, [mode], (*told, none, mode.solver))
+            warn(
+                f"{number.m:,} {self.name} frequencies approximate the kernel to {number.error:.1e} of its variance "
+                f"(RMS), coarser than tolerance={task.settings.tolerance:g}; raise n_frequencies or tolerance, or use "
+                f"features='exact'.",
+                ApproximationWarning,
+            )
+        found = [self._mode(task, k, s2, number) for k, s2 in learned.pairs]
+        modes, choices = [mode for mode, _ in found], found[0][1]
         return Solved(self.name, modes, (*told, number.choice, *choices, modes[0].solver), number.m, number.error)
 
     def own_draw(self, task: Task) -> Draw | None:
@@ -153,7 +160,7 @@ class RuleWaves(FeatureScheme):
         m, n = int(s.n_frequencies), len(task.obs)
         if not all(k.smooth for k in s.kernel.leaves() if isinstance(k, SpectralKernel)):  # lines jump
             return None
-        if n * min(2 * m, n) * 2 * m > limits.MAX_FEATURE_TUNING_WORK:
+        if n * min(2 * m, n) * 2 * m > MAX_FEATURE_TUNING_WORK:
             return None
         shares = shares_of(s.kernel, m)
 
@@ -178,44 +185,18 @@ class RuleWaves(FeatureScheme):
             return mode, (precision, *raised_noise(fit.noise_variance, noise_variance))
         return linear_mode(task, features, noise_variance, data), (precision,)
 
-    def _may_be_nearest(self, task: Task) -> bool:
-        """Whether features are ours to choose, and rows are few enough to be kept."""
-        ours = task.settings.features == "auto" and task.settings.n_frequencies == "auto"
-        n = len(task.obs)
-        kept = n <= limits.MAX_FURTHER_ROWS and task.settings.resources.fits(iterative_bytes(n, task.dim))
-        return ours and task.gaussian and kept and not task.ordinary
-
-    def _nearest_are_better(
-        self, task: Task, kernel: Kernel, noise_variance: float, number: Number
+    def _compared(
+        self, task: Task, kernel: Kernel, noise_variance: float, number: Number, most: int = 30_000
     ) -> tuple[bool, Choice]:
-        """Whether held-out rows are predicted better from their nearest rows than by waves: neither can be told
-        from the kernel alone, since waves average noise away and near rows follow a rough field.
-        """
-        rng, obs = generator(task.settings.seed, "held-out rows"), task.obs
-        if len(obs) > limits.MAX_COMPARING_ROWS:
-            obs = obs[np.sort(rng.choice(len(obs), limits.MAX_COMPARING_ROWS, replace=False))]
-        n_test = min(limits.MAX_COMPARED_ROWS, len(obs) // 10)
-        rows = rng.permutation(len(obs))
-        fold: Fold = (np.sort(rows[n_test:]), np.sort(rows[:n_test]))
-        near = held_out_crps(held_out_locally(kernel, obs, noise_variance, [fold]), obs, noise_variance)
+        """Whether the nearest rows predict better than waves, tried on `most` rows, and the choice between them."""
+        obs = task.obs
+        if len(obs) > most:
+            rng = generator(task.settings.seed, "rows to compare schemes on")
+            obs = obs[np.sort(rng.choice(len(obs), most, replace=False))]
         mode, _ = self._mode(task, kernel, noise_variance, number, obs)
-        far = held_out_crps(mode.fit.leave_out(obs, [fold]), obs, mode.noise_variance)
-        told = f"CRPS of {n_test:,} held-out rows {near:.4g} from the nearest rows, {far:.4g} by waves"
-        if near < far:
-            return True, Choice(
-                "features", NearestRows.name, text=f"nearest rows, instead of {self.name} waves: {told}"
-            )
+        better, told = nearest_are_better(kernel, noise_variance, obs, mode, task.settings.seed)
+        if better:
+            text = f"nearest rows, instead of {self.name} waves: {told}"
+            return True, Choice("features", NearestRows.name, text=text)
         reason = self.suits(Case(len(task.obs), task.dim, kernel)) or ""
         return False, Choice("features", self.name, f"{reason} ({self.explain(task.dim)}); {told}")
-
-    def _nearest(self, task: Task, learned: Average, told: tuple[Choice, ...]) -> Solved:
-        mode = iterative_mode(*learned.pairs[0], task.data)
-        none = Choice("n_frequencies", None, text="none: the nearest rows predict better")
-        return Solved(NearestRows.name, [mode], (*told, none, mode.solver))
-
-    def _warn(self, number: Number, tolerance: float) -> None:
-        warn(
-            f"{number.m:,} {self.name} frequencies approximate the kernel to {number.error:.1e} of its variance (RMS), "
-            f"coarser than tolerance={tolerance:g}; raise n_frequencies or tolerance, or use features='exact'.",
-            ApproximationWarning,
-        )
