@@ -10,8 +10,8 @@ from scipy import stats
 from bochner.families import Gaussian, Poisson
 from bochner.features import Rows
 from bochner.inference import Domain, Responses, Settings, curvature
-from bochner.inference.learning import priors
 from bochner.inference.learning.evidence import Theta
+from bochner.inference.learning.form import sd_prior
 from bochner.inference.learning.policy import POLICY
 from bochner.kernels import Matern, Separable
 
@@ -37,7 +37,7 @@ def test_columns_are_as_likely_as_in_a_regression(columns):
             return stats.multivariate_normal(np.zeros(40), wide).logpdf(y)
         logs, part = np.log(variance) + np.linspace(-10, 2, 241), X[:, chosen]
         laws = [stats.multivariate_normal(np.zeros(40), wide + np.exp(v) / len(chosen) * part @ part.T) for v in logs]
-        prior = [priors.sd_prior(v, POLICY.effect_rate / np.sqrt(variance))[0] for v in logs]
+        prior = [sd_prior(v, POLICY.effect_rate / np.sqrt(variance))[0] for v in logs]
         return np.logaddexp.reduce([law.logpdf(y) + p for law, p in zip(laws, prior, strict=True)]) + np.log(0.05)
 
     ours = found.log_evidence(2, np.array(columns, dtype=np.intp), variance)

@@ -24,7 +24,7 @@ from bochner.inference.fits.folds import HeldOut
 from bochner.inference.fits.iterative import leave_out_iterative
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.fits.newton import find_mode
-from bochner.inference.learning.held_out import likeness
+from bochner.inference.learning.judge import likeness
 from bochner.kernels import Empirical, Matern, OnAxes, Periodic, SquaredExponential, gneiting
 from bochner.kernels.anisotropy import stretch_of, unstretch
 from bochner.kernels.axes import Axes

@@ -9,7 +9,7 @@ from bochner.inference.evidence.laplace import next_order_evidence
 from bochner.inference.fits.fixed_effects import fixed_effects, held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, stacked
 from bochner.inference.fits.newton import Chain, sample_posterior
-from bochner.inference.learning.priors import range_density
+from bochner.inference.learning.form import range_density
 from bochner.inference.model import Model, fit_model, leave_out, sample
 from bochner.inference.observed.observations import Observations, merge_equal_rows
 from bochner.inference.observed.responses import Responses

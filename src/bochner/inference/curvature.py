@@ -20,8 +20,8 @@ from bochner.families import Family
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.fits.newton import find_mode
-from bochner.inference.learning import priors
 from bochner.inference.learning.evidence import Theta
+from bochner.inference.learning.form import sd_prior
 from bochner.inference.learning.given import known_noise
 from bochner.inference.learning.ladder import rungs, with_shared_trend
 from bochner.inference.learning.learn import searched
@@ -57,7 +57,7 @@ class Information:
             prior = np.r_[np.zeros(n_linear), np.full(len(columns), len(columns) / np.exp(log_variance))]
             whole = precision + np.diag(prior)
             gain = 0.5 * float(shift @ np.linalg.lstsq(whole, shift, rcond=None)[0])
-            density = priors.sd_prior(log_variance, POLICY.effect_rate / np.sqrt(variance))[0] if len(columns) else 0.0
+            density = sd_prior(log_variance, POLICY.effect_rate / np.sqrt(variance))[0] if len(columns) else 0.0
             proper = 0.5 * float(np.sum(np.log(prior[n_linear:])))
             values.append(gain + proper - 0.5 * float(np.linalg.slogdet(whole)[1]) + density)
         step = float(grid[1] - grid[0]) if len(columns) else 1.0

@@ -7,8 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bochner.inference.fits.folds import HeldOut
-from bochner.inference.learning.held_out import gaps_of, likeness
-from bochner.inference.learning.judge import HeldOutScores, variance_factor
+from bochner.inference.learning.judge import HeldOutScores, gaps_of, likeness, variance_factor
 from bochner.inference.learning.policy import POLICY
 
 RNG = np.random.default_rng

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from scipy import integrate as quadrature
 
 from bochner.inference.learning import priors
+from bochner.inference.learning.form import Sizes
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.priors import Sizes
 
 SIZES = Sizes(extent=3.0, spacing=0.1)
 PRIORS = {

@@ -10,14 +10,24 @@ from itertools import product
 import numpy as np
 
 from bochner.arrays import FloatArray
-from bochner.inference.learning import priors, starts
-from bochner.inference.learning.form import Begun, Common, Entry, Form, Pair, Starts
+from bochner.inference.learning import starts
+from bochner.inference.learning.form import (
+    Begun,
+    Common,
+    Entry,
+    Form,
+    Pair,
+    Sizes,
+    Starts,
+    normal_prior,
+    nu_prior,
+    range_prior,
+)
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.priors import Sizes
 from bochner.inference.observed.task import Task
 from bochner.kernels import Kernel, Matern, OnAxes, Separable
 
-NU = Entry("nu", np.log(0.2), np.log(12.0), priors.nu_prior)
+NU = Entry("nu", np.log(0.2), np.log(12.0), nu_prior)
 
 
 def forms_of(task: Task, common: Common) -> list[Form]:
@@ -66,8 +76,8 @@ class Axes:
         sizes = self.sizes[g]
         extent = float(np.log(sizes.extent))
         if g == 0 and self.of_space:
-            return Entry("length_scale", extent - 7, extent + 2, partial(priors.range_prior, sizes=sizes), extent)
-        prior = partial(priors.normal_prior, mean=extent, sd=POLICY.column_sd)
+            return Entry("length_scale", extent - 7, extent + 2, partial(range_prior, sizes=sizes), extent)
+        prior = partial(normal_prior, mean=extent, sd=POLICY.column_sd)
         return Entry(f"length_scale[{g}]", extent - 7, extent + 6, prior, extent)
 
 
@@ -99,7 +109,7 @@ def near_and_far(axes: Axes, common: Common) -> Form:
     n = axes.dim * (axes.dim + 1) // 2 - 1 if axes.one_space else 0
     near = _metric(axes.dim) if n else Matern(1.0, nu=1.0, learn_nu=True)
     far = near.replace(nu=0.5, learn_nu=False)
-    gap = Entry("nearer", 0.4, 7.0, partial(priors.normal_prior, mean=POLICY.nearer, sd=POLICY.nearer_sd))
+    gap = Entry("nearer", 0.4, 7.0, partial(normal_prior, mean=POLICY.nearer, sd=POLICY.nearer_sd))
     stretches = [Entry(f"stretch[{i}]", -6.0, 6.0, None) for i in range(n)]
     # entries: far range, stretches, gap, nu of the near field
     matrix = np.zeros((5 + 2 * n, 3 + n))

@@ -11,16 +11,214 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, special
+from scipy import optimize, sparse, special
+from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.choices import Choice
-from bochner.inference.fits.folds import AT_RANDOM, IN_GAPS, held_out_by_each
+from bochner.exceptions import InputError
+from bochner.features import Grid, find_grid
+from bochner.inference.fits.folds import AT_RANDOM, IN_GAPS, Fold, HeldOut, held_out_by_each
 from bochner.inference.learning.form import Pair
-from bochner.inference.learning.held_out import Geometry, gaps_of, likeness
 from bochner.inference.learning.policy import POLICY
-from bochner.resources import small_systems
-from bochner.validation import crps_mixture
+from bochner.inference.observed.observations import Observations
+from bochner.inference.observed.settings import Domain
+from bochner.inference.observed.task import Task
+from bochner.neighbours import empty_sectors, random_order
+from bochner.random import generator
+from bochner.resources import n_searchers, n_threads, small_systems
+from bochner.validation import GapBlocks, crps_mixture
+from bochner.validation.gaps import mirrored_gaps, share_in_gaps
+
+MOST_PLACES = 30_000  # prediction locations, and rows, that are looked at
+FOLDS = 3  # in which rows are held out
+LEAST_GROUPS = 5  # from which whole groups are held out
+FULL_IMAGE = 0.35  # share of the nodes that hold a row, from which a grid is an image
+NEIGHBOURS = 8  # the distance to the so-manieth tells how far rows lie apart
+SURROUNDED = 3.0  # distances to a row, within which a sector is empty or not
+SECTORS = 12  # around a place
+
+
+def wanted_places(obs: Observations, domain: Domain, seed: int) -> FloatArray:
+    """Some of the prediction locations: those asked for, or where a map would be drawn."""
+    rng = generator(seed, "wanted places")
+    wanted = _everywhere(obs.rows.coords, rng) if domain.wanted is None else domain.wanted
+    if len(wanted) > MOST_PLACES:
+        wanted = wanted[rng.choice(len(wanted), MOST_PLACES, replace=False)]
+    return wanted
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """How prediction locations lie among the rows, and rows held out that lie like them.
+
+    Attributes
+    ----------
+    obs : Observations
+        Rows with a weight.
+    coords, places : (n, dim), (m, dim)
+        Rows and prediction locations; in pixels, where the rows are an image.
+    in_gaps : bool
+        Whether most of the locations lie in gaps between rows.
+    folds : list of (train, test)
+    """
+
+    obs: Observations
+    coords: FloatArray
+    places: FloatArray
+    in_gaps: bool
+    folds: list[Fold]
+
+    @classmethod
+    def of(cls, task: Task) -> Geometry:
+        """Of a task; gaps are judged in the plane and in space, where rows have no groups and no times."""
+        obs, domain, seed = task.responses.observations().with_weight(), task.domain, task.settings.seed
+        groups = None if domain.groups is None else domain.groups[task.responses.weight > 0]
+        places, coords = in_pixels(task.grid, wanted_places(obs, domain, seed), obs.rows.coords)
+        of_space = groups is None and domain.shared is None and not domain.last_is_time and 1 < task.dim <= 3
+        in_gaps = of_space and share_in_gaps(places, coords) >= POLICY.gappy
+        if groups is not None and len(np.unique(groups)) >= LEAST_GROUPS:
+            return cls(obs, coords, places, False, _group_folds(coords, groups, seed))
+        folds = _in_gaps(coords, places, seed) if in_gaps else []
+        return cls(obs, coords, places, bool(folds), folds or _at_random(coords, seed))
+
+    @property
+    def share_of_order(self) -> float:
+        """Share of the rows, drawn at random, that lie half as far apart as prediction locations from the rows."""
+        trees = ((cKDTree(self.coords[train]), self.coords[test]) for train, test in self.folds)
+        away = float(np.median(np.concatenate([tree.query(test)[0] for tree, test in trees])))
+        apart = float(np.median(cKDTree(self.coords).query(self.coords, k=2, workers=n_threads())[0][:, 1]))
+        return float(min(1.0, (2 * apart / max(away, 1e-300)) ** self.coords.shape[1]))
+
+
+def _in_gaps(coords: FloatArray, places: FloatArray, seed: int) -> list[Fold]:
+    """Rows in moved copies of the gaps, and in mirror images of all of them at once, which keep edges at the edge."""
+    try:
+        folds = list(GapBlocks(places, FOLDS, random_state=seed).split(coords))
+    except InputError:  # no shape to move
+        return []
+    every = np.arange(len(coords))
+    masks = mirrored_gaps(places, coords, FOLDS if len(coords) > 1_000_000 else None)
+    return folds + [(every[~mask], every[mask]) for mask in masks]
+
+
+def _at_random(coords: FloatArray, seed: int) -> list[Fold]:
+    """Rows drawn at random, whatever the direction of the axes."""
+    rows = random_order(coords, generator(seed, "held-out rows"))
+    return [(np.setdiff1d(rows, part), part) for part in np.array_split(rows, 10)[:FOLDS]]
+
+
+def in_pixels(grid: Grid | None, *places: FloatArray) -> tuple[FloatArray, ...]:
+    """Places in pixels of a grid, equal distances to the last digit; as they are, where there is none."""
+    return places if grid is None else tuple(np.round((some - grid.origin) / grid.step, 2) for some in places)
+
+
+def gaps_of(coords: FloatArray, held: HeldOut) -> IntArray:
+    """Number of the gap that each held-out row lies in: rows of a fold nearer to each other than gaps are wide."""
+    labels, first = np.empty(len(held.index), dtype=np.intp), 0
+    for fold in np.unique(held.fold):
+        here = np.flatnonzero(held.fold == fold)
+        places = coords[held.index[here]]
+        apart = np.median(cKDTree(places).query(places, k=min(3, len(places)))[0][:, -1]) if len(places) > 1 else 0.0
+        near = cKDTree(places).query_pairs(4 * float(apart), output_type="ndarray")
+        links = sparse.coo_array((np.ones(len(near)), (near[:, 0], near[:, 1])), shape=(len(places),) * 2)
+        n, found = sparse.csgraph.connected_components(links, directed=False)
+        labels[here] = first + found
+        first += n
+    return labels
+
+
+def likeness(coords: FloatArray, folds: Sequence[Fold], held: HeldOut, wanted: FloatArray) -> FloatArray:
+    """Weight of each held-out row: how many prediction locations lie as it does, of those that do (n,).
+
+    Two numbers tell how a place lies: its distance to the nearest row, and how many of twelve sectors around it hold
+    no row.
+    """
+    rng = generator(0, "wanted places")
+    if len(wanted) > MOST_PLACES // 10:
+        wanted = wanted[rng.choice(len(wanted), MOST_PLACES // 10, replace=False)]
+    distance, some = _nearest_row(coords, wanted, rng)
+    radius = SURROUNDED * float(np.quantile(distance, 0.9))
+    edges = np.unique(np.quantile(distance, (0.25, 0.5, 0.75, 0.9)))
+    target = _cells(edges, distance, _empty(wanted, some, radius))
+    cell = np.empty(len(held.index), dtype=np.intp)
+    for k, (train, _) in enumerate(folds):
+        here = np.flatnonzero(held.fold == k)
+        if len(here):
+            places = coords[held.index[here]]
+            away, some = _nearest_row(coords[train], places, rng)
+            cell[here] = _cells(edges, away, _empty(places, some, radius))
+    n_cells = 1 + max(int(cell.max()), int(target.max()))
+    asked, found = (np.bincount(part, minlength=n_cells) / len(part) for part in (target, cell))
+    # locations whose like was never held out are lost; no row may stand for too many of the others
+    weight = np.clip((asked / np.maximum(found, 1e-12))[cell], 0.0, 5.0)
+    return weight if weight.sum() > 0 else np.ones(len(weight))
+
+
+def _nearest_row(rows: FloatArray, places: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Distance of each place to its nearest row, and some of the rows."""
+    distance = np.asarray(cKDTree(rows, balanced_tree=False).query(places, workers=n_threads())[0])
+    return distance, rows if len(rows) <= 4_000 else rows[rng.choice(len(rows), 4_000, replace=False)]
+
+
+def _empty(places: FloatArray, rows: FloatArray, radius: float) -> IntArray:
+    """How many sectors around each place hold no row within a radius; zero but in the plane."""
+    if places.shape[1] != 2:
+        return np.zeros(len(places), dtype=np.intp)
+    return empty_sectors(places, rows, radius, SECTORS)
+
+
+def _cells(edges: FloatArray, distance: FloatArray, empty: IntArray) -> IntArray:
+    """Cell of a table by distance and by how far a place is surrounded: hardly, partly or all around."""
+    return np.asarray(np.digitize(distance, edges) * 3 + np.digitize(empty, (1, 4)))
+
+
+def _group_folds(coords: FloatArray, groups: IntArray, seed: int) -> list[Fold]:
+    """Whole groups held out, a tenth of them in each fold, whatever their names."""
+    names, number = np.unique(groups, return_inverse=True)
+    count = np.bincount(number)
+    middles = np.column_stack([np.bincount(number, axis) / count for axis in coords.T])
+    order = random_order(middles, generator(seed, "held-out groups"))
+    n_folds = min(10, len(names))
+    tests = [np.flatnonzero(np.isin(number, order[k::n_folds])) for k in range(n_folds)]
+    return [(np.setdiff1d(np.arange(len(coords)), test), test) for test in tests]
+
+
+def _everywhere(coords: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Where a map would be drawn: the empty nodes of an image; else anywhere among the rows."""
+    grid = find_grid(coords)
+    at = None if grid is None else grid.positions(coords)
+    if grid is not None and at is not None and len(at) >= FULL_IMAGE * np.prod(grid.shape, dtype=float):
+        taken = np.zeros(grid.shape, dtype=bool)
+        taken[tuple(at.T)] = True
+        empty = np.argwhere(~taken)
+        if len(empty) < 0.01 * taken.size:
+            empty = np.argwhere(np.ones(grid.shape, dtype=bool))
+        return grid.origin + grid.step * empty
+    low, extent = coords.min(axis=0), np.ptp(coords, axis=0)
+    unit = np.where(extent > 0, extent, 1.0)
+    drawn = rng.uniform(size=(MOST_PLACES // 2, coords.shape[1]))
+    return np.asarray(low + extent * _among((coords - low) / unit, drawn, rng))
+
+
+def _among(rows: FloatArray, places: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Places no farther from the nearest row than rows there lie apart, in a unit box."""
+    some = rows if len(rows) <= MOST_PLACES else rows[rng.choice(len(rows), MOST_PLACES)]
+    sites = np.unique(some, axis=0)
+    if len(sites) <= NEIGHBOURS:
+        return places
+    tree = cKDTree(sites)
+    away, nearest = tree.query(places, workers=n_searchers(len(places)))
+    apart = tree.query(sites, k=[NEIGHBOURS + 1], workers=n_searchers(len(sites)))[0][:, 0]
+    n, dim = places.shape
+    near = places[away <= apart[nearest]]
+    if len(near) >= 0.02 * n:
+        return near
+    about = rng.choice(len(sites), n, p=apart**dim / np.sum(apart**dim))
+    step = rng.standard_normal((n, dim))
+    step *= (rng.uniform(size=n) ** (1 / dim) / np.linalg.norm(step, axis=1))[:, None]
+    return np.asarray(sites[about] + apart[about, None] * step)
+
 
 STEPS = 60  # of the ascent to the weights
 LEAST = 0.1  # weight below which a candidate is left out

@@ -9,8 +9,8 @@ from bochner.inference.learning.by_folds import by_folds
 from bochner.inference.learning.evidence import Nearest, OnLattice, Theta
 from bochner.inference.learning.forms import forms_of
 from bochner.inference.learning.given import degenerate, given, known_noise, unlearned
-from bochner.inference.learning.held_out import Geometry
 from bochner.inference.learning.integrate import integrate
+from bochner.inference.learning.judge import Geometry
 from bochner.inference.learning.ladder import Rung, in_gaps, most_nodes, next_rungs, rungs
 from bochner.inference.learning.learned import Learned, mixed, of_mode, with_dispersion, with_likelihood
 from bochner.inference.learning.policy import POLICY

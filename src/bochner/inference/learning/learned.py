@@ -13,9 +13,8 @@ from bochner.families import Family
 from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.learning.evidence import FAILURES, Laplace, Theta, precision_of
 from bochner.inference.learning.form import Form
-from bochner.inference.learning.held_out import Geometry
 from bochner.inference.learning.integrate import Nodes
-from bochner.inference.learning.judge import judge
+from bochner.inference.learning.judge import Geometry, judge
 from bochner.inference.learning.ladder import Rung, exact_rows, most_nodes
 from bochner.inference.learning.policy import POLICY
 from bochner.inference.learning.reweighted import Reweighted

@@ -103,7 +103,7 @@ def climb(posterior: Posterior, start: FloatArray, known: Sequence[Mode] = ()) -
     here, damping = posterior.at(np.clip(start, low, high)), 0.0
     bend = here.information
     # a likelihood is compared with that of other software, to more digits than a weight needs
-    enough = POLICY.climbed if posterior.form.common.proper else POLICY.climbed**3
+    enough = POLICY.climbed if posterior.form.common.proper else POLICY.climbed**4
     for _ in range(POLICY.steps):
         if here.status == "failed":
             return here

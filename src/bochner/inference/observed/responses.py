@@ -11,7 +11,7 @@ from bochner.families import Family
 from bochner.features import Rows
 from bochner.inference.observed.observations import Observations
 
-FLAT_CURVATURE = 1e-7  # of a row whose log density is a line (no counts under the identity link), or nearly one
+FLAT_CURVATURE = 1e-9  # of a row whose log density is a line (no counts under the identity link), or nearly one
 
 
 @dataclass(frozen=True)
