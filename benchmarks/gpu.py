@@ -35,8 +35,7 @@ from bochner.exceptions import BochnerError
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import Frequencies, rule_named
 from bochner.inference import Observations
-from bochner.inference.adaptive.ascent import Evidence
-from bochner.inference.adaptive.learnable import LearnableWaves, density_of
+from bochner.inference.schemes.ascent import Evidence, LearnableWaves, density_of
 from bochner.kernels import Matern
 from bochner.moments.dense_sums import DenseMoments, dense_moments
 from bochner.moments.device_sums import device_moments

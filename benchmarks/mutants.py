@@ -130,7 +130,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "the prior of waves is one everywhere",
     ),
     (
-        "inference/adaptive/learned_spectra.py",
+        "inference/schemes/learned_spectra.py",
         'getattr(features, "missing"',
         "constant 0.0",
         "all of them have it",

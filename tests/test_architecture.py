@@ -54,11 +54,8 @@ INNER_FLOORS = {
     "inference": (
         ("observed",),
         ("fits",),
-        ("evidence",),
-        ("adaptive",),
         ("schemes",),
         ("learning",),
-        ("tuning",),
         ("curvature", "fit_checks"),
         ("model",),
         ("chunked",),

@@ -14,7 +14,7 @@ from bochner.device import accelerator, device_for, device_throughout, named_dev
 from bochner.exceptions import InputError, MemoryLimitError, MissingExtraError
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import Frequencies, lattice_frequencies
-from bochner.inference.adaptive.ascent import Evidence
+from bochner.inference.schemes.ascent import Evidence
 from bochner.kernels import Matern
 from bochner.moments.dense_sums import dense_moments
 from bochner.moments.fourier_sums import fourier_sums

@@ -12,7 +12,7 @@ from bochner import SpatialRegressor, load
 from bochner.exceptions import FallbackWarning, PartError
 from bochner.features import FourierMap, LocalSpectrumMap, PairedMap
 from bochner.frequencies import QuasiMonteCarlo
-from bochner.inference.adaptive.learned_spectra import stretched
+from bochner.inference.schemes.learned_spectra import stretched
 from bochner.kernels import (
     Empirical,
     Gneiting,

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy import fft
 
 from bochner import SpatialRegressor
-from bochner.inference.fits.memory import grid_bytes, iterative_bytes, kriging_bytes
+from bochner.inference.fits.base import grid_bytes, iterative_bytes, kriging_bytes
 from bochner.kernels import Matern
 from bochner.resources import Resources
 

@@ -12,8 +12,8 @@ from bochner import SpatialClassifier, SpatialRegressor
 from bochner.families import family_named
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import lattice_frequencies
-from bochner.inference.evidence.lattice_evidence import LatticeBound, lattice_plan
 from bochner.inference.fits.fixed_effects import fixed_effects, held_where_separated
+from bochner.inference.fits.lattice_evidence import LatticeBound, lattice_plan
 from bochner.inference.learning.evidence import Parts, Theta
 from bochner.inference.learning.ladder import _parts, with_shared_trend
 from bochner.inference.observed.responses import Responses

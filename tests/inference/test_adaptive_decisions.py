@@ -14,10 +14,9 @@ from bochner.families import Gaussian
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import QuasiMonteCarlo
 from bochner.inference import Observations, Responses, Settings
-from bochner.inference.adaptive import learned_spectra
-from bochner.inference.adaptive.ascent import Point, noise_of_few_waves, with_missing
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes import adaptive_waves
+from bochner.inference.schemes import adaptive_waves, learned_spectra
+from bochner.inference.schemes.ascent import Point, noise_of_few_waves, with_missing
 from bochner.kernels import Matern
 from tests.laws.registry_models import observe
 
@@ -164,7 +163,7 @@ def test_missing_variance_is_carried_only_where_it_predicts_better():
     y = features.block(coords) @ rng.standard_normal(6) + 0.1 * rng.standard_normal(200)
     obs = Observations(Rows(coords, np.ones((200, 1))), y, np.ones(200), np.zeros(200), np.zeros(200))
     parts = np.arange(0, 150), np.arange(150, 200)
-    from bochner.inference.adaptive.ascent import held_out_scores
+    from bochner.inference.schemes.ascent import held_out_scores
 
     at = Point(features, 0.01, 0.0, held_out_scores(features, 0.01, obs[parts[0]], obs[parts[1]]))
     assert with_missing(at, obs[parts[0]], obs[parts[1]], 1.0) is at

@@ -12,8 +12,8 @@ from scipy import linalg, stats
 from bochner.features import Rows
 from bochner.frequencies import MonteCarlo, Orthogonal, QuasiMonteCarlo, StructuredOrthogonal, shares_of
 from bochner.inference import Observations, merge_equal_rows
-from bochner.inference.evidence.feature_evidence import linear_objective
 from bochner.inference.fits.exact import ExactEngine
+from bochner.inference.fits.feature_evidence import linear_objective
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.learning.evidence import Theta
 from bochner.inference.observed.task import scale_of

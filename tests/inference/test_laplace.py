@@ -14,10 +14,10 @@ from bochner.families import Bernoulli, Binomial, Family, Gamma, NegativeBinomia
 from bochner.features import Rows
 from bochner.frequencies import QuasiMonteCarlo
 from bochner.inference import Observations, Responses, next_order_evidence
-from bochner.inference.evidence.laplace import ExactBound, LinearBound
-from bochner.inference.evidence.lattice_evidence import LatticeBound, lattice_plan
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.fixed_effects import fixed_effects
+from bochner.inference.fits.laplace import ExactBound, LinearBound
+from bochner.inference.fits.lattice_evidence import LatticeBound, lattice_plan
 from bochner.inference.fits.newton import find_mode
 from bochner.inference.learning.evidence import Parts, Theta, bound_exactly
 from bochner.inference.learning.ladder import CLUSTERS, PART_ROWS, SPREAD_ROWS, _parts

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from bochner import SpatialRegressor
 from bochner.features import Rows
 from bochner.frequencies import lattice_frequencies, lattice_mass
-from bochner.inference.evidence.lattice_evidence import lattice_objective
+from bochner.inference.fits.lattice_evidence import lattice_objective
 from bochner.inference.learning.evidence import Theta
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Matern, OnAxes, Periodic, SquaredExponential

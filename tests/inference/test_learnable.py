@@ -14,22 +14,20 @@ from bochner.families import family_named
 from bochner.features import FourierMap, NystroemMap, Rows, local_spectrum
 from bochner.frequencies import QuasiMonteCarlo, draw_pairs, lattice_frequencies
 from bochner.inference import Observations, Responses
-from bochner.inference.adaptive.ascent import (
+from bochner.inference.fits.linear import LinearEngine, fit_truncated
+from bochner.inference.schemes.ascent import (
     Evidence,
+    Learnable,
+    LearnableSpectrum,
+    LearnableWaves,
     climb,
+    density_of,
     held_out_scores,
     noise_of_few_waves,
     parts_of,
     with_missing,
 )
-from bochner.inference.adaptive.learnable import (
-    Learnable,
-    LearnableSpectrum,
-    LearnableWaves,
-    density_of,
-)
-from bochner.inference.adaptive.learned_spectra import Verdict, starts_of, with_remainder
-from bochner.inference.fits.linear import LinearEngine, fit_truncated
+from bochner.inference.schemes.learned_spectra import Verdict, starts_of, with_remainder
 from bochner.kernels import Matern, Periodic, SquaredExponential
 from tests.laws.registry import DIMS
 from tests.laws.registry_models import observe

@@ -15,13 +15,12 @@ from bochner.exceptions import ApproximationWarning, MemoryLimitError
 from bochner.families import Gaussian, Poisson
 from bochner.features import Rows, operators
 from bochner.inference import Responses, Settings
-from bochner.inference.fits.memory import column_bytes, exact_bytes, max_columns
+from bochner.inference.fits.base import column_bytes, exact_bytes, max_columns
 from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes import lattice_scheme, rule_waves, whole_kernel
-from bochner.inference.schemes.base import Case
+from bochner.inference.schemes.base import Case, double_precision, raised_noise, wave_precision
 from bochner.inference.schemes.choose import scheme_named
-from bochner.inference.schemes.linear_modes import double_precision, raised_noise, wave_precision
 from bochner.inference.schemes.rule_waves import Number
 from bochner.kernels import Matern, Periodic, SquaredExponential
 from bochner.resources import Resources

@@ -17,7 +17,6 @@ from bochner.features.operators import SplitOperator, UnavailableOperator
 from bochner.frequencies import Frequencies, QuasiMonteCarlo, lattice, lattice_frequencies, lattice_mass
 from bochner.frequencies.torus import fade
 from bochner.inference import Observations, Responses
-from bochner.inference.adaptive import ascent
 from bochner.inference.fits.exact import leave_out_exact
 from bochner.inference.fits.fixed_effects import _unknown
 from bochner.inference.fits.folds import HeldOut
@@ -25,6 +24,7 @@ from bochner.inference.fits.iterative import leave_out_iterative
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.fits.newton import find_mode
 from bochner.inference.learning.judge import likeness
+from bochner.inference.schemes import ascent
 from bochner.kernels import Empirical, Matern, OnAxes, Periodic, SquaredExponential, gneiting
 from bochner.kernels.anisotropy import stretch_of, unstretch
 from bochner.kernels.axes import Axes

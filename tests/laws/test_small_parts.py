@@ -17,14 +17,14 @@ from bochner.families.links import probit
 from bochner.features import Rows
 from bochner.frequencies import MonteCarlo, lattice_frequencies
 from bochner.inference import Observations, Responses
-from bochner.inference.adaptive.learned_spectra import surface_over
+from bochner.inference.fits.base import rows_bytes
 from bochner.inference.fits.folds import HeldOut
 from bochner.inference.fits.iterative import companion
-from bochner.inference.fits.memory import rows_bytes
 from bochner.inference.fits.newton import _effective
 from bochner.inference.learning.judge import gaps_of
 from bochner.inference.learning.reweighted import _median_around
 from bochner.inference.schemes import rule_waves
+from bochner.inference.schemes.learned_spectra import surface_over
 from bochner.kernels import Linear, Matern, Polynomial, Scale
 from bochner.kernels import limits as kernel_limits
 from bochner.kernels.roles import Role, Shape, Start, Variance

@@ -18,8 +18,7 @@ from bochner.inference.fits.folds import each_fold
 from bochner.inference.fits.newton import find_mode
 from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes.base import Scheme, Solved
-from bochner.inference.schemes.linear_modes import double_precision
+from bochner.inference.schemes.base import Scheme, Solved, double_precision
 from bochner.kernels import Kernel
 from bochner.posterior import Cost, Posterior, draw_gaussian
 

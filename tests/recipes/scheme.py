@@ -8,8 +8,7 @@ from bochner.features import NystroemMap
 from bochner.inference import register_scheme
 from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes.base import Case, Scheme, Solved
-from bochner.inference.schemes.linear_modes import double_precision, linear_mode
+from bochner.inference.schemes.base import Case, Scheme, Solved, double_precision, linear_mode
 from bochner.kernels import Kernel
 
 SIDE = {1: 40, 2: 8, 3: 5}  # landmarks along each axis

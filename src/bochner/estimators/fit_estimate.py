@@ -17,7 +17,7 @@ from bochner.exceptions import MemoryLimitError
 from bochner.families import family_named
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import RULES, lattice_frequencies
-from bochner.inference.fits.memory import column_bytes, max_columns
+from bochner.inference.fits.base import column_bytes, max_columns
 from bochner.inference.schemes.lattice_scheme import MAX_LATTICE_WAVES
 from bochner.inference.schemes.rule_waves import MAX_RULE_WAVES
 from bochner.kernels import Matern

@@ -10,7 +10,7 @@ import numpy as np
 from bochner.estimators import limits
 from bochner.estimators.fitted import Fitted
 from bochner.inference import Model
-from bochner.inference.learning.given import UNTUNED_ADVICE
+from bochner.inference.learning.learned import UNTUNED_ADVICE
 from bochner.kernels import Kernel, Product, Sum
 from bochner.layout.row_names import RowName, by_position
 

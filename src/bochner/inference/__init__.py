@@ -5,9 +5,9 @@ observed < fits < evidence < adaptive < schemes < learning < model < chunked
 
 from bochner.inference.chunked import Climb, RowSums, WavePlan, plan_waves, solve
 from bochner.inference.curvature import columns_worth
-from bochner.inference.evidence.laplace import next_order_evidence
 from bochner.inference.fits.fixed_effects import fixed_effects, held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, stacked
+from bochner.inference.fits.laplace import next_order_evidence
 from bochner.inference.fits.newton import Chain, sample_posterior
 from bochner.inference.learning.form import range_density
 from bochner.inference.model import Model, fit_model, leave_out, sample

@@ -22,11 +22,11 @@ from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.fits.newton import find_mode
 from bochner.inference.learning.evidence import Theta
 from bochner.inference.learning.form import sd_prior
-from bochner.inference.learning.given import known_noise
+from bochner.inference.learning.forms import blocks_of
 from bochner.inference.learning.ladder import rungs, with_shared_trend
 from bochner.inference.learning.learn import searched
+from bochner.inference.learning.learned import known_noise
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.setting import blocks_of
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.settings import Domain, Settings
 from bochner.inference.observed.task import Task

@@ -16,10 +16,9 @@ from bochner.exceptions import InputError, PartError
 from bochner.families import Family, Gaussian
 from bochner.features import Rows
 from bochner.inference.fit_checks import check_extremes, check_finite, outliers, overflow_told, pair_scatter, starvation
-from bochner.inference.fits.base import GaussianFit, RescaledFit
+from bochner.inference.fits.base import GaussianFit, RescaledFit, check_rows
 from bochner.inference.fits.fixed_effects import held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, none_to_spare, with_weight
-from bochner.inference.fits.memory import check_rows
 from bochner.inference.fits.newton import Chain, find_mode, sample_posterior
 from bochner.inference.learning.learn import learn
 from bochner.inference.learning.reweighted import Reweighted, gaussian_task

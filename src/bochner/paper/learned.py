@@ -23,11 +23,10 @@ from bochner.families import Gaussian
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import Frequencies, MonteCarlo, QuasiMonteCarlo
 from bochner.inference import Observations, Responses, Settings
-from bochner.inference.adaptive.ascent import Evidence, held_out_scores
-from bochner.inference.adaptive.learnable import LearnableWaves
-from bochner.inference.adaptive.learned_spectra import learned_waves
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.observed.task import Task
+from bochner.inference.schemes.ascent import Evidence, LearnableWaves, held_out_scores
+from bochner.inference.schemes.learned_spectra import learned_waves
 from bochner.kernels import Matern
 from bochner.paper import style
 from bochner.paper.exhibit import Cell, Claim, Exhibit, Table

@@ -10,11 +10,10 @@ from numpy.testing import assert_allclose
 
 from bochner.inference import Domain
 from bochner.inference.learning.form import Form
-from bochner.inference.learning.forms import forms_of
-from bochner.inference.learning.given import known_noise
+from bochner.inference.learning.forms import blocks_of, common_of, forms_of
 from bochner.inference.learning.ladder import rungs
+from bochner.inference.learning.learned import known_noise
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.setting import blocks_of, common_of
 from bochner.inference.observed.task import Task, scale_of
 from bochner.kernels import Matern, Periodic, Separable, SquaredExponential
 from tests.inference.learning.evidences import point_of, slopes, task_of

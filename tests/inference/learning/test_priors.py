@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate as quadrature
 
-from bochner.inference.learning import priors
+from bochner.inference.learning import form as priors
 from bochner.inference.learning.form import Sizes
 from bochner.inference.learning.policy import POLICY
 

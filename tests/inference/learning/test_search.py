@@ -8,13 +8,12 @@ from numpy.testing import assert_allclose
 from scipy import optimize, stats
 
 from bochner import SpatialRegressor
-from bochner.inference.learning.forms import forms_of
-from bochner.inference.learning.given import known_noise
+from bochner.inference.learning.forms import blocks_of, common_of, forms_of
 from bochner.inference.learning.ladder import rungs
 from bochner.inference.learning.learn import searched
+from bochner.inference.learning.learned import known_noise
 from bochner.inference.learning.policy import POLICY
 from bochner.inference.learning.search import Found, Posterior, climb, search
-from bochner.inference.learning.setting import blocks_of, common_of
 from bochner.inference.observed.task import Task
 from bochner.kernels import Matern
 from tests.inference.learning.evidences import slopes, task_of

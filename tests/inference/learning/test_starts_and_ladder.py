@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 from bochner.inference import Domain
 from bochner.inference.learning import starts
+from bochner.inference.learning.forms import blocks_of, probes
 from bochner.inference.learning.ladder import (
     exact_rows,
     first_units,
@@ -18,7 +19,6 @@ from bochner.inference.learning.ladder import (
     rungs,
 )
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.setting import blocks_of, probes
 from bochner.kernels import Matern, Periodic, Separable, SquaredExponential
 from tests.inference.learning.evidences import task_of
 

@@ -15,7 +15,7 @@ from bochner.features import FourierMap
 from bochner.features.limits import MAX_WAVE_DIMENSIONS
 from bochner.features.operators import CovarianceOperator, DenseOperator
 from bochner.frequencies import lattice_frequencies
-from bochner.inference.fits.base import Engine, GaussianFit
+from bochner.inference.fits.base import Engine, GaussianFit, max_columns
 from bochner.inference.fits.exact import ExactEngine, ExactFit, leave_out_exact
 from bochner.inference.fits.folds import Fold, HeldOut, held_out_locally, one_by_one
 from bochner.inference.fits.iterative_system import (
@@ -34,7 +34,6 @@ from bochner.inference.fits.iterative_system import (
     solve_system,
 )
 from bochner.inference.fits.linear import LinearEngine, LinearFit
-from bochner.inference.fits.memory import max_columns
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import covered_box
 from bochner.kernels import Kernel, axis_units, total_variance

@@ -18,7 +18,7 @@ from bochner.device.accelerator import to_host
 from bochner.features import CovarianceOperator, covariance_operator
 from bochner.features.limits import MAX_DENSE_ROWS
 from bochner.features.operators.base import DeviceProducts
-from bochner.inference.fits.memory import exact_bytes
+from bochner.inference.fits.base import exact_bytes
 from bochner.inference.observed.observations import Observations
 from bochner.kernels import Kernel, axis_units, total_variance
 from bochner.neighbours import inverse_root

@@ -16,11 +16,11 @@ from scipy import special
 from bochner.arrays import FloatArray, IntArray
 from bochner.exceptions import ConvergenceError
 from bochner.features import FourierMap, Rows
-from bochner.inference.evidence.feature_evidence import linear_objective, residual_product
-from bochner.inference.evidence.laplace import Bound, ExactBound, LaplacePoint, moved_by_waves
-from bochner.inference.evidence.lattice_evidence import Objective
 from bochner.inference.fits.base import LEAST_ROW_VARIANCE
 from bochner.inference.fits.exact import ExactEngine, ExactFit, Residual
+from bochner.inference.fits.feature_evidence import linear_objective, residual_product
+from bochner.inference.fits.laplace import Bound, ExactBound, LaplacePoint, moved_by_waves
+from bochner.inference.fits.lattice_evidence import Objective
 from bochner.inference.fits.linear import LinearEngine
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses

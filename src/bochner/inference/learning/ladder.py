@@ -12,9 +12,9 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
-from bochner.inference.evidence.laplace import LinearBound
-from bochner.inference.evidence.lattice_evidence import LatticeBound, lattice_objective, lattice_plan
 from bochner.inference.fits.fixed_effects import fixed_effects, information_of
+from bochner.inference.fits.laplace import LinearBound
+from bochner.inference.fits.lattice_evidence import LatticeBound, lattice_objective, lattice_plan
 from bochner.inference.learning.evidence import Evidence, Exact, Laplace, Nearest, OnLattice, Parts, Theta, Waves
 from bochner.inference.learning.policy import POLICY
 from bochner.inference.observed.responses import Responses
@@ -77,7 +77,7 @@ def next_rungs(task: Task, rung: Rung, blocks: IntArray) -> list[Callable[[Theta
 def _nearest_of_all(task: Task, blocks: IntArray, theta: Theta) -> Rung | None:
     """All rows, and neighbours in the learned metric."""
     units, n = metric_of(theta.kernel, task), len(task.obs)
-    if units is None and neighbour_plan(n, POLICY.draft) == neighbour_plan(n, POLICY.seconds):
+    if units is None and neighbour_plan(n, task.dim, POLICY.draft) == neighbour_plan(n, task.dim, POLICY.seconds):
         return None
     return _nearest(task, blocks, first_units(task) if units is None else units, POLICY.seconds)
 
@@ -128,10 +128,10 @@ def most_nodes(task: Task) -> int:
     return max(1, int(POLICY.seconds * POLICY.speed / ((1 if task.gaussian else 4) * n**3)))
 
 
-def neighbour_plan(n: int, seconds: float) -> tuple[int, int]:
-    """Rows, and neighbours of each, that a budget allows."""
+def neighbour_plan(n: int, dim: int, seconds: float) -> tuple[int, int]:
+    """Rows, and neighbours of each, that a budget allows; in many dimensions rows have more near ones."""
     operations = seconds * POLICY.speed / (2 * POLICY.evaluations)
-    few, many = POLICY.neighbours
+    few, many = (int(k * max(1.0, dim / 3)) for k in POLICY.neighbours)
     if n * many**3 <= operations:
         return n, many
     return min(n, int(operations / few**3)), few
@@ -148,7 +148,7 @@ def _nearest(
     task: Task, blocks: IntArray, units: FloatArray | None, seconds: float, n_first: int | None = None
 ) -> Rung:
     obs = task.obs
-    n_points, k = neighbour_plan(len(obs) if n_first is None else min(n_first, len(obs)), seconds)
+    n_points, k = neighbour_plan(len(obs) if n_first is None else min(n_first, len(obs)), task.dim, seconds)
     plan = Vecchia.plan(
         *task.responses.observations().columns,
         n_neighbours=k,

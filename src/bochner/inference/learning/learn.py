@@ -7,16 +7,24 @@ from dataclasses import replace
 
 from bochner.inference.learning.by_folds import by_folds
 from bochner.inference.learning.evidence import Nearest, OnLattice, Theta
-from bochner.inference.learning.forms import forms_of
-from bochner.inference.learning.given import degenerate, given, known_noise, unlearned
+from bochner.inference.learning.forms import blocks_of, common_of, forms_of, probes, variance_of
 from bochner.inference.learning.integrate import integrate
 from bochner.inference.learning.judge import Geometry
 from bochner.inference.learning.ladder import Rung, in_gaps, most_nodes, next_rungs, rungs
-from bochner.inference.learning.learned import Learned, mixed, of_mode, with_dispersion, with_likelihood
+from bochner.inference.learning.learned import (
+    Learned,
+    degenerate,
+    given,
+    known_noise,
+    learn_robustly,
+    mixed,
+    of_mode,
+    unlearned,
+    with_dispersion,
+    with_likelihood,
+)
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.robust import learn_robustly
 from bochner.inference.learning.search import Found, Posterior, climb, search
-from bochner.inference.learning.setting import blocks_of, common_of, probes, variance_of
 from bochner.inference.observed.task import Task
 from bochner.inference.schemes.base import Scheme
 from bochner.resources import small_systems

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
+from bochner.exceptions import FallbackWarning, InputError, TuningWarning, warn
 from bochner.families import Family
 from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.learning.evidence import FAILURES, Laplace, Theta, precision_of
 from bochner.inference.learning.form import Form
+from bochner.inference.learning.forms import blocks_of
 from bochner.inference.learning.integrate import Nodes
 from bochner.inference.learning.judge import Geometry, judge
 from bochner.inference.learning.ladder import Rung, exact_rows, most_nodes
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.reweighted import Reweighted
+from bochner.inference.learning.reweighted import WATCHED, Reweighted, first_weights, gaussian_task, settled
 from bochner.inference.learning.search import Found
-from bochner.inference.learning.setting import blocks_of
-from bochner.inference.observed.responses import Responses
+from bochner.inference.observed.responses import Responses, distinct_responses
 from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
+from bochner.kernels import Matern
 
 
 @dataclass(frozen=True)
@@ -172,3 +174,90 @@ def _of_nodes(n: int, names: Sequence[str]) -> Choice:
     if n == 1:
         return Choice("intervals", 1, text="at the best hyperparameters")
     return Choice("intervals", n, text=f"averaged over {n} design points of {', '.join(names)}")
+
+
+UNTUNED = "the evidence could not be computed at any of the values tried, and the values begun from are kept"
+UNTUNED_ADVICE = (
+    "; maps and intervals are not to be relied on. Look for rows or covariates that are out of scale, or give a kernel "
+    "of your own with tune=None."
+)
+
+
+def known_noise(task: Task) -> tuple[float | None, tuple[Choice, ...]]:
+    """Noise variance that was given, or that the family leaves no room to learn; None: to be learned."""
+    noise, family = task.settings.noise_variance, task.responses.family
+    if noise is not None or task.gaussian:
+        return noise, ()
+    if family.has_dispersion:
+        return 0.0, (Choice("noise", 0.0, "the dispersion of the family holds what scatters from row to row"),)
+    if family.bounded_by_size and np.all(task.responses.size == 1):
+        return 0.0, (Choice("noise", 0.0, "one trial a row cannot show an effect of its own"),)
+    return (None if task.settings.learns else 0.0), ()
+
+
+def given(task: Task, noise: float | None) -> Learned:
+    """The values that were given."""
+    s, choices = task.settings, [Choice("tuning", None, text="none: the values given are kept")]
+    kernel = Matern() if s.kernel is None else s.kernel
+    at = task.scale.variance * 0.1 if noise is None else noise
+    if s.kernel is None:
+        choices.append(Choice("kernel", repr(kernel), "none was given and none is learned"))
+    if s.noise_variance is None and task.gaussian:
+        choices.append(Choice("noise", float(at), "a tenth of the variance of y; none was given and none is learned"))
+    elif s.noise_variance is None and not known_noise(task)[1]:
+        choices.append(Choice("noise", float(at), "no effect of single rows; none was given and none is learned"))
+    return Learned(Average.single(kernel, at), task.responses.family, tuple(choices))
+
+
+def degenerate(task: Task, noise: float | None, variance: float) -> Learned | None:
+    """A flat map, where the data do not differ in what the kernel is about."""
+    obs, variance = task.obs, variance if task.gaussian else task.scale.variance
+    size = float(np.mean(obs.y**2)) or 1.0
+    one_place = False
+    if variance <= 1e-20 * size:
+        problem = "the response is constant (or follows the trend exactly)"
+    elif not np.any(obs.rows.coords != obs.rows.coords[0]):
+        problem, one_place = "all rows lie at one place", True
+    else:
+        return None
+    if one_place and task.settings.noise_variance == 0:
+        raise InputError(f"{problem} and noise_variance=0; there is nothing to learn. Give a noise variance.")
+    warn(f"{problem}: the kernel cannot be learned, so its start values are kept and the map is flat.", FallbackWarning)
+    return _flat(task, noise, Choice("tuning", None, text=f"none: {problem}"), max(variance, 1e-12 * size), 1e-6)
+
+
+def unlearned(task: Task, noise: float | None) -> Learned:
+    """The values begun from, where the evidence could not be computed at any."""
+    warn(f"tuning failed: {UNTUNED}{UNTUNED_ADVICE}", TuningWarning)
+    return _flat(task, noise, Choice("tuning", "failed", text=f"failed: {UNTUNED}"), task.scale.variance, 0.5)
+
+
+def _flat(task: Task, noise: float | None, told: Choice, variance: float, share: float) -> Learned:
+    kernel = Matern() if task.settings.kernel is None else task.settings.kernel
+    first = next(iter(kernel.leaves()))
+    flat = kernel.scaled(share * variance / float(np.mean(first.diag(task.obs.rows.coords[:1]))))
+    return Learned(Average.single(flat, variance if noise is None else noise), task.responses.family, (told,))
+
+
+ROUNDS = 3  # of kernels and weights
+SETTLED = 0.1  # change of the log weights at which the rounds end
+
+
+def learn_robustly(task: Task, learn: Callable[[Task], Learned]) -> Learned:
+    """Gaussian fits whose outliers count little; `learn` learns one of them."""
+    r, group = distinct_responses(task.responses)
+    now = used = first_weights(r)
+    for _ in range(ROUNDS if task.settings.learns else 1):
+        used = now
+        learned = learn(gaussian_task(task, used.of_rows(group, task.responses.weight)))
+        now = settled(*learned.average.pairs[0], r, used)
+        change = np.abs(np.log(now.relative / used.relative))
+        if np.quantile(change, WATCHED) < SETTLED:
+            break
+    if not task.settings.learns:  # values that were given do not follow the weights: these may settle at once
+        used = now
+    values = now.family.parameters
+    told = [Choice(name, values[name], "learned, with the weights of the rows") for name in r.family.unknown]
+    gain = now.gain(used.relative, learned.average.pairs[0][1], r.weight)
+    weights = used.of_rows(group, task.responses.weight)
+    return replace(learned, family=now.family, choices=(*learned.choices, *told), reweighted=weights, gain=gain)

@@ -35,7 +35,7 @@ class Policy:
     seconds: float = 3.0  # of the evaluations of one form, on the last rung
     draft: float = 0.5  # ... and on the first
     evaluations: int = 40  # of a form
-    neighbours: tuple[int, int] = (20, 30)  # that a row is given, at least and at most
+    neighbours: tuple[int, int] = (20, 30)  # that a row is given in up to three dimensions, at least and at most
     # search
     start_ranges: tuple[float, ...] = (0.05, 0.15, 0.5)  # of the extent
     start_shares: tuple[float, ...] = (-1.0, 2.0)  # logits of the field's share

@@ -11,14 +11,21 @@ from bochner.arrays import FloatArray
 from bochner.choices import Choice
 from bochner.features import FourierMap, Rows
 from bochner.frequencies import Frequencies, leverage_scores, leverage_scores_of_rows, resample, rule_named
-from bochner.inference.adaptive.ascent import noise_of_few_waves
-from bochner.inference.adaptive.learned_spectra import Adapted, learned_waves, varying_waves
 from bochner.inference.fits.linear import row_precision
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes.base import Case, Scheme, Solved
-from bochner.inference.schemes.linear_modes import double_precision, linear_mode, raised_noise, wave_precision
+from bochner.inference.schemes.ascent import noise_of_few_waves
+from bochner.inference.schemes.base import (
+    Case,
+    Scheme,
+    Solved,
+    double_precision,
+    linear_mode,
+    raised_noise,
+    wave_precision,
+)
+from bochner.inference.schemes.learned_spectra import Adapted, learned_waves, varying_waves
 from bochner.kernels import Kernel, spectral_terms, total_variance
 from bochner.moments import moments_of, prefers_transform
 from bochner.random import generator

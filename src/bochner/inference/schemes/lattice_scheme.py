@@ -13,15 +13,14 @@ from bochner.choices import Choice
 from bochner.exceptions import ApproximationWarning, KernelError, PartError, heard
 from bochner.features import FourierMap, find_grid
 from bochner.frequencies import Frequencies, Lattice, lattice_frequencies, measure_error
+from bochner.inference.fits.base import check_columns, exact_bytes, kriging_bytes, max_columns
 from bochner.inference.fits.fixed_effects import information_of
 from bochner.inference.fits.iterative import IterativeFit
-from bochner.inference.fits.memory import check_columns, exact_bytes, kriging_bytes, max_columns
 from bochner.inference.fits.newton import Mode
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.settings import Average, Settings
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes.base import Case, Scheme, Solved
-from bochner.inference.schemes.linear_modes import double_precision, linear_mode
+from bochner.inference.schemes.base import Case, Scheme, Solved, double_precision, linear_mode
 from bochner.inference.schemes.whole_kernel import (
     MAX_EXACT_ROWS,
     ExactKernel,

@@ -13,15 +13,14 @@ from bochner.choices import Choice
 from bochner.exceptions import ApproximationWarning, warn
 from bochner.features import FeatureMap, FourierMap, NystroemMap, choose_landmarks
 from bochner.frequencies import Frequencies, Rule, choose_number, shares_of
+from bochner.inference.fits.base import check_columns, iterative_bytes, max_columns
 from bochner.inference.fits.folds import Fold, HeldOut
 from bochner.inference.fits.linear import LinearEngine, fit_truncated
-from bochner.inference.fits.memory import check_columns, iterative_bytes, max_columns
 from bochner.inference.fits.newton import Data, Mode
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes.base import Case, Draw, Scheme, Solved
-from bochner.inference.schemes.linear_modes import linear_mode, raised_noise, wave_precision
+from bochner.inference.schemes.base import Case, Draw, Scheme, Solved, linear_mode, raised_noise, wave_precision
 from bochner.inference.schemes.whole_kernel import NearestRows, iterative_mode, may_be_nearest, nearest_are_better
 from bochner.kernels import Kernel, SpectralKernel, spectral_terms, total_variance
 from bochner.random import generator

@@ -8,16 +8,15 @@ import numpy as np
 
 from bochner.arrays import FloatArray
 from bochner.choices import Choice
+from bochner.inference.fits.base import exact_bytes, iterative_bytes, nearest_bytes
 from bochner.inference.fits.exact import ExactEngine
 from bochner.inference.fits.folds import HeldOut, held_out_locally
 from bochner.inference.fits.iterative import IterativeEngine, NearestEngine
-from bochner.inference.fits.memory import exact_bytes, iterative_bytes, nearest_bytes
 from bochner.inference.fits.newton import Data, Mode, find_mode
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.settings import Average
 from bochner.inference.observed.task import Task
-from bochner.inference.schemes.base import Case, Scheme, Solved
-from bochner.inference.schemes.linear_modes import double_precision
+from bochner.inference.schemes.base import Case, Scheme, Solved, double_precision
 from bochner.kernels import Kernel
 from bochner.random import generator
 from bochner.validation import crps

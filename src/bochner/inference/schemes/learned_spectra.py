@@ -29,21 +29,24 @@ from bochner.features import (
     local_spectrum,
 )
 from bochner.frequencies import Frequencies, PairedFrequencies, lattice_frequencies, rule_named, tied
-from bochner.inference.adaptive.ascent import (
-    ASCENT_ITERATIONS,
-    Evidence,
-    Point,
-    climb,
-    held_out_scores,
-    maximise,
-    parts_of,
-    with_missing,
-)
-from bochner.inference.adaptive.learnable import LearnableSpectrum, LearnableWaves, density_of, omegas_of
 from bochner.inference.fits.newton import Data
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task, residual_of
+from bochner.inference.schemes.ascent import (
+    ASCENT_ITERATIONS,
+    Evidence,
+    LearnableSpectrum,
+    LearnableWaves,
+    Point,
+    climb,
+    density_of,
+    held_out_scores,
+    maximise,
+    omegas_of,
+    parts_of,
+    with_missing,
+)
 from bochner.kernels import Kernel, Matern, SquaredExponential, spectral_density, spectral_peaks, total_variance
 from bochner.random import generator
 

@@ -19,9 +19,9 @@ from bochner.arrays import FloatArray
 from bochner.exceptions import ConvergenceError
 from bochner.features import FeatureMap, FourierMap
 from bochner.frequencies import Frequencies
-from bochner.inference.evidence.feature_evidence import chain_to_theta, frequency_gradient, residual_product
 from bochner.inference.fits.base import Engine
 from bochner.inference.fits.exact import ExactEngine, ExactFit, Residual
+from bochner.inference.fits.feature_evidence import chain_to_theta, frequency_gradient, residual_product
 from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.fits.newton import Mode, find_mode
 from bochner.inference.observed.responses import Linearised, Responses

@@ -25,9 +25,9 @@ from bochner.arrays import FloatArray, IntArray, rowwise
 from bochner.exceptions import ConvergenceError, KernelError
 from bochner.features import FourierMap
 from bochner.frequencies import Frequencies, Lattice, lattice_frequencies, lattice_mass
-from bochner.inference.evidence.feature_evidence import coefficient_covariance
-from bochner.inference.evidence.laplace import VALUE_TOLERANCE, LaplacePoint, laplace_mode, laplace_point
 from bochner.inference.fits.exact import inverse_of
+from bochner.inference.fits.feature_evidence import coefficient_covariance
+from bochner.inference.fits.laplace import VALUE_TOLERANCE, LaplacePoint, laplace_mode, laplace_point
 from bochner.inference.fits.linear import LinearEngine, LinearFit, row_precision
 from bochner.inference.fits.newton import Mode
 from bochner.inference.observed.observations import Observations

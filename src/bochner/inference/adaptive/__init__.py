@@ -1,1 +1,0 @@
-"""Adaptive features: waves that look at the data before they are chosen."""

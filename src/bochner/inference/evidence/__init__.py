@@ -1,1 +1,0 @@
-"""Evidence: how likely the data are, as a function of the hyperparameters."""
