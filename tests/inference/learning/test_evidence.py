@@ -71,12 +71,12 @@ def test_neighbours_without_a_prior_of_the_trend():
     check(Nearest(Vecchia.plan(*obs.columns, n_neighbours=8), obs, blocks_for(()), False), Theta(KERNEL, 0.2))
 
 
-@pytest.mark.parametrize("reml", [True, False])
-def test_waves(reml):
+@pytest.mark.parametrize(("effects", "reml"), [(EFFECTS[0], False), *((each, True) for each in EFFECTS)])
+def test_waves(effects, reml):
     def draw(kernel, theta):
         return QuasiMonteCarlo().draw(kernel.with_theta(theta), 12, 2, np.random.default_rng(0))
 
-    check(Waves(draw, observed(), reml), Theta(KERNEL, 0.2), 1e-5)
+    check(Waves(draw, observed(), blocks_for(effects), reml), Theta(KERNEL, 0.2, effects), 1e-5)
 
 
 @with_effects

@@ -70,10 +70,10 @@ def test_few_rows_are_asked_exactly_and_many_otherwise(family, n, name):
 def test_budgets_grow_with_the_rows_they_leave_out():
     """More rows are given fewer neighbours, then fewer rows are asked; nothing depends on how quick a machine is."""
     few, many = POLICY.neighbours
-    assert neighbour_plan(1_000, 3.0) == (1_000, many)
-    n, k = neighbour_plan(10**7, 3.0)
+    assert neighbour_plan(1_000, 2, 3.0) == (1_000, many)
+    n, k = neighbour_plan(10**7, 2, 3.0)
     assert n < 10**7 and k == few
-    assert neighbour_plan(10**7, 0.5)[0] < n
+    assert neighbour_plan(10**7, 2, 0.5)[0] < n
     assert exact_rows(gaussian=False) > exact_rows(gaussian=True) > 200
 
 

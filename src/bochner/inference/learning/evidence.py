@@ -21,7 +21,7 @@ from bochner.inference.fits.exact import ExactEngine, ExactFit, Residual
 from bochner.inference.fits.feature_evidence import linear_objective, residual_product
 from bochner.inference.fits.laplace import Bound, ExactBound, LaplacePoint, moved_by_waves
 from bochner.inference.fits.lattice_evidence import Objective
-from bochner.inference.fits.linear import LinearEngine
+from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.schemes.base import Draw
@@ -101,6 +101,28 @@ def precision_of(blocks: IntArray, effects: Sequence[float]) -> FloatArray | Non
         return None
     each = np.array([*(1 / v for v in effects), 0.0])
     return np.diag(each[blocks])
+
+
+def effect_slopes(
+    theta: Theta,
+    trend: FloatArray,
+    blocks: IntArray,
+    alpha: FloatArray,
+    product: Callable[[FloatArray], FloatArray],
+    implicit: FloatArray | None = None,
+) -> tuple[list[float], list[FloatArray]]:
+    """Slopes of the evidence in the log variances of the effects, and how these move the rows.
+
+    `product` multiplies by the precision of the rows; `implicit` is what the mode adds by moving.
+    """
+    slopes, moved = [], []
+    for b, prior in enumerate(theta.effects):
+        columns = trend[:, blocks == b]
+        pulled = columns.T @ alpha
+        more = pulled if implicit is None else pulled + 2 * columns.T @ implicit
+        slopes.append(0.5 * prior * (float(more @ pulled) - sum(float(x @ product(x)) for x in columns.T)))
+        moved.append(prior * columns @ pulled)
+    return slopes, moved
 
 
 # ------------------------------------------------------------------------------ Gaussian
@@ -263,34 +285,37 @@ class Waves:
 
     draw: Draw
     obs: Observations
+    blocks: IntArray
     reml: bool = True
 
     def at(self, theta: Theta) -> Point:
-        kernel, noise, obs = theta.kernel, theta.noise, self.obs
+        kernel, noise, obs = theta.kernel, theta.noise, self._obs(theta)
         value, gradient = linear_objective(lambda t: self.draw(kernel, t), kernel.theta, obs, noise, reml=self.reml)
-        features = FourierMap(self.draw(kernel, kernel.theta))
-        fit = LinearEngine(features, noise).fit(obs)
-        product = residual_product(fit, obs)[1]
+        product = residual_product(self._fit(theta), obs)[1]
         alpha = product(obs.y)
-        moved = np.column_stack(
-            [
-                *moved_by_waves(lambda t: self.draw(kernel, t), kernel.theta, obs.rows.coords, alpha),
-                noise / obs.weight * alpha,
-            ]
-        )
+        slopes, by_effects = effect_slopes(theta, obs.rows.trend, self.blocks, alpha, product)
+        by_theta = moved_by_waves(lambda t: self.draw(kernel, t), kernel.theta, obs.rows.coords, alpha)
+        moved = np.column_stack([*by_theta, noise / obs.weight * alpha, *by_effects])
         information = moved.T @ np.column_stack([product(v) for v in moved.T]) / 2
-        return Point(value, gradient, (information + information.T) / 2)
+        return Point(value, np.r_[gradient, slopes], (information + information.T) / 2)
 
     def value(self, theta: Theta) -> tuple[float, float]:
-        fit = LinearEngine(FourierMap(self.draw(theta.kernel, theta.kernel.theta)), theta.noise).fit(self.obs)
+        fit = self._fit(theta)
         return (fit.log_evidence if self.reml else fit.log_likelihood), 1.0
+
+    def _fit(self, theta: Theta) -> LinearFit:
+        features = FourierMap(self.draw(theta.kernel, theta.kernel.theta))
+        return LinearEngine(features, theta.noise).fit(self._obs(theta))
+
+    def _obs(self, theta: Theta) -> Observations:
+        return replace(self.obs, trend_precision=precision_of(self.blocks, theta.effects))
 
     def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
         raise ConvergenceError("features of one's own stay at the mode")
 
     @property
     def freedom(self) -> float:
-        return self.obs.total - self.obs.n_trend
+        return self.obs.total - np.count_nonzero(self.blocks < 0)
 
 
 # ------------------------------------------------------------------------ other families
@@ -326,13 +351,9 @@ class Laplace:
             moved = bound.moved(point)
             product, alpha = point.product, point.mode.alpha
             trend = self.data.rows.trend
-            for b, prior in enumerate(theta.effects):
-                columns = trend[:, self.blocks == b]
-                pulled = columns.T @ alpha
-                explained = sum(float(x @ product(x)) for x in columns.T)
-                slope = pulled @ pulled + 2 * (columns.T @ point.b) @ pulled - explained
-                gradient.append(0.5 * prior * float(slope))
-                moved.append(prior * columns @ pulled)
+            slopes, by_effects = effect_slopes(theta, trend, self.blocks, alpha, product, point.b)
+            gradient += slopes
+            moved += by_effects
             if theta.dispersion is not None:
                 gradient.append(point.dispersion_slope())
                 moved.append(point.error_slope() / point.mode.obs.weight * alpha)

@@ -54,7 +54,7 @@ def rungs(task: Task, draw: Draw | None, blocks: IntArray) -> Rung:
     obs, reml = task.obs, task.settings.reml
     if draw is not None:
         text = f"{criterion} of the feature model itself"
-        return Rung(Waves(draw, obs, reml), "features", text, of_features=True)
+        return Rung(Waves(draw, obs, blocks, reml), "features", text, of_features=True)
     if obs.rows.has_areas or n <= (exact_rows(gaussian=True) if reml else _compared_rows()):
         free = _is_free(task, blocks)
         text = f"{criterion} of the exact kernel, all {n:,} distinct rows"
