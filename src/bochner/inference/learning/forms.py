@@ -126,11 +126,11 @@ def near_and_far(axes: Axes, common: Common) -> Form:
     def begin(begun: Begun) -> list[Pair]:
         found = []
         for t in begun["matern-metric" if n else "matern"][:1]:
-            for reach in (2.0, 0.5):
+            for reach, share in ((np.exp(POLICY.nearer), 0.8), (1.0, 0.2)):  # the single field is near, or far
                 short, long = t.kernel.theta, t.kernel.theta[:-1]
                 short[0] += np.log(reach) - POLICY.nearer
                 long[0] += np.log(reach)
-                found.append((near.with_theta(short).scaled(0.5) + far.with_theta(long).scaled(0.5), t.noise))
+                found.append((near.with_theta(short).scaled(share) + far.with_theta(long).scaled(1 - share), t.noise))
         return found
 
     text = "a near and a far Matérn field"
