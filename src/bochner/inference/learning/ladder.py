@@ -131,7 +131,7 @@ def most_nodes(task: Task) -> int:
 def neighbour_plan(n: int, dim: int, seconds: float) -> tuple[int, int]:
     """Rows, and neighbours of each, that a budget allows; in many dimensions rows have more near ones."""
     operations = seconds * POLICY.speed / (2 * POLICY.evaluations)
-    few, many = (int(k * max(1.0, dim / 3)) for k in POLICY.neighbours)
+    few, many = (int(k * np.clip(dim / 3, 1.0, 2.0)) for k in POLICY.neighbours)
     if n * many**3 <= operations:
         return n, many
     return min(n, int(operations / few**3)), few

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -84,7 +85,8 @@ def searched(task: Task, rung: Rung, noise: float | None) -> list[Found]:
         if form.extends and not likely.intersection(form.extends):
             continue
         posterior = Posterior(form, rung.evidence)
-        modes = search(posterior, begun)
+        wanted = found[0].modes[0].value - 4 * POLICY.ruled_out if found else -math.inf
+        modes = search(posterior, begun, wanted)
         begun[form.name] = [form.at(mode.x) for mode in modes]
         if modes:
             found = sorted([*found, Found(form, posterior, modes)], key=lambda one: -one.log_evidence)

@@ -27,8 +27,8 @@ class Mode:
     gradient, information : array
         About minus the Hessian is the information; it is never negative.
     status : str
-        "climbed"; "passed" where the climb did not end; "known" where it led to a mode that was known; "failed" where
-        no value could be computed.
+        "climbed"; "passed" where the climb did not end; "known" where it led to a mode that was known; "ruled out"
+        where it could not come near to what is wanted; "failed" where no value could be computed.
     """
 
     x: FloatArray
@@ -79,8 +79,8 @@ class Posterior:
         return scale * freedom / (freedom - 2)
 
 
-def search(posterior: Posterior, begun: Begun) -> list[Mode]:
-    """Modes, the best first: climbs from those of the starts that rank best and lie apart."""
+def search(posterior: Posterior, begun: Begun, wanted: float = -np.inf) -> list[Mode]:
+    """Modes, the best first: climbs from those of the starts that rank best and lie apart, to the value wanted."""
     starts = posterior.form.points(begun)
     chosen: list[FloatArray] = []
     values = [posterior.value(x) for x in starts] if len(starts) > 1 else [0.0] * len(starts)
@@ -90,14 +90,14 @@ def search(posterior: Posterior, begun: Begun) -> list[Mode]:
             chosen.append(starts[i])
     modes: list[Mode] = []
     for x in chosen:
-        modes.append(climb(posterior, x, modes))
+        modes.append(climb(posterior, x, modes, wanted))
     return sorted((m for m in modes if m.status in ("climbed", "passed")), key=lambda mode: -mode.value)
 
 
-def climb(posterior: Posterior, start: FloatArray, known: Sequence[Mode] = ()) -> Mode:
+def climb(posterior: Posterior, start: FloatArray, known: Sequence[Mode] = (), wanted: float = -np.inf) -> Mode:
     """The mode that damped quasi-Newton steps lead to, which begin with the information.
 
-    It ends early where it leads to a mode that is known.
+    It ends early where it leads to a mode that is known, or where ten times the gain that is promised is not enough.
     """
     low, high = posterior.form.bounds.T
     here, damping = posterior.at(np.clip(start, low, high)), 0.0
@@ -114,6 +114,8 @@ def climb(posterior: Posterior, start: FloatArray, known: Sequence[Mode] = ()) -
         inside, slope = bend[np.ix_(free, free)], here.gradient[free]
         step = np.zeros(len(here.x))
         step[free] = np.linalg.solve(inside + (damping + 1e-3) * np.eye(len(inside)), slope)
+        if here.value + 5 * float(step @ here.gradient) < wanted:
+            return replace(here, status="ruled out")
         step *= min(1.0, LONGEST / np.abs(step[: posterior.form.n_sizes]).max(initial=1e-300))
         if 0.5 * float(step @ here.gradient) < enough:
             return replace(here, status="climbed")
