@@ -25,8 +25,6 @@ from bochner.posterior.response import Response
 from bochner.validation import crps
 
 Score = Callable[[Kernel, float], float]
-NEAR = 3.0  # how far from the mode of the evidence, in any entry
-ITERATIONS = 20  # of the search
 
 
 def by_folds(task: Task, scheme: Scheme, found: Found) -> tuple[Found, Choice]:
@@ -49,8 +47,9 @@ def by_folds(task: Task, scheme: Scheme, found: Found) -> tuple[Found, Choice]:
             return 1e10
         return -value if np.isfinite(value) else 1e10
 
-    near = np.column_stack([np.maximum(low, mode.x - NEAR), np.minimum(high, mode.x + NEAR)])[moving]
-    options = {"maxiter": ITERATIONS, "eps": 1e-3}
+    # no further from the mode of the evidence than 3 in any entry
+    near = np.column_stack([np.maximum(low, mode.x - 3.0), np.minimum(high, mode.x + 3.0)])[moving]
+    options = {"maxiter": 20, "eps": 1e-3}
     result = optimize.minimize(loss, mode.x[moving], method="L-BFGS-B", bounds=near, options=options)
     if result.fun < loss(mode.x[moving]):
         found = replace(found, modes=[replace(mode, x=np.r_[result.x, mode.x[len(moving) :]])])

@@ -31,12 +31,7 @@ from bochner.validation import GapBlocks, crps_mixture
 from bochner.validation.gaps import mirrored_gaps, share_in_gaps
 
 MOST_PLACES = 30_000  # prediction locations, and rows, that are looked at
-FOLDS = 3  # in which rows are held out
-LEAST_GROUPS = 5  # from which whole groups are held out
-FULL_IMAGE = 0.35  # share of the nodes that hold a row, from which a grid is an image
 NEIGHBOURS = 8  # the distance to the so-manieth tells how far rows lie apart
-SURROUNDED = 3.0  # distances to a row, within which a sector is empty or not
-SECTORS = 12  # around a place
 
 
 def wanted_places(obs: Observations, domain: Domain, seed: int) -> FloatArray:
@@ -77,7 +72,7 @@ class Geometry:
         places, coords = in_pixels(task.grid, wanted_places(obs, domain, seed), obs.rows.coords)
         of_space = groups is None and domain.shared is None and not domain.last_is_time and 1 < task.dim <= 3
         in_gaps = of_space and share_in_gaps(places, coords) >= POLICY.gappy
-        if groups is not None and len(np.unique(groups)) >= LEAST_GROUPS:
+        if groups is not None and len(np.unique(groups)) >= 5:  # whole groups are held out
             return cls(obs, coords, places, False, _group_folds(coords, groups, seed))
         folds = _in_gaps(coords, places, seed) if in_gaps else []
         return cls(obs, coords, places, bool(folds), folds or _at_random(coords, seed))
@@ -94,18 +89,18 @@ class Geometry:
 def _in_gaps(coords: FloatArray, places: FloatArray, seed: int) -> list[Fold]:
     """Rows in moved copies of the gaps, and in mirror images of all of them at once, which keep edges at the edge."""
     try:
-        folds = list(GapBlocks(places, FOLDS, random_state=seed).split(coords))
+        folds = list(GapBlocks(places, 3, random_state=seed).split(coords))
     except InputError:  # no shape to move
         return []
     every = np.arange(len(coords))
-    masks = mirrored_gaps(places, coords, FOLDS if len(coords) > 1_000_000 else None)
+    masks = mirrored_gaps(places, coords, 3 if len(coords) > 1_000_000 else None)
     return folds + [(every[~mask], every[mask]) for mask in masks]
 
 
 def _at_random(coords: FloatArray, seed: int) -> list[Fold]:
     """Rows drawn at random, whatever the direction of the axes."""
     rows = random_order(coords, generator(seed, "held-out rows"))
-    return [(np.setdiff1d(rows, part), part) for part in np.array_split(rows, 10)[:FOLDS]]
+    return [(np.setdiff1d(rows, part), part) for part in np.array_split(rows, 10)[:3]]
 
 
 def in_pixels(grid: Grid | None, *places: FloatArray) -> tuple[FloatArray, ...]:
@@ -138,7 +133,7 @@ def likeness(coords: FloatArray, folds: Sequence[Fold], held: HeldOut, wanted: F
     if len(wanted) > MOST_PLACES // 10:
         wanted = wanted[rng.choice(len(wanted), MOST_PLACES // 10, replace=False)]
     distance, some = _nearest_row(coords, wanted, rng)
-    radius = SURROUNDED * float(np.quantile(distance, 0.9))
+    radius = 3.0 * float(np.quantile(distance, 0.9))  # within which a sector is empty or not
     edges = np.unique(np.quantile(distance, (0.25, 0.5, 0.75, 0.9)))
     target = _cells(edges, distance, _empty(wanted, some, radius))
     cell = np.empty(len(held.index), dtype=np.intp)
@@ -165,7 +160,7 @@ def _empty(places: FloatArray, rows: FloatArray, radius: float) -> IntArray:
     """How many sectors around each place hold no row within a radius; zero but in the plane."""
     if places.shape[1] != 2:
         return np.zeros(len(places), dtype=np.intp)
-    return empty_sectors(places, rows, radius, SECTORS)
+    return empty_sectors(places, rows, radius, 12)  # sectors
 
 
 def _cells(edges: FloatArray, distance: FloatArray, empty: IntArray) -> IntArray:
@@ -188,7 +183,8 @@ def _everywhere(coords: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Where a map would be drawn: the empty nodes of an image; else anywhere among the rows."""
     grid = find_grid(coords)
     at = None if grid is None else grid.positions(coords)
-    if grid is not None and at is not None and len(at) >= FULL_IMAGE * np.prod(grid.shape, dtype=float):
+    # a grid of which 0.35 of the nodes hold a row is an image
+    if grid is not None and at is not None and len(at) >= 0.35 * np.prod(grid.shape, dtype=float):
         taken = np.zeros(grid.shape, dtype=bool)
         taken[tuple(at.T)] = True
         empty = np.argwhere(~taken)
@@ -218,11 +214,6 @@ def _among(rows: FloatArray, places: FloatArray, rng: np.random.Generator) -> Fl
     step = rng.standard_normal((n, dim))
     step *= (rng.uniform(size=n) ** (1 / dim) / np.linalg.norm(step, axis=1))[:, None]
     return np.asarray(sites[about] + apart[about, None] * step)
-
-
-STEPS = 60  # of the ascent to the weights
-LEAST = 0.1  # weight below which a candidate is left out
-ALIKE = 0.2  # sds by which the means of two candidates differ, below which one of them is enough
 
 
 @dataclass(frozen=True)
@@ -268,13 +259,14 @@ class HeldOutScores:
         density = np.exp(density - density.max(axis=0))
         weight = self.n_gaps * self.weight / self.weight.sum()
         found = np.full(len(kept), 1 / len(kept))
-        for _ in range(STEPS):
+        for _ in range(60):
             share = found[:, None] * density
             found = (share / share.sum(axis=0)) @ weight + 1.0
             found /= found.sum()
         mass = np.zeros(len(self.means))
         mass[kept] = found
-        mass[mass < max(LEAST, np.sort(mass)[-min(2, len(mass))])] = 0.0  # a prediction costs as many
+        # candidates of less weight than 0.1 are left out
+        mass[mass < max(0.1, np.sort(mass)[-min(2, len(mass))])] = 0.0  # a prediction costs as many
         return mass / mass.sum()
 
     @property
@@ -284,7 +276,8 @@ class HeldOutScores:
         kept: list[int] = []
         for i in (int(i) for i in np.argsort(scores, kind="stable")):
             off = [np.average(((self.means[i] - self.means[j]) / self.sds[j]) ** 2, weights=self.weight) for j in kept]
-            if all(one > ALIKE**2 for one in off):
+            # of two candidates whose means differ by less than 0.2 sds, one is enough
+            if all(one > 0.2**2 for one in off):
                 kept.append(i)
         return kept
 

@@ -26,24 +26,27 @@ from bochner.neighbours import SharedOrder, Vecchia, random_order
 from bochner.random import generator
 from bochner.resources import small_systems
 
-FACTOR = 24.0  # times n^3: operations of an exact evaluation
-OTHERS = 40.0  # times the budget of other families, whose cheaper evidence is coarser
 PART_ROWS = 250  # rows of a cluster of a composite evidence
 SPREAD_ROWS = 600  # its rows from all over
 CLUSTERS = 4  # its clusters
-MOST_WAVES = 900  # of an evidence on a lattice
-STRETCHED = 2.0  # ratio of length scales from which neighbours are sought in the learned metric
 
 
 @dataclass(frozen=True)
 class Rung:
-    """An evidence, and what is said of it."""
+    """An evidence, what is said of it, and the operations of one evaluation as far as they can be foretold."""
 
     evidence: Evidence
     name: str
     text: str
+    operations: float = 0.0
     one_form: bool = False  # whether the likeliest form alone is climbed on it: others would cost as much
     of_features: bool = False  # whether it is that of features of the user's own
+
+    @property
+    def told(self) -> str:
+        """The text, with the seconds of a search at the reference speed."""
+        seconds = POLICY.evaluations * self.operations / POLICY.speed
+        return f"{self.text}, {seconds:.1g} s at the reference speed" if seconds else self.text
 
 
 def rungs(task: Task, draw: Draw | None, blocks: IntArray) -> Rung:
@@ -58,7 +61,7 @@ def rungs(task: Task, draw: Draw | None, blocks: IntArray) -> Rung:
     if obs.rows.has_areas or n <= (exact_rows(gaussian=True) if reml else _compared_rows()):
         free = _is_free(task, blocks)
         text = f"{criterion} of the exact kernel, all {n:,} distinct rows"
-        return Rung(Exact(obs, blocks, free, reml), "exact", text)
+        return Rung(Exact(obs, blocks, free, reml), "exact", text, exact_operations(n))
     return _nearest(task, blocks, first_units(task), POLICY.draft)
 
 
@@ -99,7 +102,7 @@ def _laplace_on_lattice(task: Task, blocks: IntArray, theta: Theta) -> Rung | No
     """Laplace's evidence of all rows, where few waves hold what they tell."""
     assert isinstance(task.data, Responses)
     coords = task.data.rows.coords
-    most = min(MOST_WAVES, len(coords) // 4)
+    most = min(900, len(coords) // 4)  # waves
     plan = lattice_plan(theta.kernel, coords, information_of(task.data)[0], most)
     if plan is None:
         return None
@@ -111,10 +114,16 @@ def _laplace_on_lattice(task: Task, blocks: IntArray, theta: Theta) -> Rung | No
     return Rung(Laplace(task.data.with_dispersion(), blocks, bind), "lattice", text, one_form=True)
 
 
+def exact_operations(n: int) -> float:
+    """Operations of an exact evaluation with its gradient."""
+    return 24.0 * n**3
+
+
 def exact_rows(*, gaussian: bool) -> int:
     """Rows up to which the exact evidence is within the budget."""
-    operations = POLICY.seconds * POLICY.speed * (1.0 if gaussian else OTHERS)
-    return int((operations / (POLICY.evaluations * FACTOR)) ** (1 / 3))
+    # other families have 40 times the budget: their cheaper evidence is coarser
+    operations = POLICY.seconds * POLICY.speed * (1.0 if gaussian else 40.0)
+    return int((operations / (POLICY.evaluations * exact_operations(1))) ** (1 / 3))
 
 
 def _compared_rows() -> int:
@@ -162,7 +171,7 @@ def _nearest(
     if n_first is not None:
         return Rung(Nearest(plan, obs, blocks, task.settings.reml), "in gaps", f"{n_points:,} rows far apart")
     text = f"{task.settings.criterion} of {rows} distinct rows, each given its {k} nearest predecessors (Vecchia)"
-    return Rung(Nearest(plan, obs, blocks, task.settings.reml), "nearest", text)
+    return Rung(Nearest(plan, obs, blocks, task.settings.reml), "nearest", text, 2.0 * n_points * k**3)
 
 
 def _is_free(task: Task, blocks: IntArray) -> bool:
@@ -197,7 +206,8 @@ def metric_of(kernel: Kernel, task: Task) -> FloatArray | None:
         return None
     if first.rotation is None:
         return np.asarray(lengths)
-    if max(lengths) < STRETCHED * min(lengths):
+    # where they differ little, distances of the coordinates find the same neighbours
+    if max(lengths) < 2.0 * min(lengths):
         return None
     return whitening(lengths, first.rotation)
 
@@ -217,12 +227,14 @@ def _of_others(task: Task, draw: Draw | None, blocks: IntArray) -> Rung:
         text = f"Laplace {criterion} of the feature model itself"
         return Rung(Laplace(data, blocks, bind), "features", text, of_features=True)
     if n <= (exact_rows(gaussian=False) if task.settings.reml else _compared_rows()):
-        return Rung(Laplace(data, blocks), "exact", f"Laplace {criterion} of the exact kernel, all {n:,} distinct rows")
+        text = f"Laplace {criterion} of the exact kernel, all {n:,} distinct rows"
+        return Rung(Laplace(data, blocks), "exact", text, exact_operations(n))
     text = (
         f"Laplace {criterion} of {CLUSTERS} clusters of {PART_ROWS} neighbouring rows and {SPREAD_ROWS} from all over"
     )
+    operations = CLUSTERS * exact_operations(PART_ROWS) + exact_operations(SPREAD_ROWS)
     whole = with_shared_trend(data) if task.settings.reml else data
-    return Rung(Parts([Laplace(p, blocks) for p in _parts(whole, task.settings.seed)]), "composite", text)
+    return Rung(Parts([Laplace(p, blocks) for p in _parts(whole, task.settings.seed)]), "composite", text, operations)
 
 
 def _parts(data: Responses, seed: int) -> list[Responses]:

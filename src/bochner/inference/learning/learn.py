@@ -101,4 +101,7 @@ def _climbed_on(found: Sequence[Found], rung: Rung) -> list[Found]:
         mode = climb(posterior, one.modes[0].x)
         if mode.status != "failed":
             again.append(replace(one, posterior=posterior, modes=[mode]))
+    if again and rung.one_form and len(found) > 1:
+        lead = found[0].log_evidence - found[1].log_evidence
+        again[0] = replace(again[0], beaten=(found[1].form.text, lead))
     return sorted(again, key=lambda one: -one.log_evidence)

@@ -13,7 +13,6 @@ from bochner.exceptions import FallbackWarning, InputError, TuningWarning, warn
 from bochner.families import Family
 from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.learning.evidence import FAILURES, Laplace, Theta, precision_of
-from bochner.inference.learning.form import Form
 from bochner.inference.learning.forms import blocks_of
 from bochner.inference.learning.integrate import Nodes
 from bochner.inference.learning.judge import Geometry, judge
@@ -56,7 +55,7 @@ def mixed(
     share, factor = np.exp(logs - np.logaddexp.reduce(logs)), 1.0
     if most_nodes(task) == 1:
         share = np.eye(len(logs))[0]
-    choices = [_of_evidence(rung), _of_forms([one.form for one in found], logs)]
+    choices = [_of_evidence(rung), _of_forms(found, logs)]
     if geometry is not None:
         found, share = [*found, *rivals], np.r_[share, np.zeros(len(rivals))]
         nodes = [*nodes, *(Nodes([one.modes[0].x], np.ones(1), -np.inf, 0) for one in rivals)]
@@ -88,7 +87,7 @@ def of_mode(task: Task, found: Found, rung: Rung) -> Learned:
     theta = found.theta
     average = Average.single(theta.kernel, theta.noise)
     average = replace(average, trend_precision=_precision(task, [theta], np.ones(1), 1.0))
-    choices = (_of_evidence(rung), _of_forms([found.form], np.zeros(1)), _of_nodes(1, ()))
+    choices = (_of_evidence(rung), _of_forms([found], np.zeros(1)), _of_nodes(1, ()))
     value = found.modes[0].value if theta.trend is not None else None
     learned = Learned(average, task.responses.family, choices, found.at_bounds, theta.trend, value)
     return _with_family(task, learned, theta)
@@ -160,14 +159,15 @@ def with_likelihood(task: Task, learned: Learned) -> Learned:
 
 
 def _of_evidence(rung: Rung) -> Choice:
-    return Choice("tuning", rung.name, text=rung.text)
+    return Choice("tuning", rung.name, text=rung.told)
 
 
-def _of_forms(forms: Sequence[Form], logs: FloatArray) -> Choice:
-    text = forms[0].text
-    if len(forms) > 1:
-        text += f"; posterior odds {np.exp(logs[0] - logs[1]):.3g} against {forms[1].text}"
-    return Choice("kernel", forms[0].name, text=text, given=forms[0].name == "given")
+def _of_forms(found: Sequence[Found], logs: FloatArray) -> Choice:
+    form, beaten = found[0].form, found[0].beaten
+    if len(found) > 1:
+        beaten = found[1].form.text, logs[0] - logs[1]
+    text = form.text if beaten is None else f"{form.text}; posterior odds {np.exp(beaten[1]):.3g} against {beaten[0]}"
+    return Choice("kernel", form.name, text=text, given=form.name == "given")
 
 
 def _of_nodes(n: int, names: Sequence[str]) -> Choice:
@@ -239,20 +239,16 @@ def _flat(task: Task, noise: float | None, told: Choice, variance: float, share:
     return Learned(Average.single(flat, variance if noise is None else noise), task.responses.family, (told,))
 
 
-ROUNDS = 3  # of kernels and weights
-SETTLED = 0.1  # change of the log weights at which the rounds end
-
-
 def learn_robustly(task: Task, learn: Callable[[Task], Learned]) -> Learned:
     """Gaussian fits whose outliers count little; `learn` learns one of them."""
     r, group = distinct_responses(task.responses)
     now = used = first_weights(r)
-    for _ in range(ROUNDS if task.settings.learns else 1):
+    for _ in range(3 if task.settings.learns else 1):
         used = now
         learned = learn(gaussian_task(task, used.of_rows(group, task.responses.weight)))
         now = settled(*learned.average.pairs[0], r, used)
         change = np.abs(np.log(now.relative / used.relative))
-        if np.quantile(change, WATCHED) < SETTLED:
+        if np.quantile(change, WATCHED) < 0.1:  # of the log weights
             break
     if not task.settings.learns:  # values that were given do not follow the weights: these may settle at once
         used = now

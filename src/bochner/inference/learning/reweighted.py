@@ -29,9 +29,6 @@ from bochner.inference.observed.task import Task, residual_of
 from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import left_out
 
-USUAL = 2.0  # robust sds up to which rows count alike
-MOST_STEPS = 20  # between precisions and what others say of the rows
-SETTLED = 0.02  # change of the log weights at which they end
 WATCHED = 0.98  # share of the rows whose change is watched
 NEIGHBOURS = 12  # rows that a row is compared with, where there are too many for all
 
@@ -49,7 +46,8 @@ class Reweighted:
     def relative(self) -> FloatArray:
         """Weight of each row: one within the usual scatter, and less beyond."""
         expected = self.variance + (self.family.dispersion or 0.0)
-        edge = USUAL**2 * 1.4826**2 * _median(self.square / expected, self.weight) * expected
+        # rows count alike up to two robust sds
+        edge = 2.0**2 * 1.4826**2 * _median(self.square / expected, self.weight) * expected
         relative, beyond = np.ones(len(edge)), self.square > edge
         at = (self.family.expected_precision(s[beyond], self.variance[beyond]) for s in (self.square, edge))
         relative[beyond] = np.minimum(np.divide(*at), 1.0)
@@ -103,13 +101,13 @@ def settled(kernel: Kernel, noise_variance: float, responses: Responses, now: Re
     """Weights and parameters of the family that a kernel and the noise of the usual rows lead to."""
     few = len(responses) <= 1_000
     predicted = _exactly(kernel, noise_variance, responses) if few else _locally(kernel, noise_variance)
-    for _ in range(MOST_STEPS):
+    for _ in range(20):
         obs = now.weighted(responses).observations()
         mean, variance = predicted(obs)
         new = _reweighted(responses, (obs.y - mean) ** 2, variance)
         change = float(np.quantile(np.abs(np.log(new.relative / now.relative)), WATCHED))
         now = new
-        if change < SETTLED:
+        if change < 0.02:  # of the log weights
             break
     return now
 

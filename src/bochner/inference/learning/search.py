@@ -12,8 +12,6 @@ from bochner.inference.learning.evidence import FAILURES, Evidence, Theta
 from bochner.inference.learning.form import Begun, Form
 from bochner.inference.learning.policy import POLICY
 
-LONGEST = 1.0  # step of a climb, in any entry
-
 
 @dataclass(frozen=True)
 class Mode:
@@ -116,7 +114,8 @@ def climb(posterior: Posterior, start: FloatArray, known: Sequence[Mode] = (), w
         step[free] = np.linalg.solve(inside + (damping + 1e-3) * np.eye(len(inside)), slope)
         if here.value + 5 * float(step @ here.gradient) < wanted:
             return replace(here, status="ruled out")
-        step *= min(1.0, LONGEST / np.abs(step[: posterior.form.n_sizes]).max(initial=1e-300))
+        # no step is longer than 1 in any entry
+        step *= min(1.0, 1.0 / np.abs(step[: posterior.form.n_sizes]).max(initial=1e-300))
         if 0.5 * float(step @ here.gradient) < enough:
             return replace(here, status="climbed")
         there = posterior.at(np.clip(here.x + step, low, high))
@@ -151,6 +150,7 @@ class Found:
     posterior: Posterior
     modes: Sequence[Mode]
     by: str = ""  # the evidence, where it is not that of all rows
+    beaten: tuple[str, float] | None = None  # the next form, and its log odds, where that was not climbed on
 
     @property
     def name(self) -> str:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
+from scipy import special
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.inference.learning.form import Begun, Pair
+from bochner.inference.learning.policy import POLICY
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.task import Task, residual_of
 from bochner.kernels import (
@@ -24,12 +26,6 @@ from bochner.kernels import (
     axis_groups,
     spectral_lines,
 )
-
-REACHES = (0.05, 0.15, 0.4, 1.2)  # starting ranges, of the extent
-NOISES = (0.05, 0.4)  # starting noise variances, of the variance
-STAGGER = 4.0  # ratio of the starting ranges of two parts of a sum
-SPECTRUM_ROWS = 5_000  # rows that a spectrum is made of, at most
-N_PERIODS = 3  # periods that are begun from, along each axis
 
 
 def bounds(kernel: Kernel, scale: Scale) -> list[tuple[float, float]]:
@@ -52,7 +48,7 @@ def ties(kernel: Kernel, shared: tuple[int, ...] | None) -> IntArray:
 def of_kernel(begun: Begun, kernel: Kernel, task: Task, noise: float | None) -> list[Pair]:
     """The kernel with ranges from short to long, little and much noise, and with periods and peaks of the data."""
     scale = task.scale
-    values = noise if noise is not None else NOISES[0] * scale.variance
+    values = noise if noise is not None else 0.05 * scale.variance
     own = (kernel, values)
     return [own, *_from_ranges(kernel, scale, noise), *_from_spectrum(kernel, scale, task.obs, values)]
 
@@ -60,8 +56,8 @@ def of_kernel(begun: Begun, kernel: Kernel, task: Task, noise: float | None) -> 
 def _from_ranges(kernel: Kernel, scale: Scale, noise: float | None) -> Iterator[Pair]:
     """Kernels and noise variances: ranges from short to long, with little and with much noise."""
     ranges = _ranges(kernel)
-    shares = NOISES if noise is None else (0.0,)
-    reaches = REACHES if ranges else (1.0,)
+    shares = 1 - special.expit(POLICY.start_shares) if noise is None else (0.0,)
+    reaches = POLICY.start_ranges if ranges else (1.0,)
     # either end of a sum may be the one of long range, and so may space or time
     several = len(kernel.leaves()) > 1 and len(ranges) > 1
     orders = (1, -1) if several or len(axis_groups(kernel, len(scale.extent))) > 1 else (1,)
@@ -91,7 +87,8 @@ def _stagger(kernel: Kernel, h: Hyperparameter, scale: Scale, order: int) -> flo
     mine = set(h.axes(dim))
     rivals = list(dict.fromkeys(_part(g) for g in _ranges(kernel) if mine & set(g.axes(dim))))
     first = mine <= set(axis_groups(kernel, dim)[0])
-    return float(STAGGER ** -rivals[::order].index(_part(h)) * (1.0 if first else 2.0**order))
+    # starting ranges of two parts of a sum differ by a factor of 4
+    return float(4.0 ** -rivals[::order].index(_part(h)) * (1.0 if first else 2.0**order))
 
 
 def _ranges(kernel: Kernel) -> list[Hyperparameter]:
@@ -107,7 +104,7 @@ def _part(h: Hyperparameter) -> str:
 
 def _from_spectrum(kernel: Kernel, scale: Scale, obs: Observations, noise: float) -> list[Pair]:
     """Kernels with periods and peaks where the data have them: no climb would find them."""
-    every = max(1, len(obs) // SPECTRUM_ROWS)
+    every = max(1, len(obs) // 5_000)
     coords, y = obs.rows.coords[::every], residual_of(obs)[::every]
     if len(y) < 10:
         return []
@@ -156,7 +153,7 @@ def _periods(kernel: Periodic, coords: FloatArray, y: FloatArray) -> list[float 
     for axis in range(coords.shape[1]):
         if len(np.unique(coords[:, axis])) < 10:
             return []
-        lines = spectral_lines(coords[:, [axis]], y, N_PERIODS, N_PERIODS)[0][:, 0]
+        lines = spectral_lines(coords[:, [axis]], y, 3, 3)[0][:, 0]  # three periods along each axis
         along.append([2 * np.pi / abs(w) for w in (*lines, lines[0] / 2)])
     if isinstance(kernel.period, tuple):
         return [tuple(choice) for choice in zip(*along, strict=True)]
@@ -167,7 +164,7 @@ def _ranged(kernel: Kernel, scale: Scale) -> Iterator[Kernel]:
     """The kernel with its ranges, if it has any, at some shares of the extent."""
     intervals = bounds(kernel, scale)
     ranges = [i for i, h in enumerate(kernel.hyperparameters) if h.role.is_range]
-    for reach in REACHES if ranges else (1.0,):
+    for reach in POLICY.start_ranges if ranges else (1.0,):
         theta = kernel.theta
         for i in ranges:
             theta[i] = np.log(reach * float(kernel.hyperparameters[i].sides(scale).max()))

@@ -16,6 +16,7 @@ from bochner.frequencies import Frequencies, Lattice, lattice_frequencies, measu
 from bochner.inference.fits.base import check_columns, exact_bytes, kriging_bytes, max_columns
 from bochner.inference.fits.fixed_effects import information_of
 from bochner.inference.fits.iterative import IterativeFit
+from bochner.inference.fits.iterative_system import MANY_CG_ROWS
 from bochner.inference.fits.newton import Mode
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.settings import Average, Settings
@@ -36,7 +37,6 @@ from bochner.kernels import Kernel, spectral_terms, total_variance
 from bochner.resources import as_size
 
 MAX_LATTICE_WAVES = 2_500  # waves; their 5,000 columns have a factor of 200 MB in some seconds
-MANY_ROWS = 200_000  # rows whose surface is known far better than any new observation
 
 
 class LatticeScheme(Scheme):
@@ -157,7 +157,7 @@ def waves_for(task: Task, kernel: Kernel, noise_variance: float, last: str | Non
     """Waves for the rows of a task, as `lattice_waves` has them."""
     n, noise = len(task.obs), noise_variance + task.noise_of_row
     told = None if isinstance(task.data, Observations) else information_of(task.data)[1]
-    gridded = n > MANY_ROWS and find_grid(task.obs.rows.coords) is not None
+    gridded = n > MANY_CG_ROWS and find_grid(task.obs.rows.coords) is not None
     box = task.covered_box
     return lattice_waves(task.settings, kernel, noise, n, box, last=last, information=told, on_grid=gridded)
 
@@ -227,12 +227,12 @@ def _allowed(mass: FloatArray, n_rows: int, noise: float, *, laplace: bool, whol
     The surface of many rows is known far better than any new observation: then a share of the noise is the measure.
     `whole`: all of the kernel can be had otherwise, so it is also a small part of what stays unknown of the surface.
     """
-    unseen, many = (1e-2, 20_000) if laplace else (1e-4, MANY_ROWS)
+    unseen, many = (1e-2, 20_000) if laplace else (1e-4, MANY_CG_ROWS)
     allowed = unseen * noise * np.minimum(1.0, np.maximum(np.arange(1, len(mass) + 1), 30) / n_rows)
     if n_rows <= many:
         return np.asarray(allowed)
     unknown = 0.03 * np.sum(mass / (1 + mass * n_rows / (2 * noise))) if whole else np.inf
-    share = 0.05 if n_rows > MANY_ROWS else 0.015
+    share = 0.05 if n_rows > MANY_CG_ROWS else 0.015
     return np.maximum(allowed, min(share * noise, 0.01, unknown))
 
 
