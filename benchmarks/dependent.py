@@ -43,7 +43,8 @@ from bochner.features import FourierMap, Rows
 from bochner.frequencies import MonteCarlo, resample
 from bochner.inference import Observations
 from bochner.inference.fits.linear import LinearEngine
-from bochner.inference.learning.evidence import Exact, Parts, Theta
+from bochner.inference.learning.evidence import Exact, Theta
+from bochner.inference.learning.other_families import Parts
 from bochner.inference.schemes.adaptive_waves import pool_of, pool_scores, pool_size
 from bochner.inference.schemes.ascent import noise_of_few_waves
 from bochner.kernels import Kernel, Matern, OnAxes, Separable, SquaredExponential, total_variance

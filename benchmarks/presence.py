@@ -33,7 +33,8 @@ from bochner.families import Family, family_named
 from bochner.features import FourierMap
 from bochner.frequencies import lattice_frequencies
 from bochner.inference.fits.fixed_effects import held_where_separated
-from bochner.inference.learning.evidence import Laplace, Theta
+from bochner.inference.learning.evidence import Theta
+from bochner.inference.learning.other_families import Laplace
 from bochner.kernels import Kernel, Matern
 
 N_NEW = 5_000

@@ -14,8 +14,9 @@ from bochner.features import FourierMap, Rows
 from bochner.frequencies import lattice_frequencies
 from bochner.inference.fits.fixed_effects import fixed_effects, held_where_separated
 from bochner.inference.fits.lattice_evidence import LatticeBound, lattice_plan
-from bochner.inference.learning.evidence import Parts, Theta
+from bochner.inference.learning.evidence import Theta
 from bochner.inference.learning.ladder import _parts, with_shared_trend
+from bochner.inference.learning.other_families import Parts
 from bochner.inference.observed.responses import Responses
 from bochner.kernels import Matern
 from tests.inference.learning.evidences import laplace, slopes_at

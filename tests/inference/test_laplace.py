@@ -19,8 +19,9 @@ from bochner.inference.fits.fixed_effects import fixed_effects
 from bochner.inference.fits.laplace import ExactBound, LinearBound
 from bochner.inference.fits.lattice_evidence import LatticeBound, lattice_plan
 from bochner.inference.fits.newton import find_mode
-from bochner.inference.learning.evidence import Parts, Theta, bound_exactly
+from bochner.inference.learning.evidence import Theta
 from bochner.inference.learning.ladder import CLUSTERS, PART_ROWS, SPREAD_ROWS, _parts
+from bochner.inference.learning.other_families import Parts, bound_exactly
 from bochner.inference.observed.responses import merge_equal_responses
 from bochner.inference.schemes.whole_kernel import exact_mode
 from bochner.kernels import Kernel, Matern, SquaredExponential

@@ -22,7 +22,7 @@ from bochner.inference.fits.folds import HeldOut
 from bochner.inference.fits.iterative import companion
 from bochner.inference.fits.newton import _effective
 from bochner.inference.learning.judge import gaps_of
-from bochner.inference.learning.reweighted import _median_around
+from bochner.inference.learning.other_families import _median_around
 from bochner.inference.schemes import rule_waves
 from bochner.inference.schemes.learned_spectra import surface_over
 from bochner.kernels import Linear, Matern, Polynomial, Scale

@@ -21,7 +21,7 @@ from bochner.inference.fits.fixed_effects import held_where_separated
 from bochner.inference.fits.folds import Fold, HeldOut, none_to_spare, with_weight
 from bochner.inference.fits.newton import Chain, find_mode, sample_posterior
 from bochner.inference.learning.learn import learn
-from bochner.inference.learning.reweighted import Reweighted, gaussian_task
+from bochner.inference.learning.other_families import Reweighted, gaussian_task
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.settings import Average, Domain, Settings

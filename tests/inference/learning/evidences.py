@@ -10,7 +10,8 @@ import numpy as np
 from bochner.families import Family, family_named
 from bochner.features import Rows
 from bochner.inference import Domain, Observations, Responses
-from bochner.inference.learning.evidence import Exact, Laplace, Theta, bound_exactly
+from bochner.inference.learning.evidence import Exact, Theta
+from bochner.inference.learning.other_families import Laplace, bound_exactly
 from bochner.inference.observed.settings import Settings
 from bochner.inference.observed.task import Task
 

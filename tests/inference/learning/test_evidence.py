@@ -12,7 +12,8 @@ from scipy import stats
 from bochner.frequencies import QuasiMonteCarlo
 from bochner.inference import Observations
 from bochner.inference.fits.fixed_effects import fixed_effects
-from bochner.inference.learning.evidence import Exact, Laplace, Nearest, Theta, Waves
+from bochner.inference.learning.evidence import Exact, Nearest, Theta, Waves
+from bochner.inference.learning.other_families import Laplace
 from bochner.kernels import Matern
 from bochner.neighbours import Vecchia
 from tests.inference.learning.evidences import slopes_at, task_of

@@ -1,13 +1,12 @@
 """Evidence: how likely the responses are at given hyperparameters, with gradient and information.
 
-An evidence is a pure function of `Theta`. `Exact`, `Nearest`, `OnLattice` and `Waves` are for Gaussian observations;
-`Laplace` is for responses of any family; `Parts` is the sum of several.
+An evidence is a pure function of `Theta`. `Exact`, `Nearest`, `OnLattice` and `Waves` are for Gaussian observations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -19,11 +18,10 @@ from bochner.features import FourierMap, Rows
 from bochner.inference.fits.base import LEAST_ROW_VARIANCE
 from bochner.inference.fits.exact import ExactEngine, ExactFit, Residual
 from bochner.inference.fits.feature_evidence import linear_objective, residual_product
-from bochner.inference.fits.laplace import Bound, ExactBound, LaplacePoint, moved_by_waves
+from bochner.inference.fits.laplace import moved_by_waves
 from bochner.inference.fits.lattice_evidence import Objective
 from bochner.inference.fits.linear import LinearEngine, LinearFit
 from bochner.inference.observed.observations import Observations
-from bochner.inference.observed.responses import Responses
 from bochner.inference.schemes.base import Draw
 from bochner.kernels import Kernel
 from bochner.neighbours import Vecchia, local_kriging
@@ -171,7 +169,7 @@ class Exact:
 
     def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
         fit = ExactEngine(theta.kernel, theta.noise).fit(self._obs(theta))
-        return _surface(fit, places, self._integrated(fit, theta.noise)[1])
+        return surface_of(fit, places, self._integrated(fit, theta.noise)[1])
 
     @property
     def freedom(self) -> float:
@@ -318,121 +316,6 @@ class Waves:
         return self.obs.total - np.count_nonzero(self.blocks < 0)
 
 
-# ------------------------------------------------------------------------ other families
-
-Bind = Callable[[Theta, Responses], Bound]
-"""Hyperparameters and responses to a `Bound`: the exact kernel, or some waves."""
-
-
-def bound_exactly(theta: Theta, data: Responses) -> ExactBound:
-    """The exact kernel on the rows."""
-    return ExactBound(theta.kernel, theta.noise, data)
-
-
-@dataclass(frozen=True)
-class Laplace:
-    """Responses of any family, by Laplace's approximation.
-
-    The mode found last is where the next search for one begins; it does not change what is found.
-    """
-
-    data: Responses
-    blocks: IntArray
-    bind: Bind = bound_exactly
-    start: list[FloatArray | None] = field(default_factory=lambda: [None], repr=False, compare=False)
-
-    def at(self, theta: Theta) -> Point:
-        data = self._data(theta)
-        with blas_threads(len(data)):
-            bound = self.bind(theta, data)
-            point = bound.point(data, self.start[0])
-            self.start[0] = point.mode.eta
-            gradient = list(bound.slopes(point))
-            moved = bound.moved(point)
-            product, alpha = point.product, point.mode.alpha
-            trend = self.data.rows.trend
-            slopes, by_effects = effect_slopes(theta, trend, self.blocks, alpha, product, point.b)
-            gradient += slopes
-            moved += by_effects
-            if theta.dispersion is not None:
-                gradient.append(point.dispersion_slope())
-                moved.append(point.error_slope() / point.mode.obs.weight * alpha)
-            information = self._information(theta, moved, product, point)
-        if theta.trend is None:
-            return Point(point.value, np.array(gradient), information)
-        by_trend = np.array([product(x) for x in trend.T]).reshape(trend.shape[1], len(trend)).T
-        n, q = len(gradient), trend.shape[1]
-        whole = np.zeros((n + q, n + q))
-        whole[:n, :n], whole[n:, n:] = information, trend.T @ by_trend
-        return Point(point.value, np.r_[gradient, point.trend_slope(trend)], whole)
-
-    def _information(
-        self, theta: Theta, moved: list[FloatArray], product: Callable[[FloatArray], FloatArray], point: LaplacePoint
-    ) -> FloatArray:
-        columns = np.column_stack(moved)
-        information = columns.T @ np.column_stack([product(v) for v in moved]) / 2
-        obs, p = point.mode.obs, len(theta.kernel.theta)
-        if theta.noise > 0:
-            share = theta.noise / obs.copy_variance(theta.noise)
-            information[p, p] += 0.5 * float(np.sum((obs.weight - 1) * share**2))
-        return np.asarray(information + information.T) / 2
-
-    def value(self, theta: Theta) -> tuple[float, float]:
-        data = self._data(theta)
-        with blas_threads(len(data)):
-            mode = self.bind(theta, data).mode(data, self.start[0])
-        self.start[0] = mode.eta
-        return mode.log_evidence, 1.0
-
-    def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
-        data = self._data(theta)
-        fit = self.bind(theta, data).mode(data, self.start[0]).fit
-        if not isinstance(fit, ExactFit):
-            raise ConvergenceError("the surface of waves is not asked")
-        return _surface(fit, places, 1.0)
-
-    @property
-    def freedom(self) -> float:
-        return float(self.data.weight.sum()) - np.count_nonzero(self.blocks < 0)
-
-    def _data(self, theta: Theta) -> Responses:
-        data = self.data
-        if theta.dispersion is not None:
-            data = replace(data, family=data.family.replace(dispersion=theta.dispersion))
-        if theta.trend is not None:
-            return data.held_trend(theta.trend)
-        precision = precision_of(self.blocks, theta.effects)
-        known = data.trend_precision
-        if precision is not None:
-            data = replace(data, trend_precision=precision if known is None else precision + known)
-        return data
-
-
-@dataclass(frozen=True)
-class Parts:
-    """Sum of the evidences of parts of the rows, each taken as if it were alone; the last spans all of space."""
-
-    parts: Sequence[Evidence]
-
-    def at(self, theta: Theta) -> Point:
-        points = [part.at(theta) for part in self.parts]
-        return Point(
-            sum(p.value for p in points),
-            np.sum([p.gradient for p in points], axis=0),
-            np.sum([p.information for p in points], axis=0),
-        )
-
-    def value(self, theta: Theta) -> tuple[float, float]:
-        return sum(part.value(theta)[0] for part in self.parts), 1.0
-
-    def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return self.parts[-1].surface(theta, places)
-
-    @property
-    def freedom(self) -> float:
-        return sum(part.freedom for part in self.parts)
-
-
 def integrated(value: float, squares: float, freedom: float) -> tuple[float, float]:
     """Log evidence, a common factor of all variances integrated out, and the factor at which it is largest.
 
@@ -442,7 +325,7 @@ def integrated(value: float, squares: float, freedom: float) -> tuple[float, flo
     return value + squares / 2 + float(constant), squares / freedom
 
 
-def _surface(fit: ExactFit, places: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:
+def surface_of(fit: ExactFit, places: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:
     """Mean and sd of the field, without the trend's."""
     posterior, kernel = fit.posterior, fit.engine.kernel
     cross = posterior.rows.covariance_with(kernel, Rows(places, np.zeros((len(places), 0))))

@@ -15,7 +15,8 @@ from bochner.arrays import FloatArray, IntArray
 from bochner.inference.fits.fixed_effects import fixed_effects, information_of
 from bochner.inference.fits.laplace import LinearBound
 from bochner.inference.fits.lattice_evidence import LatticeBound, lattice_objective, lattice_plan
-from bochner.inference.learning.evidence import Evidence, Exact, Laplace, Nearest, OnLattice, Parts, Theta, Waves
+from bochner.inference.learning.evidence import Evidence, Exact, Nearest, OnLattice, Theta, Waves
+from bochner.inference.learning.other_families import Laplace, Parts
 from bochner.inference.learning.policy import POLICY
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.task import Task, spacing_units

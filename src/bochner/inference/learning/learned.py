@@ -12,13 +12,20 @@ from bochner.choices import Choice
 from bochner.exceptions import FallbackWarning, InputError, TuningWarning, warn
 from bochner.families import Family
 from bochner.inference.fits.fixed_effects import fixed_effects
-from bochner.inference.learning.evidence import FAILURES, Laplace, Theta, precision_of
+from bochner.inference.learning.evidence import FAILURES, Theta, precision_of
 from bochner.inference.learning.forms import blocks_of
 from bochner.inference.learning.integrate import Nodes
 from bochner.inference.learning.judge import Geometry, judge
 from bochner.inference.learning.ladder import Rung, exact_rows, most_nodes
+from bochner.inference.learning.other_families import (
+    WATCHED,
+    Laplace,
+    Reweighted,
+    first_weights,
+    gaussian_task,
+    settled,
+)
 from bochner.inference.learning.policy import POLICY
-from bochner.inference.learning.reweighted import WATCHED, Reweighted, first_weights, gaussian_task, settled
 from bochner.inference.learning.search import Found
 from bochner.inference.observed.responses import Responses, distinct_responses
 from bochner.inference.observed.settings import Average

@@ -1,4 +1,4 @@
-"""Reweighting: Gaussian fits whose outliers count little.
+"""Responses of other families: Laplace's evidence, sums over parts, and weights of rows under Student's errors.
 
 Noise that is Gaussian with a hidden precision for each row (Student t) is learned in two steps, in turn. Given the
 precisions, the rows are Gaussian with weights. Given what the other rows say of a row, its precision has an
@@ -13,21 +13,140 @@ is then about its Fisher information.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from bochner.arrays import FloatArray, IntArray
+from bochner.exceptions import ConvergenceError
 from bochner.families import Family, family_named
-from bochner.inference.fits.exact import ExactEngine
+from bochner.inference.fits.exact import ExactEngine, ExactFit
 from bochner.inference.fits.folds import none_to_spare, residual_beside
+from bochner.inference.fits.laplace import Bound, ExactBound, LaplacePoint
+from bochner.inference.learning.evidence import Evidence, Point, Theta, effect_slopes, precision_of, surface_of
 from bochner.inference.observed.observations import Observations
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.task import Task, residual_of
 from bochner.kernels import Kernel, axis_units
 from bochner.neighbours import left_out
+from bochner.resources import blas_threads
+
+Bind = Callable[[Theta, Responses], Bound]
+"""Hyperparameters and responses to a `Bound`: the exact kernel, or some waves."""
+
+
+def bound_exactly(theta: Theta, data: Responses) -> ExactBound:
+    """The exact kernel on the rows."""
+    return ExactBound(theta.kernel, theta.noise, data)
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """Responses of any family, by Laplace's approximation.
+
+    The mode found last is where the next search for one begins; it does not change what is found.
+    """
+
+    data: Responses
+    blocks: IntArray
+    bind: Bind = bound_exactly
+    start: list[FloatArray | None] = field(default_factory=lambda: [None], repr=False, compare=False)
+
+    def at(self, theta: Theta) -> Point:
+        data = self._data(theta)
+        with blas_threads(len(data)):
+            bound = self.bind(theta, data)
+            point = bound.point(data, self.start[0])
+            self.start[0] = point.mode.eta
+            gradient = list(bound.slopes(point))
+            moved = bound.moved(point)
+            product, alpha = point.product, point.mode.alpha
+            trend = self.data.rows.trend
+            slopes, by_effects = effect_slopes(theta, trend, self.blocks, alpha, product, point.b)
+            gradient += slopes
+            moved += by_effects
+            if theta.dispersion is not None:
+                gradient.append(point.dispersion_slope())
+                moved.append(point.error_slope() / point.mode.obs.weight * alpha)
+            information = self._information(theta, moved, product, point)
+        if theta.trend is None:
+            return Point(point.value, np.array(gradient), information)
+        by_trend = np.array([product(x) for x in trend.T]).reshape(trend.shape[1], len(trend)).T
+        n, q = len(gradient), trend.shape[1]
+        whole = np.zeros((n + q, n + q))
+        whole[:n, :n], whole[n:, n:] = information, trend.T @ by_trend
+        return Point(point.value, np.r_[gradient, point.trend_slope(trend)], whole)
+
+    def _information(
+        self, theta: Theta, moved: list[FloatArray], product: Callable[[FloatArray], FloatArray], point: LaplacePoint
+    ) -> FloatArray:
+        columns = np.column_stack(moved)
+        information = columns.T @ np.column_stack([product(v) for v in moved]) / 2
+        obs, p = point.mode.obs, len(theta.kernel.theta)
+        if theta.noise > 0:
+            share = theta.noise / obs.copy_variance(theta.noise)
+            information[p, p] += 0.5 * float(np.sum((obs.weight - 1) * share**2))
+        return np.asarray(information + information.T) / 2
+
+    def value(self, theta: Theta) -> tuple[float, float]:
+        data = self._data(theta)
+        with blas_threads(len(data)):
+            mode = self.bind(theta, data).mode(data, self.start[0])
+        self.start[0] = mode.eta
+        return mode.log_evidence, 1.0
+
+    def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
+        data = self._data(theta)
+        fit = self.bind(theta, data).mode(data, self.start[0]).fit
+        if not isinstance(fit, ExactFit):
+            raise ConvergenceError("the surface of waves is not asked")
+        return surface_of(fit, places, 1.0)
+
+    @property
+    def freedom(self) -> float:
+        return float(self.data.weight.sum()) - np.count_nonzero(self.blocks < 0)
+
+    def _data(self, theta: Theta) -> Responses:
+        data = self.data
+        if theta.dispersion is not None:
+            data = replace(data, family=data.family.replace(dispersion=theta.dispersion))
+        if theta.trend is not None:
+            return data.held_trend(theta.trend)
+        precision = precision_of(self.blocks, theta.effects)
+        known = data.trend_precision
+        if precision is not None:
+            data = replace(data, trend_precision=precision if known is None else precision + known)
+        return data
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Sum of the evidences of parts of the rows, each taken as if it were alone; the last spans all of space."""
+
+    parts: Sequence[Evidence]
+
+    def at(self, theta: Theta) -> Point:
+        points = [part.at(theta) for part in self.parts]
+        return Point(
+            sum(p.value for p in points),
+            np.sum([p.gradient for p in points], axis=0),
+            np.sum([p.information for p in points], axis=0),
+        )
+
+    def value(self, theta: Theta) -> tuple[float, float]:
+        return sum(part.value(theta)[0] for part in self.parts), 1.0
+
+    def surface(self, theta: Theta, places: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return self.parts[-1].surface(theta, places)
+
+    @property
+    def freedom(self) -> float:
+        return sum(part.freedom for part in self.parts)
+
+
+# ---------------------------------------------------------------------- Student's errors
 
 WATCHED = 0.98  # share of the rows whose change is watched
 NEIGHBOURS = 12  # rows that a row is compared with, where there are too many for all
