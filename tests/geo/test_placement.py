@@ -202,7 +202,7 @@ def test_single_place_is_enough():
         ([[10, 120], [11, 130]], "EPSG:4326", "look swapped; give longitude first"),
         ([[100, 95.0]], "EPSG:4326", "latitude reaches 95"),
         ([[430, 5.0]], "EPSG:4326", "longitude reaches 430"),
-        ([[-361, 5.0]], "EPSG:4326", "longitude reaches -361"),
+        ([[-401, 5.0]], "EPSG:4326", "longitude reaches -401"),
         ([*([[10, 50]] * 9), [430, 50]], "EPSG:4326", "first row 9: longitude 430, latitude 50"),
         ([[500000, 10], [11, 10]], "EPSG:4326", "give their CRS"),
         ([[10, 50], [11, 51]], "EPSG:32633", "look like degrees"),

@@ -17,7 +17,7 @@ MOSTLY_TEXT        0.5         share of the entries of a text column that are no
 MOST_CODES         20          different whole numbers of a text column that are names of classes; more are numbers
 FEW_MISPRINTS      0.2         share of the rows that may have coordinates beyond the Earth and count as misprints; if
                                more have, the coordinates are projected and want a CRS
-TURN               360         degrees of longitude of a row, east or west: from -180, or from 0
+TURN               400         degrees of longitude of a row, east or west: ocean data may run from 20 to 380
 MAP_REACH          540         the same of a pixel: a map may begin west of the antimeridian and go once around
 LISTED_ROWS        20          rows that are amiss and named one by one in a message
 CUBE_BANDS_HELD    8           variables of NetCDF files that are held as rasters while a map is made: 8 bytes a pixel
@@ -48,7 +48,7 @@ WIDE_TOLERANCE = 0.02
 MOSTLY_TEXT = 0.5
 MOST_CODES = 20
 FEW_MISPRINTS = 0.2
-TURN = 360.0
+TURN = 400.0
 MAP_REACH = 540.0
 LISTED_ROWS = 20
 CUBE_BANDS_HELD = 8
