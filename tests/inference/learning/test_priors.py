@@ -16,6 +16,7 @@ PRIORS = {
     "range": lambda t: priors.range_prior(t, SIZES),
     "share": lambda t: priors.share_prior(t, POLICY.share_power),
     "sd": lambda t: priors.sd_prior(t, 0.7),
+    "field": lambda t: priors.field_prior(t, 1.4),
     "smoothness": priors.nu_prior,
     "normal": lambda t: priors.normal_prior(t, 0.3, 1.5),
 }

@@ -74,6 +74,12 @@ def share_prior(logit: float, power: float) -> Density:
     return float(density), float(special.expit(-logit) - power * special.expit(logit))
 
 
+def field_prior(log_variance: float, scale: float) -> Density:
+    """The sd is half normal: a class that a line parts from others has no likeliest variance without a tail so short."""
+    scaled = np.exp(log_variance) / scale**2
+    return float(0.5 * np.log(scaled / (2 * np.pi)) - 0.5 * scaled), float(0.5 - 0.5 * scaled)
+
+
 def sd_prior(log_variance: float, rate: float) -> Density:
     """The sd is exponential."""
     scaled = rate * np.exp(log_variance / 2)
@@ -311,7 +317,7 @@ class Form:
             gradient[k + 1 : sizes] = 1 - self.n_fields * weight[:-1]
         else:
             for i in range(self.n_fields):
-                parts.append((k + i, sd_prior(x[k + i], POLICY.field_rate / c.sd)))
+                parts.append((k + i, field_prior(x[k + i], POLICY.field_scale * c.sd)))
             if c.noise is None:
                 parts.append((sizes - 1, sd_prior(x[sizes - 1], POLICY.noise_rate / c.sd)))
         for i in range(sizes, effects):

@@ -23,8 +23,8 @@ class Policy:
     nu_edge: float = 0.1  # sd of log smoothness beyond these limits
     stretch_scale: float = 0.3  # log ratio of length scales: scale of its Student prior ...
     stretch_freedom: float = 4.0  # ... and its degrees of freedom
-    field_rate: float = 0.5  # rate of the exponential prior of the field's sd
-    noise_rate: float = 2.0  # the same of the noise's sd
+    field_scale: float = 2.0  # scale of the half normal prior of the field's sd
+    noise_rate: float = 2.0  # rate of the exponential prior of the noise's sd
     effect_rate: float = 1.0  # the same of the sd that all covariates of a block together explain
     nearer: float = 2.0  # log ratio of the ranges of a far and a near field: mean ...
     nearer_sd: float = 1.0  # ... and sd
