@@ -130,6 +130,8 @@ def test_laplace(family, effects):
     data = task_of(family, 30, covariates=3).data.with_dispersion()
     dispersion = 0.6 if family == "negative-binomial" else None
     check(Laplace(data, blocks_for(effects)), Theta(KERNEL, 0.1, effects, dispersion))
+    known = replace(data, trend_precision=np.diag([0.5, 0.4, 2.0, 1.0]))  # of a part that begins from all rows
+    check(Laplace(known, blocks_for(effects)), Theta(KERNEL, 0.1, effects, dispersion))
 
 
 @pytest.mark.parametrize("family", ["binomial", "poisson", "negative-binomial"])

@@ -108,18 +108,23 @@ def effect_slopes(
     alpha: FloatArray,
     product: Callable[[FloatArray], FloatArray],
     implicit: FloatArray | None = None,
+    known: FloatArray | None = None,
 ) -> tuple[list[float], list[FloatArray]]:
     """Slopes of the evidence in the log variances of the effects, and how these move the rows.
 
-    `product` multiplies by the precision of the rows; `implicit` is what the mode adds by moving.
+    `product` multiplies by the precision of the rows, `implicit` is what the mode adds by moving, and `known` a
+    precision of the effects beside that of their prior.
     """
-    slopes, moved = [], []
+    precision, slopes, moved = precision_of(blocks, theta.effects), [], []
     for b, prior in enumerate(theta.effects):
-        columns = trend[:, blocks == b]
+        spread = prior * np.eye(len(blocks))
+        if known is not None and precision is not None:
+            spread = np.asarray(np.linalg.inv(precision + known), dtype=np.float64)
+        columns = trend @ spread[:, blocks == b] / np.sqrt(prior)
         pulled = columns.T @ alpha
         more = pulled if implicit is None else pulled + 2 * columns.T @ implicit
-        slopes.append(0.5 * prior * (float(more @ pulled) - sum(float(x @ product(x)) for x in columns.T)))
-        moved.append(prior * columns @ pulled)
+        slopes.append(0.5 * (float(more @ pulled) - sum(float(x @ product(x)) for x in columns.T)))
+        moved.append(columns @ pulled)
     return slopes, moved
 
 

@@ -64,7 +64,9 @@ class Laplace:
             moved = bound.moved(point)
             product, alpha = point.product, point.mode.alpha
             trend = self.data.rows.trend
-            slopes, by_effects = effect_slopes(theta, trend, self.blocks, alpha, product, point.b)
+            slopes, by_effects = effect_slopes(
+                theta, trend, self.blocks, alpha, product, point.b, self.data.trend_precision
+            )
             gradient += slopes
             moved += by_effects
             if theta.dispersion is not None:
