@@ -75,7 +75,7 @@ def share_prior(logit: float, power: float) -> Density:
 
 
 def field_prior(log_variance: float, scale: float) -> Density:
-    """The sd is half normal: a class that a line parts from others has no likeliest variance without a tail so short."""
+    """The sd is half normal: where a line parts two classes, a longer tail would make it as large as it allows."""
     scaled = np.exp(log_variance) / scale**2
     return float(0.5 * np.log(scaled / (2 * np.pi)) - 0.5 * scaled), float(0.5 - 0.5 * scaled)
 

@@ -29,7 +29,7 @@ from bochner.inference.learning.ladder import Rung
 from bochner.inference.learning.policy import POLICY
 from bochner.inference.observed.responses import Responses
 from bochner.inference.observed.task import Task, variance_about_trend
-from bochner.kernels import Kernel, Matern, OnAxes, Separable
+from bochner.kernels import Kernel, Matern, OnAxes, Separable, Sum, total_variance
 
 NU = Entry("nu", np.log(0.2), np.log(12.0), nu_prior)
 
@@ -247,25 +247,35 @@ def _grid(begun: Begun, kernel: Kernel, entries: Sequence[Entry], matrix: FloatA
 
 
 def _space_time_starts(begun: Begun, make: str) -> list[Pair]:
-    """From one field of both: as far in either, and half as far."""
-    found = []
-    for t in begun["matern"][:1]:
-        single = t.kernel
-        assert isinstance(single, Matern) and isinstance(single.length_scale, tuple)
-        lengths, nu, v = single.length_scale, single.nu, single.variance
-        space, time = float(lengths[0]), float(lengths[-1])
-        for far in (1.0, 3.0):
-            s, u = Matern(space, v, nu, learn_nu=True), Matern(time * far, 1.0, min(nu, 1.0), learn_nu=True)
-            lasting = OnAxes(s.replace(length_scale=space / 2), without=-1)
-            level = OnAxes(u, -1)
-            field = Separable(s, u)
-            kernel = {
-                "product": field,
-                "additive": lasting.scaled(0.5) + level.scaled(0.5 * v),
-                "lasting": field.scaled(0.5) + lasting.scaled(0.5),
-                "all": field.scaled(0.4) + lasting.scaled(0.3) + level.scaled(0.3 * v),
-            }[make]
-            found.append((kernel, t.noise))
+    """Simple forms from one field of both, as far in time and farther; their sums from what was found of the parts."""
+    found: list[Pair] = []
+    if make in ("product", "additive"):
+        for t in begun["matern"][:1]:
+            single = t.kernel
+            assert isinstance(single, Matern) and isinstance(single.length_scale, tuple)
+            space, time = float(single.length_scale[0]), float(single.length_scale[-1])
+            s = Matern(space, single.variance, single.nu, learn_nu=True)
+            for far in (1.0, 3.0):
+                u = Matern(time * far, 1.0, min(single.nu, 1.0), learn_nu=True)
+                lasting = OnAxes(s.replace(length_scale=space / 2), without=-1)
+                level = OnAxes(u, -1).scaled(single.variance)
+                found.append(
+                    (Separable(s, u) if make == "product" else lasting.scaled(0.5) + level.scaled(0.5), t.noise)
+                )
+    for t in begun.get("product", ())[:1] if make == "lasting" else ():
+        assert isinstance(t.kernel, Separable)
+        lasting = OnAxes(t.kernel.space, without=-1)
+        found.append((t.kernel.scaled(0.8) + lasting.scaled(0.2), t.noise))
+    for t in begun.get("product-lasting", ())[:1] if make == "all" else ():
+        assert isinstance(t.kernel, Sum) and isinstance(t.kernel.k1, Separable)
+        moves, lasts = t.kernel.k1, t.kernel.k2
+        level = OnAxes(moves.time, -1).scaled(0.1 * total_variance(moves))
+        found.append((moves.scaled(0.9) + lasts + level, t.noise))
+    for t in begun.get("additive", ())[:1] if make == "all" else ():
+        assert isinstance(t.kernel, Sum) and isinstance(t.kernel.k1, OnAxes) and isinstance(t.kernel.k2, OnAxes)
+        lasting, level = t.kernel.k1, t.kernel.k2
+        moves = Separable(lasting.kernel, level.kernel.replace(variance=1.0))
+        found.append((moves.scaled(0.1) + lasting.scaled(0.9) + level, t.noise))
     return found
 
 
