@@ -18,7 +18,7 @@ from bochner.kernels import Matern, SquaredExponential
 
 
 def test_few_rows_that_do_not_settle_are_factored(monkeypatch):
-    monkeypatch.setattr("bochner.inference.fits.iterative_system.CG_ITERATIONS", 20)
+    monkeypatch.setattr("bochner.inference.fits.iterative_system.CG_ITERATIONS", 4)
     kernel = Matern(0.2, nu=1.5)
     obs = observed(kernel, 2)
     with warnings.catch_warnings():
