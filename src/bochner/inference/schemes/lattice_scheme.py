@@ -33,7 +33,7 @@ from bochner.inference.schemes.whole_kernel import (
     nearest_mode,
     scheme_of,
 )
-from bochner.kernels import Kernel, spectral_terms, total_variance
+from bochner.kernels import Kernel, OnAxes, Sum, spectral_terms, total_variance
 from bochner.resources import as_size
 
 MAX_LATTICE_WAVES = 2_500  # waves; their 5,000 columns have a factor of 200 MB in some seconds
@@ -80,6 +80,11 @@ class LatticeScheme(Scheme):
             text = f"none: for {len(task.obs):,} rows the dense factor is cheaper than the waves needed"
             mode = exact_mode(kernel, noise_variance, task.data, start)
             return self._solved(task, ExactKernel.name, mode, Choice("n_frequencies", None, text=text))
+        if waves.features is None and may_be_nearest(task) and any(isinstance(k, OnAxes) for k in _parts(kernel)):
+            none = Choice(
+                "n_frequencies", None, text="none: parts of the field that some axes alone know settle slowly"
+            )
+            return self._solved(task, NearestRows.name, nearest_mode(kernel, noise_variance, task.data), none)
         if waves.features is None:
             mode, choice = iterative_mode(kernel, noise_variance, task.data), waves.choice
             last = _no_products(mode)
@@ -105,6 +110,11 @@ class LatticeScheme(Scheme):
     ) -> Solved:
         double = double_precision(task, "sums over a lattice, and conjugate gradients, need float64")
         return Solved(scheme, [mode], (waves, *double, mode.solver), n_waves, error)
+
+
+def _parts(kernel: Kernel) -> tuple[Kernel, ...]:
+    """Summands of a kernel."""
+    return (*_parts(kernel.k1), *_parts(kernel.k2)) if isinstance(kernel, Sum) else (kernel,)
 
 
 def _rather_exact(task: Task, waves: FourierMap | None) -> bool:
