@@ -60,7 +60,7 @@ def test_points_are_found_again_from_what_they_mean(task_in):
         theta = form.at(x)
         assert_allclose(form.point(theta.kernel, theta.noise, theta), x, atol=1e-7)
         if form.common.free:
-            assert_allclose(np.exp(theta.kernel.theta[form.variances]).sum() + theta.noise, 1)
+            assert_allclose(np.exp(theta.kernel.theta[form.variances]).sum() + theta.noise, form.common.sd**2)
 
 
 @every_task

@@ -165,6 +165,11 @@ class Common:
     trend: FloatArray | None = None
     proper: bool = True
 
+    @property
+    def unit(self) -> float:
+        """Log variance at which the common factor begins, so that sums of squares keep their digits."""
+        return 2 * float(np.log(self.sd)) if self.free else 0.0
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -262,11 +267,11 @@ class Form:
         return k, sizes, effects, effects + int(c.dispersion is not None)
 
     def at(self, x: FloatArray) -> Theta:
-        """Hyperparameters at a point; all variances of field and noise sum to 1 where a common factor is integrated."""
+        """Hyperparameters at a point; where a common factor is integrated, field and noise sum to the variance."""
         c, (k, sizes, effects, dispersed) = self.common, self._ends
         theta = self.offset + self.matrix @ x[:k]
         theta[self.variances], log_noise = self._sizes(x[k:sizes])
-        prior = np.exp(x[sizes:effects]) / np.array(c.block_sizes or 1.0)
+        prior = np.exp(x[sizes:effects] + c.unit) / np.array(c.block_sizes or 1.0)
         return Theta(
             self.kernel.with_theta(theta),
             c.noise if log_noise is None and c.noise is not None else float(np.exp(log_noise or 0.0)),
@@ -279,8 +284,8 @@ class Form:
         """Log variances and, where it is learned, log noise variance."""
         if not self.common.free:
             return s[: self.n_fields], float(s[-1]) if self.common.noise is None else None
-        parts = special.log_softmax(np.r_[s[1:], 0.0])
-        return special.log_expit(s[0]) + parts, float(special.log_expit(-s[0]))
+        parts, unit = special.log_softmax(np.r_[s[1:], 0.0]), self.common.unit
+        return special.log_expit(s[0]) + parts + unit, float(special.log_expit(-s[0])) + unit
 
     def slopes(self, x: FloatArray) -> FloatArray:
         """Derivatives of the evidence's entries in those of a point."""
@@ -391,7 +396,7 @@ class Form:
         effects = np.full(len(c.block_sizes), level)
         dispersion, trend = c.dispersion, c.trend
         if like is not None:
-            effects = np.log(np.array(like.effects) * np.array(c.block_sizes)) if like.effects else effects
+            effects = np.log(np.array(like.effects) * np.array(c.block_sizes)) - c.unit if like.effects else effects
             dispersion, trend = like.dispersion, like.trend
         rest = [] if dispersion is None else [np.log(dispersion)]
         whole = np.r_[x, sizes, effects, rest, np.zeros(0) if trend is None else trend]

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
-from scipy import special
 
 from bochner.arrays import FloatArray, IntArray
 from bochner.inference.learning.form import Begun, Pair
@@ -56,8 +55,8 @@ def of_kernel(begun: Begun, kernel: Kernel, task: Task, noise: float | None) -> 
 def _from_ranges(kernel: Kernel, scale: Scale, noise: float | None) -> Iterator[Pair]:
     """Kernels and noise variances: ranges from short to long, with little and with much noise."""
     ranges = _ranges(kernel)
-    shares = 1 - special.expit(POLICY.start_shares) if noise is None else (0.0,)
-    reaches = POLICY.start_ranges if ranges else (1.0,)
+    shares = (0.05, 0.4) if noise is None else (0.0,)
+    reaches = (*POLICY.start_ranges, 1.2) if ranges else (1.0,)
     # either end of a sum may be the one of long range, and so may space or time
     several = len(kernel.leaves()) > 1 and len(ranges) > 1
     orders = (1, -1) if several or len(axis_groups(kernel, len(scale.extent))) > 1 else (1,)
